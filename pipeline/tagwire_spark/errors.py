@@ -42,6 +42,7 @@ CONDITIONS: Final = {
     "UNENCODABLE_KAFKA_RECORD": "22023",
     "UNKNOWN_COLUMN_OF_SOURCE": "42703",
     "UNSUPPORTED_KAFKA_MESSAGE_VERSION": "42K0G",
+    "UNSUPPORTED_TYPE_OF_KAFKA_FIELD": "0A000",
 }
 """Each condition with its SQLSTATE; the classes of these are Spark's own choice for like errors."""
 

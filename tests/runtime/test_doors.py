@@ -19,7 +19,7 @@ NAMES = {
         "RecordFormat Register Serializer Struct Versions constructor"
     },
     "tagwire.wire": {
-        1: "BOOLEANS BOOLEAN_BYTES BufferForm DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused booleans "
+        1: "BOOLEANS BOOLEAN_BYTES BufferForm DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused WIRE_TYPES booleans "
         "fixed_array new null put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
         "put_compact_count put_compact_string put_compact_strings put_count put_nullable_binary "
         "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "

@@ -7,8 +7,7 @@ the proof sees what it is about. Layouts here have no classes: values are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
-from uuid import UUID
+from typing import Any
 
 from tagwire.layout import (
     DEFAULT_STRUCT,
@@ -28,14 +27,6 @@ from tagwire_generator.evolution.compare import wrapped
 from tagwire_generator.evolution.field_matching import matched
 
 __all__ = ["as_json", "carried", "field_at", "samples", "without_classes"]
-
-_TELLING: Final[dict[str, tuple[Any, ...]]] = {
-    "boolean": (True, False),
-    "floating": (1.0,),
-    "uuid": (UUID(int=1),),
-    "text": ("a", ""),
-    "binary": (b"\x01", b"\xff", b""),
-}
 
 
 def without_classes(layout: Layout) -> Layout:
@@ -122,10 +113,8 @@ def _telling(type: Type) -> Iterator[Any]:
     elif isinstance(type, Nested):
         yield {field.name: next(_telling(field.type)) for field in type.struct.fields}
         yield _fresh(type.struct)
-    elif isinstance(type, Fixed) and type.wire.family == "integer":
-        yield from (1, type.wire.high, type.wire.low)
     elif isinstance(type, Fixed | Sized):
-        yield from _TELLING[type.wire.family]
+        yield from type.wire.samples
     if getattr(type, "nullable", False):
         yield None
 

@@ -5,13 +5,11 @@ can't have is refused with the rule that says so, whether it came from a spec
 or was built by hand.
 """
 
-import base64
 import enum
-import re
 from typing import Final, cast
 from uuid import UUID
 
-from tagwire.wire.types import STRING_MAX
+from tagwire.wire.types import IntegerType, WireType
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.violations import InvalidSpec, Violation
@@ -35,7 +33,6 @@ class StructDefault(enum.Enum):
 
 class _Implicit(enum.Enum):
     IMPLICIT = "the default of the type"
-    UNREADABLE = "no value of the type"
 
 
 Default = int | bool | float | str | UUID | bytes | tuple[()] | StructDefault | None
@@ -47,20 +44,8 @@ STRUCT_DEFAULT: Final = StructDefault.STRUCT_DEFAULT
 IMPLICIT: Final = cast(Default, _Implicit.IMPLICIT)
 """Given to `FieldSpec`, stands for the default of its type."""
 
-_UNREADABLE: Final = cast(Default, _Implicit.UNREADABLE)
-_IMPLICIT: Final[dict[str, Default]] = {
-    "integer": 0,
-    "boolean": False,
-    "floating": 0.0,
-    "uuid": UUID(int=0),
-    "text": "",
-    "binary": b"",
-}
-# Bounded, since Python refuses to convert thousands of digits.
-_INTEGER: Final = re.compile("[+-]?(0|[1-9][0-9]{0,39})")
-_HEXADECIMAL: Final = re.compile("0x[0-9A-Fa-f]{1,40}")
-_FLOATING: Final = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|Infinity)")
-_UUID: Final = re.compile("[A-Za-z0-9_-]{22}(==)?")
+_RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "uuid": "TW505", "text": "TW508"}
+"""The rule that a default of a family breaks which is no value of the type; of other families it is TW506."""
 
 
 def implicit_default(type: FieldType) -> Default:
@@ -69,7 +54,7 @@ def implicit_default(type: FieldType) -> Default:
         return ()
     if type.primitive is None:
         return STRUCT_DEFAULT
-    return None if type.name == "records" else _IMPLICIT[type.primitive.family]
+    return None if type.name == "records" else type.primitive.default
 
 
 def parse_default(name: str, type: FieldType, text: str) -> Default:
@@ -82,12 +67,12 @@ def parse_default(name: str, type: FieldType, text: str) -> Default:
         return implicit_default(type)
     if text == "null":
         return None
-    if type.scalar is None or type.scalar.family == "binary":
+    if type.scalar is None or not type.scalar.text_form:
         raise InvalidSpec([_content(name, type, text)])
-    rule, _, expected = _KINDS[type.scalar.family]
-    value = _PARSERS[type.scalar.family](text)
-    if value is _UNREADABLE:
-        raise InvalidSpec([_refused(rule, name, type, text, expected)])
+    try:
+        value: Default = type.scalar.from_text(text)
+    except ValueError:
+        raise InvalidSpec([_unlike(name, type, type.scalar, text)]) from None
     return value
 
 
@@ -96,57 +81,16 @@ def default_violation(name: str, type: FieldType, value: Default) -> Violation |
     if value is None:
         expected = "a value, or left out"
         return None if type.can_be_null else _refused("TW507", name, type, "null", expected)
-    if type.scalar is None or type.scalar.family == "binary":
-        return None if value == implicit_default(type) else _content(name, type, value)
     wire = type.scalar
-    rule, kind, expected = _KINDS[wire.family]
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        return _refused(rule, name, type, value, expected)
-    if isinstance(value, int) and kind is int and not wire.low <= value <= wire.high:
+    if wire is None or not wire.text_form:
+        return None if value == implicit_default(type) else _content(name, type, value)
+    if not wire.holds(value):
+        return _unlike(name, type, wire, value)
+    if isinstance(wire, IntegerType) and isinstance(value, int) and not wire.low <= value <= wire.high:
         return _refused("TW503", name, type, value, f"a number from {wire.low} to {wire.high}")
-    if isinstance(value, str) and len(value.encode("utf-8", "surrogatepass")) > STRING_MAX:
-        return _refused("TW508", name, type, value, f"a text of at most {STRING_MAX} bytes in UTF-8")
+    if isinstance(value, str) and len(value.encode("utf-8", "surrogatepass")) > wire.longest:
+        return _refused("TW508", name, type, value, f"a text of at most {wire.longest} bytes in UTF-8")
     return None
-
-
-def _parse_integer(text: str) -> Default:
-    if _HEXADECIMAL.fullmatch(text):
-        return int(text, 16)
-    return int(text) if _INTEGER.fullmatch(text) else _UNREADABLE
-
-
-def _parse_boolean(text: str) -> Default:
-    return {"true": True, "false": False}.get(text.lower(), _UNREADABLE)
-
-
-def _parse_floating(text: str) -> Default:
-    return float(text) if _FLOATING.fullmatch(text) else _UNREADABLE
-
-
-def _parse_uuid(text: str) -> Default:
-    if not _UUID.fullmatch(text):
-        return _UNREADABLE
-    return UUID(bytes=base64.urlsafe_b64decode(text[:22] + "=="))
-
-
-def _parse_text(text: str) -> Default:
-    return text
-
-
-_PARSERS: Final = {
-    "integer": _parse_integer,
-    "boolean": _parse_boolean,
-    "floating": _parse_floating,
-    "uuid": _parse_uuid,
-    "text": _parse_text,
-}
-_KINDS: Final[dict[str, tuple[str, type, str]]] = {
-    "integer": ("TW502", int, "a decimal number without leading zeros and blanks, or 0x with hexadecimal digits"),
-    "boolean": ("TW501", bool, "true or false"),
-    "floating": ("TW504", float, "a decimal number, NaN, Infinity or -Infinity"),
-    "uuid": ("TW505", UUID, "22 characters of URL-safe base64"),
-    "text": ("TW508", str, "a text"),
-}
 
 
 def _refused(rule: str, name: str, type: FieldType, value: object, expected: str) -> Violation:
@@ -155,5 +99,11 @@ def _refused(rule: str, name: str, type: FieldType, value: object, expected: str
     return Violation(rule, "default", message, ("type",))
 
 
+def _unlike(name: str, type: FieldType, wire: WireType, value: object) -> Violation:
+    return _refused(_RULES.get(wire.family, "TW506"), name, type, value, wire.text_form)
+
+
 def _content(name: str, type: FieldType, value: object) -> Violation:
-    return _refused("TW506", name, type, value, "left out for an empty one, or null where null is allowed")
+    empty = "an empty one" if type.can_be_null else f"{implicit_default(type)!r}"
+    null = ", or null where null is allowed" if type.can_be_null else ""
+    return _refused("TW506", name, type, value, f"left out for {empty}{null}")

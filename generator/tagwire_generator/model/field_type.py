@@ -73,7 +73,7 @@ class FieldType:
     @property
     def can_be_null(self) -> bool:
         """Whether the type has a null on the wire: texts, bytes, records, arrays and structs have one."""
-        return self.scalar is None or self.scalar.family in ("text", "binary")
+        return self.scalar is None or bool(self.scalar.length)
 
     def __str__(self) -> str:
         return f"[]{self.name}" if self.is_array else self.name

@@ -10,7 +10,7 @@ from typing import Final
 
 from tagwire.message.framing_table import CHECKSUMS, LENGTHS
 from tagwire.wire.compression import CODECS
-from tagwire.wire.types import RECORD_TYPES
+from tagwire.wire.types import RECORD_TYPES, IntegerType
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
@@ -81,7 +81,7 @@ class FormSpec:
 def form_violations(name: str, type: FieldType, form: FormSpec) -> Iterator[Violation]:
     """The rules that a field of a record format keeps by itself."""
     where = f"field {name} is {type}"
-    is_number = type.scalar is not None and type.scalar.family == "integer" and type.name not in CHECKSUMS
+    is_number = isinstance(type.scalar, IntegerType) and type.name not in CHECKSUMS
     yield from _length_violations(where, type, form)
     for key, value in (
         ("lengthOf", form.length_of),
@@ -108,7 +108,7 @@ def form_violations(name: str, type: FieldType, form: FormSpec) -> Iterator[Viol
 
 def _length_violations(where: str, type: FieldType, form: FormSpec) -> Iterator[Violation]:
     """How long a text is, how many elements there are."""
-    is_sized = type.scalar is not None and type.scalar.family in ("text", "binary")
+    is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not form.length:
         text = f"{where}; say with length how its length is written: {', '.join(LENGTHS)}"
         yield Violation("TW003", "type", text, ("length",))

@@ -1,6 +1,6 @@
 """A field of a spec, of either dialect, to a `FieldSpec`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from tagwire.versions import NONE, Versions
@@ -8,9 +8,11 @@ from tagwire_generator.model.carried_formats import RecordFormats
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.field_type import FieldType
+from tagwire_generator.model.framing_spec import FormSpec
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
-from tagwire_generator.reading.framing import FORM_KEYS, form_of
-from tagwire_generator.reading.values import boolean, by_version, is_hexadecimal, tag_number, text, version_range
+from tagwire_generator.reading.framing import FRAMING
+from tagwire_generator.reading.keys import attributes_of, keys_of
+from tagwire_generator.reading.values import by_version, is_hexadecimal, tag_number, text
 from tagwire_generator.syntax.parse import Node, Object
 
 __all__ = ["FIELD_KEYS", "FORMAT_FIELD_KEYS", "OPTIONAL_FIELD_KEYS", "FieldPart", "check_hexadecimal", "read_field"]
@@ -24,40 +26,16 @@ def _record_formats(node: Node) -> RecordFormats:
     return by_version(node, text)
 
 
-FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
-    "name": ("name", text),
-    "type": ("type", _type),
-    "versions": ("versions", version_range),
-    "nullableVersions": ("nullable_versions", version_range),
-    "taggedVersions": ("tagged_versions", version_range),
-    "tag": ("tag", tag_number),
-    "default": ("default", text),
-    "ignorable": ("ignorable", boolean),
-    "entityType": ("entity_type", text),
-    "mapKey": ("map_key", boolean),
-    "zeroCopy": ("zero_copy", boolean),
-    "flexibleVersions": ("flexible_versions", version_range),
-    "recordFormats": ("record_formats", _record_formats),
-    "about": ("about", text),
-}
-"""The attribute of each key of a field and how it is read; those that hold members are the struct's."""
+_OWN: Final = {"type": _type, "recordFormats": _record_formats, **FRAMING}
 
-OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
-    **{
-        key: FIELD_KEYS[key][1]
-        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "recordFormats", "about")
-    },
-    "nullable": boolean,
-}
-"""How each key of a field in the draft dialect's optionalFields is read."""
+FIELD_KEYS: Final = keys_of("field", [FieldSpec], _OWN)
+"""The keys of a field; those that hold members are the struct's."""
+OPTIONAL_FIELD_KEYS: Final = keys_of("optionalField", [FieldSpec], _OWN, {"nullable": ""})
+"""Those of a field in the draft dialect's optionalFields."""
+FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FormSpec], _OWN, {"nullable": ""})
+"""Those of a field of a record format."""
 
-FORMAT_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
-    **{key: FIELD_KEYS[key][1] for key in ("name", "type", "default", "about")},
-    **{key: convert for key, (_, convert) in FORM_KEYS.items()},
-    "nullable": boolean,
-}
-"""How each key of a field of a record format is read."""
-
+_FRAMING: Final = attributes_of(FormSpec)
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
 _STAND_IN: Final = FieldType("int8")
 
@@ -75,9 +53,8 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     `is_optional` says that it stands in the draft dialect's optionalFields.
     """
     part = FieldPart(node, {"nullableVersions": "nullable"} if is_optional or reading.is_format else None)
-    released = {key: convert for key, (_, convert) in FIELD_KEYS.items()}
-    keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else released
-    read = {key: reading.value(part, key, convert) for key, convert in keys.items()}
+    keys = FORMAT_FIELD_KEYS if reading.is_format else OPTIONAL_FIELD_KEYS if is_optional else FIELD_KEYS
+    read = {key: reading.value(part, key, convert) for key, (_, convert) in keys.items()}
     check_hexadecimal(reading, node.get("tag"))
     if reading.is_format:
         read |= {"versions": EVERYWHERE, "nullableVersions": EVERYWHERE if read.pop("nullable") else None}
@@ -98,7 +75,8 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
 
 def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) -> FieldSpec:
     attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
-    return FieldSpec(**attributes, form=form_of(values), is_of_format=is_of_format, is_optional=is_optional)
+    framing = {name: values[key] for key, (name, _) in FORMAT_FIELD_KEYS.items() if key in values and name in _FRAMING}
+    return FieldSpec(**attributes, form=FormSpec(**framing), is_of_format=is_of_format, is_optional=is_optional)
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:

@@ -1,14 +1,15 @@
-"""The keys that only fields of record formats have, to a `FormSpec`."""
+"""What only fields of record formats have, to the parts of a `FormSpec`."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
-from tagwire_generator.model.framing_spec import BitsSpec, FormSpec, When
-from tagwire_generator.reading.values import BadValue, boolean, items, text, whole_number
+from tagwire_generator.model.framing_spec import BitsSpec, When
+from tagwire_generator.reading.keys import Convert
+from tagwire_generator.reading.values import BadValue, items, text, whole_number
 from tagwire_generator.syntax.parse import Node, Object
 
-__all__ = ["FORM_KEYS", "form_of"]
+__all__ = ["FRAMING"]
 
 _BITS: Final = re.compile("([0-9]{1,2})(?:-([0-9]{1,2}))?")
 
@@ -42,26 +43,5 @@ def _when(node: Node) -> When:
     return When(field, bits, 1 if equals is None else whole_number(equals))
 
 
-FORM_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
-    "length": ("length", text),
-    "count": ("count", text),
-    "lengthOf": ("length_of", text),
-    "includesItself": ("includes_itself", boolean),
-    "countOf": ("count_of", text),
-    "covers": ("covers", text),
-    "bits": ("bits", _bits),
-    "when": ("when", _when),
-    "deltaOf": ("delta_of", text),
-    "compression": ("compression", text),
-    "equals": ("equals", whole_number),
-    "rewritten": ("rewritten", boolean),
-    "ascending": ("ascending", text),
-    "notEmpty": ("not_empty", boolean),
-    "signed": ("signed", boolean),
-}
-"""The attribute of each key and how it is read."""
-
-
-def form_of(values: Mapping[str, Any]) -> FormSpec:
-    """The form that these keys, among others, describe."""
-    return FormSpec(**{FORM_KEYS[key][0]: value for key, value in values.items() if key in FORM_KEYS})
+FRAMING: Final[Mapping[str, Convert]] = {"bits": _bits, "when": _when}
+"""How the keys are read that only fields of record formats have, where their kind does not say."""

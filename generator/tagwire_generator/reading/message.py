@@ -9,10 +9,10 @@ from tagwire_generator.model.message_spec import Fallback, MessageSpec
 from tagwire_generator.model.record_format_spec import Claim, FormatSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation
 from tagwire_generator.reading.context import Part, Reading
+from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
 from tagwire_generator.reading.values import (
     BadValue,
-    boolean,
     by_version,
     is_reversed,
     items,
@@ -34,10 +34,6 @@ def _valid_range(node: Node) -> Versions | None:
     return versions
 
 
-def _texts(node: Node) -> tuple[str, ...]:
-    return tuple(text(item) for item in items(node))
-
-
 def _header_versions(node: Node) -> tuple[tuple[Versions, int], ...]:
     return by_version(node, whole_number)
 
@@ -57,21 +53,13 @@ def _claims(node: Node) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-MESSAGE_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
-    "name": ("name", text),
-    "type": ("kind", text),
-    "aliases": ("aliases", _texts),
-    "apiKey": ("api_key", whole_number),
-    "validVersions": ("valid_versions", _valid_range),
-    "deprecatedVersions": ("deprecated_versions", version_range),
-    "flexibleVersions": ("flexible_versions", version_range),
-    "versionsWithOptional": ("optional_versions", version_range),
-    "listeners": ("listeners", _texts),
-    "latestVersionUnstable": ("latest_version_unstable", boolean),
-    "headerVersions": ("header_versions", _header_versions),
-    "fallback": ("fallback", _fallback),
-}
-"""The attribute of each key of a message and how it is read; those that hold members are the struct's."""
+MESSAGE_KEYS: Final = keys_of(
+    "message",
+    [MessageSpec],
+    {"validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
+    {"type": "kind", "versionsWithOptional": "optional_versions"},
+)
+"""The keys of a message; those that hold members are the struct's."""
 
 FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
     "format": text,

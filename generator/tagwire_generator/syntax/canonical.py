@@ -20,12 +20,14 @@ Comments are not kept (`formatting` does that). `about` texts are.
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
+from tagwire_generator.syntax.spec_schema import key_kinds
 from tagwire_generator.syntax.spec_text import inline, spec_text
 
 __all__ = ["Note", "canonical_text", "normal_form", "plain_tree"]
@@ -55,10 +57,11 @@ def normal_form(spec: Mapping[str, Any], note: Note = lambda text: None) -> dict
     Raises SpecError for a key that the spec language does not have.
     """
     scope = _Scope(note, "versionsWithOptional" in spec)
-    form = _ordered(spec, _MESSAGE_KEYS, scope, "message")
+    keys = _keys("message")
+    form = _ordered(spec, keys, scope, "message")
     if form.get("validVersions") != "none":
         form.setdefault("fields", [])
-    return _in_order(form, _MESSAGE_KEYS)
+    return _in_order(form, keys)
 
 
 class _Scope(NamedTuple):
@@ -186,24 +189,25 @@ def _default(value: Any, scope: _Scope) -> str | None:
     primitive = WIRE_TYPES.get(scope.field_type)
     if primitive is None or text == "null":
         return text
-    if primitive.family == "boolean":
-        return text.lower()
-    if primitive.family == "integer":
-        return str(int(text, 16 if text.startswith("0x") else 10))
-    return text
+    return primitive.canonical_text(text)
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
-    return [_field(field, scope) for field in _list(value, scope)]
+    return [_field(field, scope, "field") for field in _list(value, scope)]
 
 
-def _field(field: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
+def _optional_fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
+    return [_field(field, scope, "optionalField") for field in _list(value, scope)]
+
+
+def _field(field: Mapping[str, Any], outer: _Scope, place: str) -> dict[str, Any]:
+    keys = _keys(place)
     scope = outer.inside(str(field.get("name", "?")), _type(field.get("type", ""), outer))
-    form = _ordered(field, _FIELD_KEYS, scope, "field")
+    form = _ordered(field, keys, scope, "field" if place == "field" else "field of optionalFields")
     if "versions" not in form and "taggedVersions" in form:
         form["versions"] = form["taggedVersions"]
         scope.note(f"{scope.path}: has no versions, its taggedVersions {form['versions']} are taken")
-    return _in_order(form, _FIELD_KEYS)
+    return _in_order(form, keys)
 
 
 def _structs(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:
@@ -211,56 +215,46 @@ def _structs(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:
 
 
 def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
-    form = _ordered(struct, _STRUCT_KEYS, outer.inside(str(struct.get("name", "?"))), "struct")
+    keys = _keys("struct")
+    form = _ordered(struct, keys, outer.inside(str(struct.get("name", "?"))), "struct")
     form.setdefault("fields", [])
-    return _in_order(form, _STRUCT_KEYS)
+    return _in_order(form, keys)
 
 
-_MESSAGE_KEYS: Final[dict[str, _Key]] = {
-    "apiKey": _Key(_number, int),
-    "type": _Key(_text, str),
-    "name": _Key(_text, str),
-    "aliases": _Key(_texts, list),
-    "validVersions": _Key(_versions, str),
-    "deprecatedVersions": _Key(_some_versions, str),
-    "flexibleVersions": _Key(_flexible_versions, str),
-    "versionsWithOptional": _Key(_flexible_versions, str),
-    "latestVersionUnstable": _Key(_flag, bool),
-    "listeners": _Key(_list, list),
-    "headerVersions": _Key(_by_version, dict),
-    "fallback": _Key(_fallback, dict),
-    "reservedTags": _Key(_reserved_tags, list),
-    "optionalFields": _Key(_fields, list),
-    "fields": _Key(_fields, list),
-    "commonStructs": _Key(_structs, list),
-}
-
-_STRUCT_KEYS: Final[dict[str, _Key]] = {
-    "name": _Key(_text, str),
-    "versions": _Key(_versions, str),
-    "deprecatedVersions": _Key(_some_versions, str),
-    "reservedTags": _Key(_reserved_tags, list),
-    "optionalFields": _Key(_fields, list),
-    "fields": _Key(_fields, list),
-}
-
-_FIELD_KEYS: Final[dict[str, _Key]] = {
-    "name": _Key(_text, str),
-    "type": _Key(_type, str),
-    "versions": _Key(_versions, str),
-    "nullableVersions": _Key(_some_versions, str),
-    "nullable": _Key(_flag, bool),
-    "tag": _Key(_tag, int),
-    "taggedVersions": _Key(_some_versions, str),
-    "default": _Key(_default, str),
-    "ignorable": _Key(_flag, bool),
+_BY_KIND: Final[Mapping[str, _Key]] = {
     "entityType": _Key(_entity_type, str),
-    "mapKey": _Key(_flag, bool),
-    "zeroCopy": _Key(_flag, bool),
-    "flexibleVersions": _Key(_flexible_versions, str),
-    "recordFormats": _Key(_record_formats, dict),
-    "about": _Key(_text, str),
-    "reservedTags": _Key(_reserved_tags, list),
-    "optionalFields": _Key(_fields, list),
+    "fallback": _Key(_fallback, dict),
     "fields": _Key(_fields, list),
+    "fieldType": _Key(_type, str),
+    "flag": _Key(_flag, bool),
+    "headerVersions": _Key(_by_version, dict),
+    "listeners": _Key(_list, list),
+    "messageType": _Key(_text, str),
+    "name": _Key(_text, str),
+    "optionalFields": _Key(_optional_fields, list),
+    "range": _Key(_some_versions, str),
+    "recordFormats": _Key(_record_formats, dict),
+    "reservedTags": _Key(_reserved_tags, list),
+    "structName": _Key(_text, str),
+    "structs": _Key(_structs, list),
+    "tag": _Key(_tag, int),
+    "text": _Key(_text, str),
+    "texts": _Key(_texts, list),
+    "versions": _Key(_versions, str),
+    "whole": _Key(_number, int),
 }
+"""The form of a value by its kind in the schema."""
+
+_OWN: Final[Mapping[str, _Key]] = {
+    "default": _Key(_default, str),
+    "flexibleVersions": _Key(_flexible_versions, str),
+    "versions": _Key(_versions, str),
+    "versionsWithOptional": _Key(_flexible_versions, str),
+}
+"""The keys whose values have another form than others of their kind."""
+
+
+@cache
+def _keys(place: str) -> Mapping[str, _Key]:
+    """The keys of an object, in their order."""
+    return {key: _OWN.get(key) or _BY_KIND[kind] for key, kind in key_kinds(place).items()}

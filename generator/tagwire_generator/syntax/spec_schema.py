@@ -8,7 +8,7 @@ too, and can say why.
 
 import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any, Final, Protocol
 
@@ -18,7 +18,7 @@ from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
-__all__ = ["ShapeFault", "is_format", "is_register", "schema", "shape_faults"]
+__all__ = ["ShapeFault", "is_format", "is_register", "key_kinds", "schema", "shape_faults"]
 
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
@@ -70,6 +70,16 @@ def schema() -> dict[str, Any]:
     text = resources.files("tagwire_generator.syntax").joinpath("spec.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
+
+
+@functools.cache
+def key_kinds(place: str) -> Mapping[str, str]:
+    """The keys that an object of a spec may have, in the order of canonical text, each with the kind of its value.
+
+    `place` and kinds are names of the schema's `$defs`. This is the one list of keys: the readers and canonical text go
+    by it.
+    """
+    return {key: value["$ref"].rpartition("/")[2] for key, value in schema()["$defs"][place]["properties"].items()}
 
 
 @functools.lru_cache(maxsize=1)

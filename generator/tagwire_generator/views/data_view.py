@@ -176,7 +176,8 @@ class DataViews:
         wire = field.type.primitive
         if wire is None:
             return field.type.name
-        return self.type_imports.use("uuid", "UUID") if wire.annotation == "UUID" else wire.annotation
+        module = wire.annotation_module
+        return self.type_imports.use(module, wire.annotation) if module else wire.annotation
 
     def default(self, field: FieldSpec) -> str:
         if field.default is STRUCT_DEFAULT:

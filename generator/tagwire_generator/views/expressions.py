@@ -1,15 +1,18 @@
 """Expressions of a serializer module: each brings the import or the constant that it needs.
 
-The one place that maps wire types to the helpers of `tagwire.wire`: tables, so
-that a new primitive of a known family is handled without a change here.
+The one place that maps wire types to the helpers of `tagwire.wire`. A family
+without helpers of its own is handled by its row in `WIRE_TYPES`, so that a new
+type needs no change here.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from tagwire.errors import SchemaError
 from tagwire.layout import (
     COMPACT,
     DEFAULT_STRUCT,
+    INT32,
     Fixed,
     Item,
     LengthCode,
@@ -27,14 +30,25 @@ from tagwire_generator.views.imports import Imports
 
 __all__ = ["Expressions"]
 
-_CONVERSIONS: Final = {"boolean": ("BOOLEANS", "{0}[{1}]"), "uuid": ("uuid_of", "{0}({1})")}
-"""By family: helper and form that turn what `struct` read into the value."""
-_PACKED: Final = {"boolean": ("BOOLEAN_BYTES", "{0}[{1}]"), "uuid": ("uuid_bytes", "{0}({1})")}
-"""By family: helper and form of what `struct` packs for a value."""
-_SIZED: Final = {"text": "string", "binary": "binary"}
-_SIZED_MANY: Final = {"text": "strings", "binary": "binaries"}
-_FIXED_MANY: Final = {"boolean": ("booleans", "put_booleans"), "uuid": ("read_uuids", "put_uuids")}
-"""By family, of what `struct` alone does not make: array reader and writer."""
+
+class _Helpers(NamedTuple):
+    """What is faster than the methods of a family's rows, by the names that `WireType` has for those."""
+
+    value_of: str
+    raw_of: str
+    form: str
+    """How the first two are called."""
+    read_many: str
+    put_many: str
+
+
+_FIXED: Final = {
+    "boolean": _Helpers("BOOLEANS", "BOOLEAN_BYTES", "{}[{}]", "booleans", "put_booleans"),
+    "uuid": _Helpers("uuid_of", "uuid_bytes", "{}({})", "read_uuids", "put_uuids"),
+}
+"""The helpers of families of a fixed width, by family."""
+_SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")}
+"""The last word of the helpers for one value and for many, by family."""
 
 
 _RUNTIME_NAMES: Final = {"Any", "BOOLEANS", "BufferForm", "EMPTIES", "EMPTY", "Iterable", "Malformed", "Refused"} | {
@@ -113,19 +127,27 @@ class Expressions:
 
     # ------------------------------------------------------------ values
 
-    def converted(self, family: str, raw: str) -> str:
+    def converted(self, wire: WireType, raw: str) -> str:
         """What makes the value from what `struct` read; "" where that is the value."""
-        if family not in _CONVERSIONS:
+        if wire.is_raw:
             return ""
-        helper, form = _CONVERSIONS[family]
-        return form.format(self.use("tagwire.wire", helper), raw)
+        helpers = _FIXED.get(wire.family)
+        if helpers is None:
+            return f"{self.row(wire)}.value_of({raw})"
+        return helpers.form.format(self.use("tagwire.wire", helpers.value_of), raw)
 
-    def packed(self, family: str, value: str) -> str:
+    def packed(self, wire: WireType, value: str) -> str:
         """What `struct` packs for a value."""
-        if family not in _PACKED:
+        if wire.is_raw:
             return value
-        helper, form = _PACKED[family]
-        return form.format(self.use("tagwire.wire", helper), value)
+        helpers = _FIXED.get(wire.family)
+        if helpers is None:
+            return f"{self.row(wire)}.raw_of({value})"
+        return helpers.form.format(self.use("tagwire.wire", helpers.raw_of), value)
+
+    def row(self, wire: WireType) -> str:
+        """The row of a wire type."""
+        return self.constant(f"_{wire.name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def default(self, field: Item | Missing) -> str:
         """The default as an expression; a fresh object where it is a struct."""
@@ -150,23 +172,43 @@ class Expressions:
 
     # ------------------------------------------------------------ types with a length, elements, structs
 
-    def put_sized(self, kind: Sized) -> str:
+    def sized_value(self, wire: WireType) -> str:
+        """The value of the bytes from `pos` to `end`."""
+        if wire.family == "text":
+            return "buf[pos:end].decode()"
+        source = f"{_source(wire)}[pos:end]"
+        return source if wire.family == "binary" else f"{self.row(wire)}.value_of({source})"
+
+    def put_sized(self, kind: Sized, out: str, value: str) -> str:
+        if kind.wire.family not in _SIZED:
+            raw = f"{self.row(kind.wire)}.raw_of({value})"
+            value = f"None if {value} is None else {raw}" if kind.nullable else raw
         nullable = "nullable_" if kind.nullable else ""
-        return self.use("tagwire.wire", f"put_{nullable}{_compact(kind.length)}{_SIZED[kind.wire.family]}")
+        put = self.use("tagwire.wire", f"put_{nullable}{_compact(kind.length)}{_words(kind.wire)[0]}")
+        return f"{put}({out}, {value})"
 
     def element_reader(self, element: Type, count: str) -> str:
-        if isinstance(element, Sized):
-            name = self.use("tagwire.wire", f"read_{_compact(element.length)}{_SIZED_MANY[element.wire.family]}")
-            raw = "raw, " if element.wire.family == "binary" else ""
-            return f"{name}(buf, {raw}pos, {count})"
-        assert isinstance(element, Fixed)
-        return f"{self.use('tagwire.wire', _FIXED_MANY[element.wire.family][0])}(buf, pos, {count})"
+        assert isinstance(element, Fixed | Sized)
+        wire = element.wire
+        if isinstance(element, Fixed):
+            helpers = _FIXED.get(wire.family)
+            read = self.use("tagwire.wire", helpers.read_many) if helpers else f"{self.row(wire)}.read_many"
+            return f"{read}(buf, pos, {count})"
+        words = _words(wire)
+        name = self.use("tagwire.wire", f"read_{_compact(element.length)}{words[1]}")
+        found = f"{name}(buf, {_source(wire)}, pos, {count})" if words[0] == "binary" else f"{name}(buf, pos, {count})"
+        return found if wire.family in _SIZED else f"{self.row(wire)}.values_of({found})"
 
-    def put_elements(self, element: Type) -> str:
-        if isinstance(element, Sized):
-            return self.use("tagwire.wire", f"put_{_compact(element.length)}{_SIZED_MANY[element.wire.family]}")
-        assert isinstance(element, Fixed)
-        return self.use("tagwire.wire", _FIXED_MANY[element.wire.family][1])
+    def put_elements(self, element: Type, out: str, values: str) -> str:
+        assert isinstance(element, Fixed | Sized)
+        wire = element.wire
+        if isinstance(element, Fixed):
+            helpers = _FIXED.get(wire.family)
+            put = self.use("tagwire.wire", helpers.put_many) if helpers else f"{self.row(wire)}.put_many"
+            return f"{put}({out}, {values})"
+        if wire.family not in _SIZED:
+            values = f"[{self.row(wire)}.raw_of(each) for each in {values}]"
+        return f"{self.use('tagwire.wire', f'put_{_compact(element.length)}{_words(wire)[1]}')}({out}, {values})"
 
     def data_class(self, cls: Any) -> str:
         """What the module calls a data class: templates write the names of the runtime, so these go first."""
@@ -228,14 +270,25 @@ def nested_struct(kind: Type) -> StructLayout | None:
 
 
 def has_binary(struct: StructLayout) -> bool:
-    """Whether bytes or records stand anywhere in a struct, so that its reader needs `raw`."""
+    """Whether slices of the input stand anywhere in a struct, so that its reader needs `raw`."""
     for field in struct.fields:
         inner = getattr(field.type, "element", field.type)
-        if isinstance(inner, Sized) and inner.wire.family == "binary":
+        if isinstance(inner, Sized) and inner.wire.is_slice:
             return True
         if isinstance(inner, Nested) and has_binary(inner.struct):
             return True
     return False
+
+
+def _words(wire: WireType) -> tuple[str, str]:
+    """What the helpers for one value and for many are called; a family without any has those of bytes."""
+    if wire.family not in _SIZED and wire.length != INT32.name:
+        raise SchemaError(f"{wire.name} has {wire.length} lengths, which generated code can write before text alone")
+    return _SIZED.get(wire.family, _SIZED["binary"])
+
+
+def _source(wire: WireType) -> str:
+    return "raw" if wire.is_slice else "buf"
 
 
 def _compact(length: LengthCode | None) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from tagwire.layout import Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
 from tagwire.message.field_table import layout_of
+from tagwire.message.json import json_value
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.python_names import attribute_name, snake_case
@@ -28,6 +29,8 @@ class RowView:
     name: str
     depth: int
     type: str
+    family: str
+    width: int
     versions: str
     nullable: str
     tag: str
@@ -127,11 +130,14 @@ def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: 
 def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: int) -> Iterator[RowView]:
     for field in fields:
         path = f"{outer}{attribute_name(field.name)}"
+        wire = field.type.primitive
         yield RowView(
             path=path,
             name=field.name,
             depth=depth,
             type=str(field.type),
+            family=wire.family if wire else "",
+            width=wire.width if wire else 0,
             versions=str(field.versions),
             nullable="" if not field.nullable_versions else str(field.nullable_versions),
             tag="" if field.tag is None else str(field.tag),
@@ -146,8 +152,10 @@ def _default(value: object) -> str:
     """A default as JSON."""
     if value is STRUCT_DEFAULT:
         return "{}"
-    if isinstance(value, bytes | tuple):
-        return "[]" if isinstance(value, tuple) else '""'  # no other default is possible
+    if isinstance(value, tuple):
+        return "[]"  # no other default is possible
+    if isinstance(value, bytes):
+        value = json_value(value)
     plain = value is None or isinstance(value, bool | int | float | str)
     return json.dumps(value if plain else str(value), ensure_ascii=False)
 

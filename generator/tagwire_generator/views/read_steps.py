@@ -14,6 +14,8 @@ field end, `raw` what bytes fields are slices of.
 from dataclasses import dataclass, field
 
 from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.wire.types import STRING_MAX
+from tagwire.wire.varint import UVARINT_MAX
 from tagwire_generator.views.expressions import Expressions
 
 __all__ = ["ReadStep", "TagCase", "read_steps"]
@@ -139,7 +141,7 @@ class _Steps:
     def fixed(self, name: str, kind: Fixed) -> None:
         wire = kind.wire
         direct = f"m.{name}"
-        converted = self.expressions.converted(wire.family, f"raw_{name}")
+        converted = self.expressions.converted(wire, f"raw_{name}")
         if converted:
             self.fixups.append(f"{direct} = {converted}")
         self.wait(f"raw_{name}" if converted else direct, wire.code, wire.width)
@@ -164,19 +166,18 @@ class _Steps:
         return ReadStep("required", is_null=lead.is_null, body=body)
 
     def sized(self, target: str, kind: Sized, lead: _Lead) -> ReadStep:
-        is_text = kind.wire.family == "text"
-        value = "buf[pos:end].decode()" if is_text else "raw[pos:end]"
-        return ReadStep("sized", target=target, source=value, end=lead.end, long=self.long(lead, is_text))
+        value = self.expressions.sized_value(kind.wire)
+        return ReadStep("sized", target=target, source=value, end=lead.end, long=self.long(lead, kind.longest))
 
-    def long(self, lead: _Lead, is_text: bool = False) -> str:
+    def long(self, lead: _Lead, longest: int = UVARINT_MAX) -> str:
         if lead.code != "B":
             return ""
-        helper = self.expressions.use("tagwire.wire", "string_length" if is_text else "uvarint")
+        helper = self.expressions.use("tagwire.wire", "string_length" if longest == STRING_MAX else "uvarint")
         return f"n, pos = {helper}(buf, pos, n)"
 
     def array(self, target: str, kind: Array, lead: _Lead) -> ReadStep:
         element = kind.element
-        if isinstance(element, Fixed) and element.wire.family in ("integer", "floating"):
+        if isinstance(element, Fixed) and element.wire.is_raw:
             numbers = self.expressions.numbers(element.wire)
             slow = f"{target}, pos = {numbers}.read(buf, pos, {lead.count})"
             if lead.code != "B":

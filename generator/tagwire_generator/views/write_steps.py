@@ -81,7 +81,7 @@ class _Steps:
         run: list[tuple[str, str]] = []
         for item in items:
             if isinstance(item.type, Fixed):
-                run.append((self.expressions.packed(item.type.wire.family, f"m.{item.name}"), item.type.wire.code))
+                run.append((self.expressions.packed(item.type.wire, f"m.{item.name}"), item.type.wire.code))
                 continue
             steps += self.run(run)
             run = []
@@ -99,7 +99,7 @@ class _Steps:
         value = f"m.{item.name}"
         kind = item.type
         if isinstance(kind, Sized):
-            return WriteStep("statements", lines=(f"{self.expressions.put_sized(kind)}({self.out}, {value})",))
+            return WriteStep("statements", lines=(self.expressions.put_sized(kind, self.out, value),))
         if isinstance(kind, Nested):
             return self.nested(kind, value)
         if isinstance(kind, Array) and kind.length is not None:
@@ -121,7 +121,7 @@ class _Steps:
         element = kind.element
         if isinstance(element, Nested):
             put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {present})"
-        elif isinstance(element, Fixed) and element.wire.family in ("integer", "floating"):
+        elif isinstance(element, Fixed) and element.wire.is_raw:
             numbers = self.expressions.numbers(element.wire)
             if not compact:
                 return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
@@ -130,7 +130,7 @@ class _Steps:
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
         else:
-            put = f"{self.expressions.put_elements(element)}({self.out}, {present})"
+            put = self.expressions.put_elements(element, self.out, present)
         count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 

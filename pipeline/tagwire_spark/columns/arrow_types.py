@@ -7,11 +7,15 @@ a sixth of what a query over such columns costs. Not so within a struct that
 may be null itself: there Spark's `toArrow` would fail.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import DataType, StructType
+
+from tagwire_spark.errors import PipelineError
 
 __all__ = [
     "ERROR_TYPE",
@@ -57,8 +61,27 @@ def may_be_null(field: Any) -> Any:
 
 
 def spark_type(type: Any) -> DataType:
-    """The type of Spark's for an Arrow type of `spark_side`."""
-    return from_arrow_type(type)
+    """The type of Spark's for an Arrow type of `spark_side`. Raises PipelineError where Spark has none."""
+    try:
+        return from_arrow_type(type)
+    except PySparkTypeError:
+        path, odd = next(_without_spark_type(type, ""), ("the column", type))
+        text = f"{path} is of the Arrow type {odd}, for which Spark has no type; choose other fields."
+        raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text) from None
+
+
+def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """The fields, by path, whose type Spark does not have."""
+    if pa.types.is_nested(type):
+        for index in range(type.num_fields):
+            field = type.field(index)
+            inner = f"{path}.{field.name}" if path and pa.types.is_struct(type) else path or field.name
+            yield from _without_spark_type(field.type, inner)
+        return
+    try:
+        from_arrow_type(type)
+    except PySparkTypeError:
+        yield path or "the column", type
 
 
 def arrow_schema(schema: StructType) -> Any:

@@ -32,6 +32,7 @@ _PLAIN = {
     "I": "uint32",
     "l": "int64",
     "L": "uint64",
+    "f": "float32",
     "g": "float64",
     "u": "string",
     "z": "binary",
@@ -203,7 +204,14 @@ def _type(column: Column) -> Any:
         return pa.dictionary(pa.int32(), pa.string())
     if column.format == "tsm:UTC":
         return pa.timestamp("ms", tz="UTC")
-    return pa.binary(16) if column.format == "w:16" else getattr(pa, _PLAIN[column.format])()
+    width = _width(column)
+    return pa.binary(width) if width else getattr(pa, _PLAIN[column.format])()
+
+
+def _width(column: Column) -> int:
+    """How many bytes each value of a column of bytes has; 0 where that is not fixed."""
+    kind, _, width = column.format.partition(":")
+    return int(width) if kind == "w" else 0
 
 
 def _is_bytes(pa: Any, type: Any) -> bool:
@@ -223,15 +231,16 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
     is_list = types.is_list(type) or types.is_large_list(type) or types.is_fixed_size_list(type)
     fitting = {
         "b": types.is_boolean(type),
+        "f": types.is_float32(type) or types.is_float64(type),
         "g": types.is_float32(type) or types.is_float64(type),
         "u": _is_text(pa, type),
         "z": _is_bytes(pa, type),
-        "w:16": _is_bytes(pa, type) and (not types.is_fixed_size_binary(type) or type.byte_width == 16),
+        "w": _is_bytes(pa, type) and (not types.is_fixed_size_binary(type) or type.byte_width == _width(column)),
         "+l": is_list,
         "+m": is_list or types.is_map(type),
         "+s": types.is_struct(type),
     }
-    if not fitting.get(column.format, types.is_integer(type)):
+    if not fitting.get("w" if _width(column) else column.format, types.is_integer(type)):
         raise ColumnError(f"{path or 'the array'} is of the Arrow type {str(type)!r}, but {column} was expected")
     if column.format == "+l":
         _check(pa, column.children[0], type.value_type, path + "[]")
@@ -261,7 +270,7 @@ def _plain(column: Column, value: Any) -> Any:
         return [_plain(column.children[0], element) for element in value]
     if column.format == "+m":
         return sorted(value.items())
-    return value.bytes if column.format == "w:16" else value
+    return value if column.wire is None else column.wire.to_arrow(value)
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
@@ -280,11 +289,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
         return tuple(_object(element, each, (*path, index), place) for index, each in enumerate(value))
     if column.format == "+m":
         return _tags(value, path, place)
-    if column.format == "w:16" and len(value) == 16:
-        from uuid import UUID
-
-        return UUID(bytes=value)
-    return value
+    return value if column.wire is None else column.wire.from_arrow(value)
 
 
 def _tags(entries: list[Any], path: tuple[str | int, ...], place: tuple[str, int]) -> dict[Any, Any]:

@@ -11,24 +11,13 @@ from typing import Any, Final
 from tagwire.errors import SchemaError
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
 from tagwire.text_format import near
+from tagwire.wire.families import WireType, integer_format
 from tagwire.wire.unknown_tags import NO_TAGS
-from tagwire.wire.uuids import default_uuid
 
 __all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name", "with_error"]
 
 TAGS: Final = "unknown_tags"
 
-_INTEGERS: Final = {
-    (1, True): "c",
-    (1, False): "C",
-    (2, True): "s",
-    (2, False): "S",
-    (4, True): "i",
-    (4, False): "I",
-    (8, True): "l",
-    (8, False): "L",
-}
-"""Formats of the Arrow C data interface by width and sign."""
 _WIDE: Final = {"S": "i", "I": "l"}
 _TYPE_NAMES: Final = {
     "b": "bool",
@@ -40,16 +29,15 @@ _TYPE_NAMES: Final = {
     "I": "uint32",
     "l": "int64",
     "L": "uint64",
+    "f": "float",
     "g": "double",
     "tsm:UTC": "timestamp[ms, UTC]",
-    "w:16": "fixed_size_binary[16]",
     "u": "string",
     "z": "binary",
 }
 _OTHER_TYPE_NAMES: Final = {
     "n": "null",
     "e": "halffloat",
-    "f": "float",
     "U": "large_string",
     "vu": "string_view",
     "Z": "large_binary",
@@ -72,7 +60,7 @@ def type_name(format: str) -> str:
 class Column:
     """A column: its name, its Arrow type, and what stands where a message has no value for it."""
 
-    __slots__ = ("children", "cls", "default", "format", "is_words", "name", "nullable")
+    __slots__ = ("children", "cls", "default", "format", "is_words", "name", "nullable", "wire")
 
     def __init__(
         self,
@@ -84,6 +72,7 @@ class Column:
         children: tuple["Column", ...] = (),
         cls: Any = None,
         is_words: bool = False,
+        wire: WireType | None = None,
     ) -> None:
         self.name = name
         self.format = format
@@ -95,6 +84,9 @@ class Column:
         """The data class of a struct's values."""
         self.is_words = is_words
         """Of numbers (`i`): whether they stand for texts, of which few are different."""
+
+        self.wire = wire
+        """The wire type that says how values become Arrow's; None where they are that already."""
 
     def child(self, name: str) -> "Column | None":
         """The child of a name, or None."""
@@ -116,7 +108,7 @@ class Column:
         if self.format == "+m":
             key, value = self.children[0].children
             return f"map<{key.type_text}, {value.type_text}>"
-        return "dictionary<int32, string>" if self.is_words else _TYPE_NAMES[self.format]
+        return "dictionary<int32, string>" if self.is_words else type_name(self.format)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.type_text}{'' if self.nullable else ' not null'}"
@@ -219,25 +211,22 @@ def _typed(
         return Column(name, "+l", nullable=nullable, default=default, children=(element,))
     if len(structs) == len(types):
         return _struct(name, structs, selection, nullable=nullable, default=default)
-    formats = {_format(type, wide=selection.wide_unsigned) for type in types}
+    formats = {_format(name, type, wide=selection.wide_unsigned) for type in types}
+    wires = {type.wire.family: type.wire for type in types if isinstance(type, Fixed | Sized)}
     if selection.paths is not None:
         raise SchemaError(f"{name} is no struct, so it has no field {'.'.join(selection.paths[0])!r}")
-    if len(formats) > 1:
+    if len(formats) > 1 or len(wires) > 1:
         raise SchemaError(f"{name} has different types in these versions: {', '.join(sorted(map(str, types)))}")
-    if formats == {"w:16"} and isinstance(default, int):
-        default = default_uuid(default)
-    return Column(name, formats.pop(), nullable=nullable, default=default)
+    return Column(name, formats.pop(), nullable=nullable, default=default, wire=next(iter(wires.values()), None))
 
 
-def _format(type: Type, *, wide: bool) -> str:
-    if isinstance(type, Sized):
-        return "u" if type.wire.family == "text" else "z"
+def _format(name: str, type: Type, *, wide: bool) -> str:
     if isinstance(type, Varint):
-        format = _INTEGERS[type.bits // 8, type.zigzag]
-    elif isinstance(type, Fixed) and type.wire.family == "integer":
-        format = _INTEGERS[type.wire.width, type.wire.low < 0]
-    elif isinstance(type, Fixed):
-        format = {"boolean": "b", "floating": "g", "uuid": "w:16"}[type.wire.family]
+        format = integer_format(type.bits // 8, is_signed=type.zigzag)
+    elif isinstance(type, Fixed | Sized):
+        format = type.wire.arrow_format
     else:
         format = str(type)  # a struct or an array where other versions have none
+    if format not in _TYPE_NAMES and isinstance(type, Fixed | Sized | Varint) and not format.startswith("w:"):
+        raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
     return _WIDE.get(format, format) if wide else format

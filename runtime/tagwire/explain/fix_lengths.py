@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from tagwire.wire.checksums import checksum
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, IntegerType
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
 __all__ = ["Line", "refit"]
 
-_FIXED: Final = {name: row.width for name, row in WIRE_TYPES.items() if row.family == "integer"}
-_WITH_LENGTH: Final = {
-    name: "int16" if row.family == "text" else "int32" for name, row in WIRE_TYPES.items() if not row.is_fixed
-}
+_FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
+_WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
 """Types with a length before their bytes, each with the type that the length has where lines do not name it."""
 _OPTIONAL: Final = "optional fields"
 _PLACE: Final = re.compile(r"\[(\d+)\]")

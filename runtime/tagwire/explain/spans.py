@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested, Sized, Type, Varint
 from tagwire.layout.parts import Bits
-from tagwire.wire.types import WireType
+from tagwire.wire.families import IntegerType
 
 __all__ = ["NULL", "OPEN", "Opened", "SpanKind", "SpanRecorder", "SpanRow", "Spans", "kinds_of"]
 
@@ -64,7 +64,8 @@ class SpanKind:
         """Whether its value is read from its bytes, when somebody asks."""
         self.width = what.element.wire.width if isinstance(what, Array) and isinstance(what.element, Fixed) else 0
         """Of arrays of a fixed width: the bytes of an element."""
-        self.wire: WireType | None = what.wire if isinstance(what, Fixed) and what.wire.family == "integer" else None
+        wire = what.wire if isinstance(what, Fixed) else None
+        self.wire = wire if isinstance(wire, IntegerType) else None
 
     def path(self, around: str, step: int) -> str:
         """The path of a span of this kind."""

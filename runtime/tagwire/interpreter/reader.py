@@ -36,9 +36,8 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.limits import Limits
-from tagwire.wire.java_text import decode_as_java
-from tagwire.wire.scalars import new, uuid_of
-from tagwire.wire.types import WireType
+from tagwire.wire.families import Deviation, WireType
+from tagwire.wire.scalars import new
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag
 
@@ -149,11 +148,15 @@ class LayoutReader(FramedCursor):
     def fixed(self, wire: WireType) -> Any:
         start = self.take(wire.width)
         (value,) = unpack_from(">" + wire.code, self.buf, start)
-        if wire.family == "boolean":
-            if value > 1:
-                self.deviate(f"byte {value}", "0 or 1", start)
-            return value != 0
-        return uuid_of(value) if wire.family == "uuid" else value
+        return value if wire.is_raw else self.value_of(wire, value, start)
+
+    def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
+        """The value of what stands at `start`."""
+        try:
+            return wire.value_of(raw)
+        except Deviation as odd:
+            self.deviate(odd.found, odd.expected, start + odd.offset)
+            return odd.value
 
     def varint(self, type: Varint) -> int:
         start = self.pos
@@ -174,14 +177,8 @@ class LayoutReader(FramedCursor):
         if size > type.longest:
             self.fail(f"a string of {byte_count(size)}", f"at most {type.longest}", start)
         begin = self.take(size)
-        if type.wire.family == "binary":
-            return self.raw[begin : self.pos]
-        data = self.buf[begin : self.pos]
-        try:
-            return data.decode()
-        except UnicodeDecodeError as fault:
-            self.deviate(f"bytes {data[fault.start : fault.end].hex(' ')}", "UTF-8", begin + fault.start)
-            return decode_as_java(data)
+        source = self.raw if type.wire.is_slice else self.buf
+        return self.value_of(type.wire, source[begin : self.pos], begin)
 
     def array(self, type: Array, scopes: Scopes) -> tuple[Any, ...] | None:
         start = self.pos

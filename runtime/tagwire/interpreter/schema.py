@@ -20,7 +20,6 @@ from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import LayoutWriter, encode, encoded_size
 from tagwire.layout import (
     DEFAULT_STRUCT,
-    INT16,
     INT32,
     UVARINT,
     VARINT,
@@ -33,13 +32,13 @@ from tagwire.layout import (
     Sized,
     StructLayout,
     Type,
+    primitive,
 )
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.text_format import near, shown
 from tagwire.wire.buffers import as_bytes
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
-from tagwire.wire.scalars import uuid_of
 from tagwire.wire.types import WIRE_TYPES, WireType
 
 __all__ = ["Field", "Schema"]
@@ -181,21 +180,9 @@ def _primitive(field: str, name: Any, *, nullable: bool) -> Fixed | Sized:
         names = [*WIRE_TYPES]
         expected = f"{', '.join(names)}, '[]' and one of these, a Schema or a list of one Schema"
         raise SchemaError(f"{field} has type {shown(name)}{near(name, names)}; expected {expected}")
-    if not wire.is_fixed:
-        return Sized(wire, INT16 if wire.family == "text" else INT32, nullable=nullable)
-    if nullable:
+    if nullable and wire.is_fixed:
         raise SchemaError(f"{field} is of type {name}, which can't be nullable; nullable are text, bytes and arrays")
-    return Fixed(wire)
-
-
-_DEFAULTS: Final[dict[str, Any]] = {
-    "integer": 0,
-    "boolean": False,
-    "floating": 0.0,
-    "uuid": uuid_of(bytes(16)),
-    "text": "",
-    "binary": b"",
-}
+    return primitive(wire, nullable=nullable)
 
 
 def _own_default(type: Type) -> Any:
@@ -205,7 +192,7 @@ def _own_default(type: Type) -> Any:
         return ()
     assert not isinstance(type, WireType) and isinstance(type, Fixed | Sized)
     is_null = isinstance(type, Sized) and type.nullable and type.wire.name == "records"
-    return None if is_null else _DEFAULTS[type.wire.family]
+    return None if is_null else type.wire.default
 
 
 def _check_default(item: Item) -> None:

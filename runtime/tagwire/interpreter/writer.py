@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from struct import error as struct_error
 from struct import pack
-from typing import Any
+from typing import Any, Final
 
 from tagwire.interpreter.framed_cursor import key_of
 from tagwire.interpreter.reader import holds
@@ -34,12 +34,15 @@ from tagwire.layout import (
 )
 from tagwire.text_format import shown
 from tagwire.wire.byte_count import ByteCount
+from tagwire.wire.families import Unfit, WireType
 from tagwire.wire.optional_fields import TAG_MAX
-from tagwire.wire.scalars import binary, uuid_bytes
-from tagwire.wire.types import WireType
+from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
 
 __all__ = ["LayoutWriter", "encode", "encoded_size"]
+
+
+_BYTES: Final = WIRE_TYPES["bytes"]
 
 
 def encode(layout: Layout, value: Any) -> bytes:
@@ -173,15 +176,10 @@ class LayoutWriter(ValueWalk):
             raise AssertionError(f"{type} has no value of its own")
 
     def fixed(self, wire: WireType, value: Any) -> bytes:
-        family = wire.family
         try:
-            if family == "boolean":
-                value = {False: 0, True: 1}[value]
-            elif family == "uuid":
-                return uuid_bytes(value)
-            return pack(">" + wire.code, value)
+            return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
-            self.fail(f"{shown(value)} is no {_expected(wire)}")
+            self.fail(f"{shown(value)} is no {wire.expected}")
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
@@ -214,28 +212,19 @@ class LayoutWriter(ValueWalk):
         if value is None:
             self.null(type, out)
             return
-        data = self.text(value) if type.wire.family == "text" else self.bytes(value)
+        data = self.content(type.wire, value)
         if len(data) > type.longest:
             self.fail(f"takes {len(data)} bytes; a {type.wire.name} here has at most {type.longest}")
         self.length(type.length, len(data), out)
         out += data
 
-    def text(self, value: Any) -> bytes:
-        if not isinstance(value, str):
-            self.fail(f"{shown(value)} is no str")
+    def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
+        """The bytes of a value, without the length before them."""
         try:
-            data = value.encode()
-        except UnicodeEncodeError as fault:
-            self.fail(
-                f"character {fault.start} is the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for"
-            )
+            data: bytes | bytearray | memoryview = wire.raw_of(value)
+        except Unfit as unfit:
+            self.fail(unfit.reason)
         return data
-
-    def bytes(self, value: Any) -> "bytes | bytearray | memoryview":
-        try:
-            return binary(value)
-        except (TypeError, ValueError, BufferError):
-            self.fail(f"{shown(value)} is no bytes-like object")
 
     def array(self, type: Array, value: Any, out: Any) -> None:
         if value is None:
@@ -313,7 +302,7 @@ class LayoutWriter(ValueWalk):
                 self.fail(f"{shown(tag)} is no tag: an int from 0 to {highest}")
             if tag in names:
                 self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
-        return [(tag, self.bytes(data)) for tag, data in unknown.items()]
+        return [(tag, self.content(_BYTES, data)) for tag, data in unknown.items()]
 
 
 def _is_array(value: Any) -> bool:
@@ -331,7 +320,3 @@ def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
 
 
-def _expected(wire: WireType) -> str:
-    if wire.family == "integer":
-        return f"{wire.name}: an int from {wire.low} to {wire.high}"
-    return f"{wire.name}: a {wire.annotation}"

@@ -33,6 +33,7 @@ from tagwire.layout.types import (
     StructLayout,
     TaggedSection,
     Type,
+    primitive,
 )
 
 __all__ = [
@@ -63,4 +64,5 @@ __all__ = [
     "TaggedSection",
     "Type",
     "Varint",
+    "primitive",
 ]

@@ -33,7 +33,7 @@ from tagwire.layout.parts import (
     Plain,
     Varint,
 )
-from tagwire.wire.types import STRING_MAX, WireType
+from tagwire.wire.types import WireType
 from tagwire.wire.varint import UVARINT_MAX
 
 TYPE_CHECKING = False
@@ -53,6 +53,7 @@ __all__ = [
     "StructLayout",
     "TaggedSection",
     "Type",
+    "primitive",
 ]
 
 
@@ -76,7 +77,7 @@ class Sized(Plain):
         self.wire = wire
         self.length = length
         self.nullable = nullable
-        self.longest = STRING_MAX if wire.family == "text" and length in (INT16, COMPACT) else UVARINT_MAX
+        self.longest = wire.longest if length and length.name in (COMPACT.name, wire.length) else UVARINT_MAX
         """The most bytes that it may have: Kafka bounds the strings of messages, but not those of records."""
 
     def given(self) -> list[tuple[str, Any]]:
@@ -158,6 +159,13 @@ class Nested(Plain):
 
     def __str__(self) -> str:
         return f"nullable {self.struct.name}" if self.marker else self.struct.name
+
+
+def primitive(wire: WireType, *, compact: bool = False, nullable: bool) -> Fixed | Sized:
+    """How a value of a wire type stands in a message."""
+    if wire.is_fixed:
+        return Fixed(wire)
+    return Sized(wire, COMPACT if compact else INT16 if wire.length == INT16.name else INT32, nullable=nullable)
 
 
 Framing = Extent | Count | Checksum

@@ -11,21 +11,19 @@ from __future__ import annotations
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,
-    INT16,
     INT32,
     UVARINT,
     VARINT,
     Array,
-    Fixed,
     Item,
     Layout,
     Missing,
     Nested,
     OptionalBuffer,
-    Sized,
     StructLayout,
     TaggedSection,
     Type,
+    primitive,
 )
 from tagwire.versions import Versions
 from tagwire.wire.types import WIRE_TYPES
@@ -246,7 +244,4 @@ def _primitive(name: str, *, compact: bool, nullable: bool) -> Type:
     wire = WIRE_TYPES.get(name)
     if wire is None:
         raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
-    if wire.is_fixed:
-        return Fixed(wire)
-    plain = INT16 if wire.family == "text" else INT32
-    return Sized(wire, COMPACT if compact else plain, nullable=nullable)
+    return primitive(wire, compact=compact, nullable=nullable)

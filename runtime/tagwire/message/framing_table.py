@@ -168,8 +168,9 @@ def _type(row: FieldRow, form: Form, struct: StructLayout | None) -> Type:
         return Nested(struct)
     if row.type in CHECKSUMS:
         return Checksum(row.type, form.covers)
-    if row.type in ("string", "bytes"):
-        return Sized(WIRE_TYPES[row.type], LENGTHS[form.length], nullable=bool(row.nullable))
+    wire = WIRE_TYPES.get(row.type)
+    if wire is not None and wire.length:
+        return Sized(wire, LENGTHS[form.length], nullable=bool(row.nullable))
     number = _plain(row.type, form)
     if form.length_of:
         of = "" if form.length_of == "rest" else form.length_of

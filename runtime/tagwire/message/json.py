@@ -16,11 +16,7 @@ a field that only other versions have is accepted too: whether the value can be
 written is asked when it is written.
 """
 
-from binascii import Error as Base64Error
-from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
-from contextlib import suppress
-from struct import pack, unpack
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
@@ -32,7 +28,7 @@ from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayo
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, layout_of
 from tagwire.text_format import near, shown
-from tagwire.wire.scalars import uuid_of
+from tagwire.wire.families import Unfit
 from tagwire.wire.types import WIRE_TYPES, WireType
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
@@ -46,8 +42,12 @@ M = TypeVar("M", bound="Message")
 
 UNKNOWN_TAGS: Final = "_unknownTags"
 STYLES: Final = ("lossless", "kafka")
-_NAN_BITS: Final = pack(">d", float("nan"))
-_NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_KINDS: Final = (
+    (int, "int64"),
+    ((bytes, bytearray, memoryview), "bytes"),
+    (float, "float64"),
+    (UUID, "uuid"),
+)
 
 
 # ---------------------------------------------------------------- writing
@@ -113,9 +113,7 @@ class _Writer:
     def primitive(self, wire: WireType, value: Any) -> Any:
         if wire.name == "records" and not self.is_lossless:
             return ""
-        if wire.family == "boolean":
-            return bool(value)
-        return json_value(float(value) if wire.family == "floating" else value, is_lossless=self.is_lossless)
+        return wire.to_json(value, is_lossless=self.is_lossless)
 
 
 def _in_spec_order(struct: StructLayout) -> list[Item]:
@@ -124,35 +122,17 @@ def _in_spec_order(struct: StructLayout) -> list[Item]:
     return [by_name[row.name] for row in rows if row.name in by_name]
 
 
-def json_value(value: Any, *, is_lossless: bool = True) -> Any:
-    """A primitive as JSON: a bool, an int, a text or None."""
-    if isinstance(value, float):
-        return _float_text(value, is_lossless)
-    if isinstance(value, UUID):
-        return b2a_base64(value.bytes, newline=False).decode().rstrip("=").translate(_TO_URL)
-    if isinstance(value, bytes | bytearray | memoryview):
-        return b2a_base64(value, newline=False).decode()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value)  # an enum's number, not the enum
-    return value
+def json_value(value: Any) -> Any:
+    """A primitive of a type that is not at hand, as lossless JSON: a bool, an int, a text or None."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    name = next((name for kinds, name in _KINDS if isinstance(value, kinds)), "")
+    return WIRE_TYPES[name].to_json(value) if name else str(value)
 
 
 def json_tags(tags: Mapping[int, bytes]) -> dict[str, str]:
     """Unknown tagged fields as JSON: base64 by tag, in the order of tags."""
     return {str(tag): json_value(data) for tag, data in sorted(tags.items())}
-
-
-_TO_URL = str.maketrans("+/", "-_")
-_FROM_URL = str.maketrans("-_+/", "+/??")
-
-
-def _float_text(value: float, is_lossless: bool) -> float | str:
-    if value == value and value not in (float("inf"), float("-inf")):
-        return value
-    if value == value:
-        return "Infinity" if value > 0 else "-Infinity"
-    bits = pack(">d", value)
-    return "NaN" if bits == _NAN_BITS or not is_lossless else f"NaN:{bits.hex()}"
 
 
 # ---------------------------------------------------------------- reading
@@ -217,7 +197,7 @@ class _Reader:
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
                 self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
-            tags[tag] = self.base64(text)
+            tags[tag] = self.primitive("bytes", text)
         self.path.pop()
         return tags
 
@@ -240,62 +220,10 @@ class _Reader:
     def value(self, row: FieldRow, type_name: str, value: Any, in_version: bool) -> Any:
         if row.struct is not None:
             return self.struct(row.struct, value, is_of_version=in_version)
-        return self.primitive(WIRE_TYPES[type_name], value)
+        return self.primitive(type_name, value)
 
-    def primitive(self, wire: WireType, value: Any) -> Any:
-        if wire.family == "integer":
-            return self.integer(wire, value)
-        if wire.family == "floating":
-            return self.floating(value)
-        if wire.family == "boolean":
-            return value if isinstance(value, bool) else self.fail(f"{shown(value)} is neither true nor false")
-        if wire.family == "uuid":
-            return self.uuid(value)
-        if wire.family == "text":
-            return value if isinstance(value, str) else self.fail(f"{shown(value)} is no text")
-        return self.base64(value)
-
-    def integer(self, wire: WireType, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not wire.low <= value <= wire.high:
-            self.fail(f"{shown(value)} is no {wire.name}: an integer from {wire.low} to {wire.high}")
-        return value
-
-    def floating(self, value: Any) -> float:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                return float(value)
-            except OverflowError:
-                self.fail(f"{shown(value)} is too large for a float64")
-        if isinstance(value, str):
-            named = _NAMED_FLOATS.get(value)
-            if named is None and value.startswith("NaN:") and len(value) == 20:
-                named = _nan_of(value[4:])
-            if named is not None:
-                return named
-        self.fail(f"{shown(value)} is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}")
-
-    def uuid(self, value: Any) -> UUID:
-        raw = b""
-        if isinstance(value, str) and len(value.rstrip("=")) == 22 and len(value) in (22, 24) and value.isascii():
-            with suppress(Base64Error):
-                raw = a2b_base64(value.rstrip("=").translate(_FROM_URL) + "==", strict_mode=True)
-        if len(raw) != 16:
-            self.fail(f"{shown(value)} is no uuid: 22 characters of URL-safe base64 were expected")
-        return uuid_of(raw)
-
-    def base64(self, value: Any) -> bytes:
-        if not isinstance(value, str) or not value.isascii():
-            self.fail(f"{shown(value)} is no text in base64")
+    def primitive(self, type_name: str, value: Any) -> Any:
         try:
-            return a2b_base64(value, strict_mode=True)
-        except Base64Error as fault:
-            self.fail(f"{shown(value)} is no base64 of the standard alphabet with padding ({fault})")
-
-
-def _nan_of(text: str) -> float | None:
-    """The NaN of these bits, or None where they are those of no NaN."""
-    try:
-        (value,) = unpack(">d", bytes.fromhex(text))
-    except ValueError:
-        return None
-    return float(value) if value != value else None
+            return WIRE_TYPES[type_name].from_json(value)
+        except Unfit as unfit:
+            self.fail(unfit.reason)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
-from tagwire.wire.types import WireType
 
 __all__ = ["messages"]
 
@@ -51,24 +50,13 @@ def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
 
 def _value(type: Type, unknown_tags: bool) -> Strategy:
     if isinstance(type, Fixed):
-        return _number(type.wire)
+        fixed: Strategy = type.wire.strategy()
+        return fixed
     if isinstance(type, Sized):
-        # Without surrogates, which no UTF-8 has.
-        text = type.wire.family == "text"
-        some: Strategy = st.text(st.characters(codec="utf-8"), max_size=24) if text else st.binary(max_size=24)
+        some: Strategy = type.wire.strategy()
     elif isinstance(type, Array):
         some = st.lists(_value(type.element, unknown_tags), max_size=_LONGEST).map(tuple)
     else:
         assert isinstance(type, Nested)  # the rest is for record formats
         some = _struct(type.struct, unknown_tags)
     return st.none() | some if type.nullable else some
-
-
-def _number(wire: WireType) -> Strategy:
-    strategies: dict[str, Strategy] = {
-        "integer": st.integers(wire.low, wire.high),
-        "boolean": st.booleans(),
-        "floating": st.floats(),
-        "uuid": st.uuids(),
-    }
-    return strategies[wire.family]

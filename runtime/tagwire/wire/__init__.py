@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         uvarint,
     )
     from tagwire.wire.tagged_fields import put_tags, read_tags, tag_header
+    from tagwire.wire.types import WIRE_TYPES
     from tagwire.wire.unknown_tags import NO_TAGS
     from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
 
@@ -59,6 +60,7 @@ __all__ = [
     "EMPTIES",
     "EMPTY",
     "NO_TAGS",
+    "WIRE_TYPES",
     "BufferForm",
     "Malformed",
     "Refused",
@@ -145,6 +147,7 @@ _MODULES = {
         "read_tags",
         "tag_header",
     ),
+    "tagwire.wire.types": ("WIRE_TYPES",),
     "tagwire.wire.unknown_tags": ("NO_TAGS",),
     "tagwire.wire.uuids": (
         "DEFAULT_UUID",

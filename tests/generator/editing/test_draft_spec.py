@@ -266,7 +266,7 @@ def test_the_new_version_alone() -> None:
 def test_paths_of_fields() -> None:
     spec = message(
         field("Topics", type="[]Topic", fields=[field("Name")]),
-        optionalFields=[field("Agent")],
+        optionalFields=[{"name": "Agent", "type": "string", "tag": 0}],
         commonStructs=[{"name": "Pair", "versions": "0+", "fields": [field("Left")]}],
     )
     assert list(field_paths(spec)) == ["Topics", "Topics.Name", "Agent", "Pair.Left"]

@@ -7,12 +7,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tagwire_generator.model.field_spec import ENTITY_TYPES
+from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading import message, struct
-from tagwire_generator.reading.field import FIELD_KEYS, OPTIONAL_FIELD_KEYS
+from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
+from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax import canonical
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import schema
 
@@ -33,6 +35,8 @@ def properties(name: str) -> dict[str, Any]:
         ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
+        ("format", [*message.FORMAT_KEYS, "name", "type", "fields"]),
+        ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
 def test_the_reader_reads_what_the_schema_allows(name: str, keys: list[str]) -> None:
@@ -41,15 +45,26 @@ def test_the_reader_reads_what_the_schema_allows(name: str, keys: list[str]) -> 
 
 def test_no_object_takes_other_keys() -> None:
     closed = [each for each in schema()["$defs"].values() if "properties" in each]
-    closed.append(properties("message")["fallback"])
-    closed.append(properties("formatField")["when"])
     assert len(closed) == 13
     assert all(each["additionalProperties"] is False for each in closed)
 
 
 def test_words_are_those_of_the_model() -> None:
-    assert properties("message")["type"]["enum"] == [*KINDS, "register"]
-    assert properties("field")["entityType"]["enum"] == ["unknown", *ENTITY_TYPES, None]
+    kinds = schema()["$defs"]
+    assert kinds["messageType"]["enum"] == [*KINDS, "register"]
+    assert kinds["entityType"]["enum"] == ["unknown", *ENTITY_TYPES, None]
+
+
+def test_canonical_text_has_a_form_for_every_key() -> None:
+    """What the reader takes and classes are generated from, `tagwire fmt` can write."""
+    for place in ("message", "struct", "field", "optionalField"):
+        assert list(canonical._keys(place)) == list(properties(place))
+
+
+def test_a_key_that_the_model_lacks_fails_at_once() -> None:
+    """It would be accepted and lost."""
+    with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
+        keys_of("message", [FieldSpec], {}, {"apiKey": "", "type": "", "aliases": ""})
 
 
 RELEASED = {

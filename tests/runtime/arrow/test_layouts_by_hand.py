@@ -36,12 +36,12 @@ from tagwire.layout import (
 )
 from tagwire.message.field_table import FieldRow
 from tagwire.versions import Versions
-from tagwire.wire.types import WIRE_TYPES, WireType
+from tagwire.wire.types import WIRE_TYPES, IntegerType
 from tagwire.wire.unknown_tags import NO_TAGS
 
 STRING, BYTES, INT8 = WIRE_TYPES["string"], WIRE_TYPES["bytes"], Fixed(WIRE_TYPES["int8"])
-UINT8 = Fixed(WireType("uint8", "integer", "int", "B", 1, 0, 255))
-UINT64 = Fixed(WireType("uint64", "integer", "int", "Q", 8, 0, 2**64 - 1))
+UINT8 = Fixed(IntegerType("uint8", "B", 1, 0, 255))
+UINT64 = Fixed(IntegerType("uint64", "Q", 8, 0, 2**64 - 1))
 ANY = Limits()
 
 

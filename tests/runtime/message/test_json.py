@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_messages.poll import PollRequest, PollResponse, PollTopic, Rack
 
+import tagwire
 from tagwire.errors import EncodeError, UnsupportedVersionError
 
 MESSAGE = PollRequest(
@@ -62,6 +63,18 @@ def test_fields_of_the_version_and_tagged_ones_only_if_they_differ() -> None:
     }  # fmt: skip
     assert PollRequest(rack=Rack(row=2), weight=2).to_json(3)["rACK"] == {"label": "", "row": 2}
     assert PollRequest(weight=2).to_json(3)["weight"] == 2.0
+
+
+@pytest.mark.parametrize("engine", ["native", "python"])
+def test_a_bool_in_a_field_of_integers_is_a_number(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is in bytes; `true` could not be read again."""
+    if tagwire.engine() == "python" and engine == "native":
+        pytest.skip("there is no native engine")
+    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+    form = PollRequest(max_wait_ms=True).to_json(2)
+    assert type(form["maxWaitMs"]) is int and form["maxWaitMs"] == 1
+    assert PollRequest.from_json(form, 2).max_wait_ms == 1
+    assert '"maxWaitMs": 1,' in PollRequest(max_wait_ms=True).to_json_text(2)
 
 
 @pytest.mark.parametrize("view", [bytearray, memoryview, lambda data: memoryview(bytearray(data))])

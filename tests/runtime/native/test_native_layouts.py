@@ -33,7 +33,8 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.wire.types import WIRE_TYPES, WireType
+from tagwire.wire.families import FloatingType
+from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.unknown_tags import NO_TAGS
 
 
@@ -258,7 +259,7 @@ class WithSize(int):
     """Of variable size, as ints are."""
 
 
-ODD_FLOAT = WireType("float32", "floating", "float", "f", 4)
+ODD_FLOAT = FloatingType("float32", "f", 4)
 MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
 OBSTACLES = [
     (
@@ -294,7 +295,7 @@ OBSTACLES = [
         ),
         "text is no number that others could depend on",
     ),
-    (around(Fixed(ODD_FLOAT)), "the engine has no wire type float32"),
+    (around(Fixed(ODD_FLOAT)), "native code has no wire type float32"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
     (Layout("deep", None, deep(101)), "structs are 101 deep; the engine goes down to 100"),
     (

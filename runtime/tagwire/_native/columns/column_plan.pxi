@@ -106,10 +106,10 @@ cdef class Steps:
         step.column = -1 if column is None else self.shape.index(column)
         step.minimum = type.minimum
         if isinstance(type, Fixed):
-            self.wire(step, type.wire)
+            step.kind = kind_of(type.wire)
             step.wide = column is not None and column.format in "il" and step.kind in (TW_UINT16, TW_UINT32)
         elif isinstance(type, Sized) and type.length is not None:
-            self.wire(step, type.wire)
+            step.kind = kind_of(type.wire)
             self.length(step, type)
             step.longest = type.longest
         elif isinstance(type, Nested):
@@ -128,13 +128,6 @@ cdef class Steps:
             step.wide = column is not None and column.format == "l" and type.bits == 32
         else:
             raise NotNative(f"native columns have no type {type}")
-        return 0
-
-    cdef int wire(self, tw_step *step, object wire) except -1:
-        kinds = KINDS.get((wire.family, wire.width))
-        if kinds is None:
-            raise NotNative(f"native columns have no wire type {wire.name}")
-        step.kind = kinds[wire.low < 0]
         return 0
 
     cdef int length(self, tw_step *step, object type) except -1:

@@ -52,6 +52,8 @@ cdef class Shape:
             level = c.inner = self.levels_count
             self.levels_count += 1
         else:
+            if column.wire is not None:
+                kind_of(column.wire)  # NotNative for one that no step could fill in
             self.leaf(c, format)
         self.default(c, column)
         for child in column.children:

@@ -161,7 +161,7 @@ cdef class JsonForm:
             made.child = self.struct_reading(row.struct, version, in_version)
             return 0
         wire = WIRE_TYPES[row.type.removeprefix("[]")]
-        made.kind = KINDS[wire.family, wire.width][wire.low < 0 if wire.family == "integer" else 0]
+        made.kind = kind_of(wire)
         if made.kind == TW_UUID:
             SHARED.learn_uuids()
         return 0
@@ -228,7 +228,9 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
 
     if field.kind == TW_BOOL:
         return bool(value)
-    return json_value(float(value) if field.kind == TW_FLOAT64 else value, is_lossless=lossless)
+    if field.kind == TW_FLOAT64:
+        return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)
+    return int(value) if isinstance(value, bool) else json_value(value)
 
 
 cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):

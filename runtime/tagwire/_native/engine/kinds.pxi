@@ -43,6 +43,13 @@ cdef class Block:
         PyMem_Free(self.at)
 
 
+cdef int kind_of(object wire) except -1:
+    kinds = KINDS.get((wire.family, wire.width))
+    if kinds is None:
+        raise NotNative(f"native code has no wire type {wire.name}")
+    return kinds[wire.low < 0]
+
+
 cdef int length_of(object code) except -1:
     for known, number in LENGTHS:
         if code == known:

@@ -187,10 +187,7 @@ cdef class Builder:
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
-        kinds = KINDS.get((wire.family, wire.width))
-        if kinds is None:
-            raise NotNative(f"the engine has no wire type {wire.name}")
-        field.kind = kinds[wire.low < 0]
+        field.kind = kind_of(wire)
         if field.kind == TW_UUID:
             self.shared.learn_uuids()
         return 0

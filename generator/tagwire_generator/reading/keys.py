@@ -1,0 +1,70 @@
+"""The keys that the readers take, from the one list of them: `spec.schema.json`.
+
+The schema says which keys an object has and of what kind each value is; a kind
+is read in one way, but for keys with a way of their own. A key becomes the
+attribute of the model of the same name. One that the model lacks fails when
+the reader is imported: it would be accepted and then lost.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Final, TypeAlias
+
+from tagwire_generator.model.python_names import snake_case
+from tagwire_generator.reading.values import boolean, items, tag_number, text, version_range, whole_number
+from tagwire_generator.syntax.parse import Node
+from tagwire_generator.syntax.spec_schema import key_kinds
+
+__all__ = ["Convert", "Keys", "attributes_of", "keys_of"]
+
+Convert: TypeAlias = Callable[[Node], Any]
+Keys: TypeAlias = Mapping[str, tuple[str, Convert]]
+"""By key, the attribute of the model and how the value is read."""
+
+_MEMBERS: Final = ("fields", "formatFields", "optionalFields", "reservedTags", "structs")
+"""The kinds of what `reading.struct` reads."""
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    return tuple(text(item) for item in items(node))
+
+
+_BY_KIND: Final[Mapping[str, Convert]] = {
+    "entityType": text,
+    "flag": boolean,
+    "lengthForm": text,
+    "listeners": _texts,
+    "messageType": text,
+    "name": text,
+    "range": version_range,
+    "tag": tag_number,
+    "text": text,
+    "texts": _texts,
+    "whole": whole_number,
+    "word": text,
+}
+
+
+def keys_of(
+    place: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
+) -> dict[str, tuple[str, Convert]]:
+    """The keys of an object, without those that hold members, in the schema's order.
+
+    `own` are the keys that are read in a way of their own, `renamed` the attributes of those that do not become one of
+    their name; "" for a key that the reader makes something else of. Raises TypeError for a key without an attribute.
+    """
+    known = {"", *(name for model in models for name in attributes_of(model))}
+    found: dict[str, tuple[str, Convert]] = {}
+    for key, kind in key_kinds(place).items():
+        if kind in _MEMBERS:
+            continue
+        attribute = (renamed or {}).get(key, snake_case(key))
+        if attribute not in known:
+            raise TypeError(f"spec.schema.json has the key {key} of a {place}, but its model has no {attribute}")
+        found[key] = attribute, own.get(key) or _BY_KIND[kind]
+    return found
+
+
+def attributes_of(model: type) -> list[str]:
+    """The names of a model's attributes."""
+    return [field.name for field in fields(model)]

@@ -1,0 +1,506 @@
+"""The families of wire types: how the values of a type are handled in Python, wherever somebody must know.
+
+A family is a class below `WireType`; a type is an object of it, a row of the table in `tagwire.wire.types`. Whatever
+differs between families is here: bytes, JSON, defaults in specs, Arrow columns, samples, Hypothesis strategies.
+So a new family is one class. `WireType` answers for what a class leaves open.
+
+Importing a message loads this module, so what only few programs need is imported where it is used.
+"""
+
+from __future__ import annotations
+
+from tagwire.wire.varint import UVARINT_MAX
+
+# Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, ClassVar, Final
+
+__all__ = [
+    "STRING_MAX",
+    "BinaryType",
+    "BooleanType",
+    "Deviation",
+    "FloatingType",
+    "IntegerType",
+    "TextType",
+    "Unfit",
+    "UuidType",
+    "WireType",
+    "integer_format",
+]
+
+STRING_MAX: Final = 32767
+"""The longest string in UTF-8 bytes, compact or not."""
+
+
+def _shown(value: object) -> str:
+    from tagwire.text_format import shown
+
+    return shown(value)
+
+
+class Unfit(ValueError):
+    """A value that a type can't have. `reason` says why, after the path of a field."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Deviation(ValueError):
+    """Bytes that should be others but have a meaning, `value`, which lenient readers take.
+
+    `offset` is that of the odd byte, counted from the first byte of the value.
+    """
+
+    def __init__(self, found: str, expected: str, value: object, offset: int = 0) -> None:
+        super().__init__(found, expected)
+        self.found = found
+        self.expected = expected
+        self.value = value
+        self.offset = offset
+
+
+class WireType:
+    """A primitive: its name in specs, how it stands on the wire, its values. Each family is a class below this one."""
+
+    __slots__ = ("code", "high", "low", "name", "width")
+
+    family: ClassVar[str]
+    """What the native engine and templates call the family."""
+    annotation: ClassVar[str]
+    """The Python type, as generated code writes it."""
+    annotation_module: ClassVar[str] = ""
+    """Where that is imported from; "" for what is built in."""
+    length: ClassVar[str] = ""
+    """The length before a value where it is not compact: int16 or int32; "" for types without one."""
+    longest: ClassVar[int] = UVARINT_MAX
+    """The most bytes that a value with a length may have in a message."""
+    is_raw: ClassVar[bool] = False
+    """Whether `struct` reads and packs the values as they are, and refuses what is none."""
+    is_slice: ClassVar[bool] = False
+    """Whether a value is made of a slice of the input, which is a view where a caller wants views."""
+    text_form: ClassVar[str] = ""
+    """How a spec writes a default; "" where it can't have one but the type's own."""
+    default: ClassVar[Any]
+    """The value of a field without a default of its own."""
+    arrow_format: ClassVar[str] = ""
+    """The type of an Arrow column, as the C data interface writes it; "" where there is none."""
+    samples: ClassVar[tuple[Any, ...]]
+    """A few values that differ on the wire; the first is not the default."""
+
+    def __init__(self, name: str, code: str = "", width: int = 0, low: int = 0, high: int = 0) -> None:
+        self.name = name
+        self.code = code
+        """The `struct` code, big-endian; "" for types with a length."""
+        self.width = width
+        """Bytes on the wire; 0 for types with a length."""
+        self.low = low
+        self.high = high
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every value takes `width` bytes."""
+        return self.width > 0
+
+    @property
+    def expected(self) -> str:
+        """The type and its values, as an error names them."""
+        return f"{self.name}: a {self.annotation}"
+
+    # ------------------------------------------------------------ bytes
+
+    def value_of(self, raw: Any) -> Any:
+        """The value of what `struct` reads, or of the bytes after a length. Raises Deviation."""
+        return raw
+
+    def values_of(self, read: tuple[Sequence[Any], int]) -> tuple[tuple[Any, ...], int]:
+        """The values of the bytes that were read for an array, and where those end."""
+        return tuple(map(self.value_of, read[0])), read[1]
+
+    def raw_of(self, value: Any) -> Any:
+        """What `struct` packs for a value, or its bytes. Raises Unfit, or another ValueError, TypeError or KeyError.
+
+        `struct` pads and cuts bytes of a fixed width: a family of those has to refuse other widths here.
+        """
+        return value
+
+    def read_many(self, buf: bytes, pos: int, count: int) -> tuple[tuple[Any, ...], int]:
+        """`count` values of a fixed width at `pos`, and where they end. Raises ValueError."""
+        from struct import iter_unpack
+
+        end = pos + self.width * count
+        if count < 0 or end > len(buf):
+            raise ValueError(f"{count} elements of {self.name} do not fit")
+        return tuple([self.value_of(raw) for (raw,) in iter_unpack(f">{self.code}", buf[pos:end])]), end
+
+    def put_many(self, out: bytearray, values: Sequence[Any]) -> None:
+        """Append values of a fixed width without a count. Raises what `raw_of` and `struct` do."""
+        from struct import pack
+
+        for value in values:
+            out += pack(f">{self.code}", self.raw_of(value))
+
+    # ------------------------------------------------------------ JSON
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
+        """A value in the JSON form of messages: a bool, a number or a text."""
+        return value
+
+    def from_json(self, value: Any) -> Any:
+        """The value that JSON says. Raises Unfit."""
+        raise Unfit(f"{_shown(value)} can't be read: {self.name} has no JSON form")
+
+    # ------------------------------------------------------------ defaults in specs
+
+    def from_text(self, text: str) -> Any:
+        """The default that a spec's text means. Raises ValueError for a text that is not of `text_form`."""
+        raise ValueError(text)
+
+    def canonical_text(self, text: str) -> str:
+        """The one text of those that mean the same default."""
+        return text
+
+    def holds(self, value: object) -> bool:
+        """Whether a default is a Python value of the type, its range apart."""
+        return False
+
+    # ------------------------------------------------------------ Arrow, Hypothesis
+
+    def to_arrow(self, value: Any) -> Any:
+        """A value as pyarrow takes it."""
+        return value
+
+    def from_arrow(self, value: Any) -> Any:
+        """A value as pyarrow gives it, as an object has it."""
+        return value
+
+    def strategy(self) -> Any:
+        """A Hypothesis strategy for all values."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<wire type {self.name}>"
+
+
+_FORMATS: Final = {1: "c", 2: "s", 4: "i", 8: "l"}
+_INTEGER: Final = "[+-]?(0|[1-9][0-9]{0,39})"  # bounded, since Python refuses to convert thousands of digits
+_HEXADECIMAL: Final = "0x[0-9A-Fa-f]{1,40}"
+
+
+def integer_format(width: int, *, is_signed: bool) -> str:
+    """The Arrow type of integers of a width in bytes, as the C data interface writes it; "" where there is none."""
+    format = _FORMATS.get(width, "")
+    return format if is_signed else format.upper()
+
+
+class IntegerType(WireType):
+    """int, range checked."""
+
+    __slots__ = ()
+    family = "integer"
+    annotation = "int"
+    is_raw = True
+    text_form = "a decimal number without leading zeros and blanks, or 0x with hexadecimal digits"
+    default = 0
+    arrow_format: ClassVar[Any] = property(lambda self: integer_format(self.width, is_signed=self.low < 0))
+    samples: ClassVar[Any] = property(lambda self: (1, self.high, self.low))
+
+    @property
+    def expected(self) -> str:
+        return f"{self.name}: an int from {self.low} to {self.high}"
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> int:
+        return int(value)  # an enum's number, not the enum
+
+    def from_json(self, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise Unfit(f"{_shown(value)} is no {self.name}: an integer from {self.low} to {self.high}")
+        return value
+
+    def from_text(self, text: str) -> int:
+        from re import fullmatch
+
+        if fullmatch(_HEXADECIMAL, text):
+            return int(text, 16)
+        if fullmatch(_INTEGER, text):
+            return int(text)
+        raise ValueError(text)
+
+    def canonical_text(self, text: str) -> str:
+        return str(int(text, 16 if text.startswith("0x") else 10))
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.integers(self.low, self.high)
+
+
+class BooleanType(WireType):
+    """bool, one byte 0 or 1."""
+
+    __slots__ = ()
+    family = "boolean"
+    annotation = "bool"
+    text_form = "true or false"
+    default = False
+    arrow_format = "b"
+    samples = (True, False)
+
+    def value_of(self, raw: int) -> bool:
+        if raw > 1:
+            raise Deviation(f"byte {raw}", "0 or 1", True)
+        return raw == 1
+
+    def raw_of(self, value: Any) -> int:
+        return {False: 0, True: 1}[value]
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> bool:
+        return bool(value)
+
+    def from_json(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise Unfit(f"{_shown(value)} is neither true nor false")
+        return value
+
+    def from_text(self, text: str) -> bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+
+    def canonical_text(self, text: str) -> str:
+        return text.lower()
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, bool)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.booleans()
+
+
+_FLOATING: Final = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|Infinity)"
+_NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class FloatingType(WireType):
+    """float, IEEE-754."""
+
+    __slots__ = ()
+    family = "floating"
+    annotation = "float"
+    is_raw = True
+    text_form = "a decimal number, NaN, Infinity or -Infinity"
+    default = 0.0
+    arrow_format: ClassVar[Any] = property(lambda self: {4: "f", 8: "g"}.get(self.width, ""))
+    samples = (1.0,)
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> float | str:
+        number = float(value)
+        if number - number == 0:
+            return number
+        if number == number:
+            return "Infinity" if number > 0 else "-Infinity"
+        from struct import pack
+
+        bits = pack(">d", number)
+        return f"NaN:{bits.hex()}" if is_lossless and bits != pack(">d", _NAMED_FLOATS["NaN"]) else "NaN"
+
+    def from_json(self, value: Any) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                return float(value)
+            except OverflowError:
+                raise Unfit(f"{_shown(value)} is too large for a {self.name}") from None
+        if isinstance(value, str):
+            named = _NAMED_FLOATS.get(value)
+            if named is None and value.startswith("NaN:") and len(value) == 20:
+                named = _nan_of(value[4:])
+            if named is not None:
+                return named
+        raise Unfit(f"{_shown(value)} is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}")
+
+    def from_text(self, text: str) -> float:
+        from re import fullmatch
+
+        if not fullmatch(_FLOATING, text):
+            raise ValueError(text)
+        return float(text)
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, float)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        bits: Any = 8 * self.width
+        return strategies.floats(width=bits)
+
+
+def _nan_of(text: str) -> float | None:
+    """The NaN of these bits, or None where they are those of no NaN."""
+    from struct import unpack
+
+    try:
+        (value,) = unpack(">d", bytes.fromhex(text))
+    except ValueError:
+        return None
+    return float(value) if value != value else None
+
+
+class UuidType(WireType):
+    """uuid.UUID, 16 bytes, most significant first. JSON has 22 characters of URL-safe base64."""
+
+    __slots__ = ()
+    family = "uuid"
+    annotation = "UUID"
+    annotation_module = "uuid"
+    text_form = "22 characters of URL-safe base64"
+    default: ClassVar[Any] = property(lambda self: self.value_of(bytes(16)))  # made late: `uuid` loads slowly
+    arrow_format = "w:16"
+    samples: ClassVar[Any] = property(lambda self: (self.value_of(b"\1".rjust(16, b"\0")),))
+
+    def value_of(self, raw: bytes) -> Any:
+        from tagwire.wire.scalars import uuid_of
+
+        return uuid_of(raw)
+
+    def raw_of(self, value: Any) -> bytes:
+        from tagwire.wire.scalars import uuid_bytes
+
+        return uuid_bytes(value)
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
+        return _base64(value.bytes).rstrip("=").replace("+", "-").replace("/", "_")
+
+    def from_json(self, value: Any) -> Any:
+        is_text = isinstance(value, str) and len(value.rstrip("=")) == 22 and len(value) in (22, 24)
+        if is_text and "+" not in value and "/" not in value:
+            try:
+                return self.value_of(_from_base64(value[:22].replace("-", "+").replace("_", "/") + "=="))
+            except ValueError:
+                pass
+        raise Unfit(f"{_shown(value)} is no uuid: {self.text_form} were expected")
+
+    def from_text(self, text: str) -> Any:
+        return self.from_json(text)
+
+    def holds(self, value: object) -> bool:
+        from uuid import UUID
+
+        return isinstance(value, UUID)
+
+    def to_arrow(self, value: Any) -> Any:
+        return value.bytes
+
+    def from_arrow(self, value: Any) -> Any:
+        return self.value_of(value) if len(value) == 16 else value
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.uuids()
+
+
+class TextType(WireType):
+    """str, UTF-8 with a length before it."""
+
+    __slots__ = ()
+    family = "text"
+    annotation = "str"
+    length = "int16"
+    longest = STRING_MAX
+    text_form = "a text"
+    default = ""
+    arrow_format = "u"
+    samples = ("a", "")
+
+    def value_of(self, raw: Any) -> str:
+        data = bytes(raw)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as fault:
+            from tagwire.wire.java_text import decode_as_java
+
+            found = f"bytes {data[fault.start : fault.end].hex(' ')}"
+            raise Deviation(found, "UTF-8", decode_as_java(data), fault.start) from None
+
+    def raw_of(self, value: Any) -> bytes:
+        if not isinstance(value, str):
+            raise Unfit(f"{_shown(value)} is no str")
+        try:
+            return value.encode()
+        except UnicodeEncodeError as fault:
+            lone = f"the lone surrogate {value[fault.start]!r}, which UTF-8 has no bytes for"
+            raise Unfit(f"character {fault.start} is {lone}") from None
+
+    def from_json(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise Unfit(f"{_shown(value)} is no text")
+        return value
+
+    def from_text(self, text: str) -> str:
+        return text
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, str)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.text(strategies.characters(codec="utf-8"), max_size=24)  # without surrogates
+
+
+class BinaryType(WireType):
+    """bytes with a length before them. JSON has standard base64."""
+
+    __slots__ = ()
+    family = "binary"
+    annotation = "bytes"
+    length = "int32"
+    is_slice = True
+    default = b""
+    arrow_format = "z"
+    samples = (b"\x01", b"\xff", b"")
+
+    def raw_of(self, value: Any) -> Any:
+        from tagwire.wire.scalars import binary
+
+        try:
+            return binary(value)
+        except (TypeError, ValueError, BufferError):
+            raise Unfit(f"{_shown(value)} is no bytes-like object") from None
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
+        return _base64(value)
+
+    def from_json(self, value: Any) -> bytes:
+        if not isinstance(value, str) or not value.isascii():
+            raise Unfit(f"{_shown(value)} is no text in base64")
+        try:
+            return _from_base64(value)
+        except ValueError as fault:
+            raise Unfit(f"{_shown(value)} is no base64 of the standard alphabet with padding ({fault})") from None
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.binary(max_size=24)
+
+
+def _base64(data: Any) -> str:
+    from binascii import b2a_base64
+
+    return b2a_base64(data, newline=False).decode()
+
+
+def _from_base64(text: str) -> bytes:
+    from binascii import a2b_base64
+
+    return a2b_base64(text, strict_mode=True)

@@ -1,0 +1,341 @@
+"""Types of families that the product does not know go through every use, or are refused by name.
+
+The rows are those that architecture.md tells to write: a class and a line, and nothing else. One has a fixed width, one
+has a length before it. Bytes are written out by hand.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import jinja2
+import pytest
+from build_package import build_package
+from change_specs import field, read, spec
+from hypothesis import HealthCheck, given, settings
+
+import tagwire
+from tagwire import arrow
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.engines import native_obstacle, python_serializer
+from tagwire.testing import messages
+from tagwire.wire.families import Deviation, Unfit, WireType
+from tagwire.wire.types import WIRE_TYPES
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.evolution import compare_messages
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.resources import folder
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.views.message_view import message_view
+
+
+class FixedType(WireType):
+    """bytes of a fixed width; hexadecimal in JSON and specs."""
+
+    __slots__ = ()
+    family = "fixed"
+    annotation = "bytes"
+    text_form = "hexadecimal digits"
+    default: ClassVar[Any] = property(lambda self: bytes(self.width))
+    arrow_format: ClassVar[Any] = property(lambda self: f"w:{self.width}")
+    samples: ClassVar[Any] = property(lambda self: (b"\1" * self.width, b"\xff" * self.width))
+
+    def raw_of(self, value: Any) -> bytes:
+        if not isinstance(value, bytes) or len(value) != self.width:
+            raise Unfit("is not as long")
+        return value
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
+        return str(value.hex())
+
+    def from_json(self, value: Any) -> bytes:
+        try:
+            return self.raw_of(bytes.fromhex(value))
+        except (TypeError, ValueError):
+            raise Unfit(f"{value!r} is no {self.name}") from None
+
+    def from_text(self, text: str) -> bytes:
+        return self.from_json(text)
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, bytes) and len(value) == self.width
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.binary(min_size=self.width, max_size=self.width)
+
+
+class DigitsType(WireType):
+    """int of any size, as decimal digits with a length before them. No Arrow column, no default in specs."""
+
+    __slots__ = ()
+    family = "digits"
+    annotation = "int"
+    length = "int32"
+    default = 0
+    samples = (12, 0)
+
+    def value_of(self, raw: Any) -> int:
+        text = bytes(raw).decode("ascii", "replace")
+        if not text.isdigit():
+            raise Deviation(repr(text), "decimal digits", 0)
+        return int(text)
+
+    def raw_of(self, value: Any) -> bytes:
+        if not isinstance(value, int) or value < 0:
+            raise Unfit(f"{value!r} is no {self.name}")
+        return b"%d" % value
+
+    def from_json(self, value: Any) -> int:
+        self.raw_of(value)
+        return int(value)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.integers(0, 10**30)
+
+
+FIXED = FixedType("fixed16", "16s", 16)
+DIGITS = DigitsType("digits")
+GIVEN = "000102030405060708090a0b0c0d0e0f"
+
+
+def fields_of(kind: str) -> list[dict[str, Any]]:
+    """The roles that a type can have; version 1 is flexible."""
+    fields: list[dict[str, Any]] = [
+        {"name": "Plain", "type": kind, "versions": "0+"},
+        {"name": "Number", "type": "int16", "versions": "0+"},
+        {"name": "Gone", "type": kind, "versions": "0", "ignorable": True},
+        {"name": "Many", "type": f"[]{kind}", "versions": "0+"},
+        {"name": "Tagged", "type": kind, "versions": "1+", "taggedVersions": "1+", "tag": 0},
+        {"name": "ManyTagged", "type": f"[]{kind}", "versions": "1+", "taggedVersions": "1+", "tag": 1},
+    ]
+    if kind == "fixed16":
+        return [*fields, {"name": "Given", "type": kind, "versions": "0+", "default": GIVEN}]
+    return [*fields, {"name": "OrNone", "type": kind, "versions": "0+", "nullableVersions": "0+", "default": "null"}]
+
+
+def spec_of(kind: str) -> dict[str, Any]:
+    head = {"type": "data", "name": f"{kind.title()}Message", "validVersions": "0-1", "flexibleVersions": "1+"}
+    return {**head, "fields": fields_of(kind)}
+
+
+A, B, C = b"\xaa" * 16, bytes(range(16)), b"\xcc" * 16
+BYTES = {
+    # plain, number, gone, count 2 and elements, given
+    ("fixed16", 0): A + b"\0\7" + C + b"\0\0\0\2" + A + C + B,
+    # as before without gone, a compact count; then two tagged fields with tag and size
+    ("fixed16", 1): A + b"\0\7" + b"\3" + A + C + B + b"\2" + b"\0\x10" + C + b"\1\x11\2" + A,
+    # each value as digits behind an int32; null is -1
+    ("digits", 0): bytes.fromhex("00000003 313233  0007  00000001 39  00000002 00000001 35 00000002 3432  ffffffff"),
+    # each behind its length and one, and null is 0
+    ("digits", 1): bytes.fromhex("04 313233  0007  03 02 35 03 3432  00  02  00 02 02 39  01 03 02 02 37"),
+}
+VALUES: dict[tuple[str, int], dict[str, Any]] = {
+    ("fixed16", 0): {"plain": A, "number": 7, "gone": C, "many": (A, C)},
+    ("fixed16", 1): {"plain": A, "number": 7, "many": (A, C), "tagged": C, "many_tagged": (A,)},
+    ("digits", 0): {"plain": 123, "number": 7, "gone": 9, "many": (5, 42)},
+    ("digits", 1): {"plain": 123, "number": 7, "many": (5, 42), "tagged": 9, "many_tagged": (7,)},
+}
+KINDS = ("fixed16", "digits")
+PLACES = list(BYTES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rows() -> Iterator[None]:
+    WIRE_TYPES.update({"fixed16": FIXED, "digits": DIGITS})
+    yield
+    del WIRE_TYPES["fixed16"], WIRE_TYPES["digits"]
+
+
+@pytest.fixture(scope="module")
+def package(rows: None, tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    return build_package(tmp_path_factory.mktemp("families"), "family_messages", map(spec_of, KINDS))
+
+
+def message_of(package: ModuleType, kind: str) -> Any:
+    return getattr(package, f"{kind.title()}Message")
+
+
+@pytest.mark.parametrize(("kind", "version"), PLACES)
+def test_bytes(package: ModuleType, kind: str, version: int) -> None:
+    cls, data = message_of(package, kind), BYTES[kind, version]
+    message = cls(**VALUES[kind, version])
+    assert message.encode(version) == data and message.encoded_size(version) == len(data)
+    assert cls.decode(data, version) == message
+    layout = cls.serializer(version).layout()
+    assert encode(layout, message) == data
+    assert decode(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == message
+    assert python_serializer(cls, version).read(data, data, 0) == (message, len(data)), "the straight-line code itself"
+    for size in range(len(data)):
+        with pytest.raises(tagwire.DecodeError):
+            cls.decode(data[:size], version)
+
+
+@pytest.mark.parametrize(("kind", "version"), PLACES)
+def test_the_engine_says_why_it_leaves_a_version_to_the_other(package: ModuleType, kind: str, version: int) -> None:
+    obstacle = native_obstacle(message_of(package, kind), version)
+    assert obstacle == ("" if tagwire.engine() == "python" else f"native code has no wire type {kind}")
+
+
+@pytest.mark.parametrize(("kind", "version"), PLACES)
+def test_json(package: ModuleType, kind: str, version: int) -> None:
+    cls = message_of(package, kind)
+    message = cls(**VALUES[kind, version])
+    form = message.to_json(version)
+    assert form["plain"] == (A.hex() if kind == "fixed16" else 123)
+    assert cls.from_json(form, version) == message
+    assert cls.from_json_text(message.to_json_text(version), version) == message
+    with pytest.raises(tagwire.EncodeError, match=rf"many\[0\]: 'x' is no {kind}"):
+        cls.from_json({**form, "many": ["x"]}, version)
+
+
+def test_a_field_that_only_another_version_has(tmp_path: Path) -> None:
+    """The native reader of JSON has a plan for all fields of a class, also for those that the version lacks."""
+    name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
+    given = {"type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
+    fields = [{"name": "Number", "type": "int16", "versions": "0+"}, later]
+    cls = build_package(tmp_path, "later_messages", [{**given, "fields": fields}]).LaterMessage
+    assert native_obstacle(cls, 0) == ""
+    assert cls.from_json({"number": 3}, 0) == cls(number=3) == cls.from_json_text('{"number": 3}', 0)
+    assert cls(number=3).to_json_text(0) == '{"number": 3}'
+
+
+@pytest.mark.parametrize(("kind", "value"), [("fixed16", A[:15]), ("fixed16", A + A), ("fixed16", 1), ("digits", -1)])
+def test_values_that_a_type_cannot_have(package: ModuleType, kind: str, value: Any) -> None:
+    for name, odd in (("plain", value), ("many", (value,))):
+        with pytest.raises(tagwire.EncodeError, match=f"{name}.* is no {kind}"):
+            message_of(package, kind)(**{name: odd}).encode(0)
+
+
+def test_bytes_that_deviate(package: ModuleType) -> None:
+    data = BYTES["digits", 0].replace(b"123", b"1x3")
+    with pytest.raises(tagwire.DecodeError, match="plain at byte 4: found '1x3', expected decimal digits"):
+        package.DigitsMessage.decode(data, 0)
+    assert package.DigitsMessage.decode(data, 0, strict=False).plain == 0
+
+
+@pytest.mark.parametrize(("kind", "version"), PLACES)
+def test_explain(package: ModuleType, kind: str, version: int) -> None:
+    cls, data = message_of(package, kind), BYTES[kind, version]
+    found = tagwire.trace(cls, data, version)
+    [plain] = [node.value for part in found.parts for node in part.walk() if node.path == "plain"]
+    assert plain == VALUES[kind, version]["plain"]
+    assert json.dumps(found.to_json()) and kind in tagwire.annotate(found)
+    assert tagwire.guess(package.registry, data) is not None
+
+
+@pytest.mark.parametrize(("kind", "version"), PLACES)
+def test_strategies(package: ModuleType, kind: str, version: int) -> None:
+    cls = message_of(package, kind)
+
+    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    @given(messages(cls, version))
+    def check(message: Any) -> None:
+        assert cls.decode(message.encode(version), version) == message
+
+    check()
+
+
+def test_arrow_columns(package: ModuleType) -> None:
+    pa = pytest.importorskip("pyarrow")
+    cls = package.Fixed16Message
+    assert str(arrow.schema(cls, [0, 1])).count("fixed_size_binary[16]") == 6
+    for version in (0, 1):
+        data = pa.array([BYTES["fixed16", version]] * 2)
+        columns = pa.array(arrow.decode_column(data, cls, version))
+        assert columns[1].as_py()["plain"] == A and columns[1].as_py()["many"] == [A, C]
+        assert pa.array(arrow.encode_column(columns, cls, version)).to_pylist() == data.to_pylist()
+
+
+def test_a_type_without_arrow_columns_is_refused_by_name(package: ModuleType) -> None:
+    with pytest.raises(tagwire.SchemaError, match="plain is digits, for which there is no Arrow column"):
+        arrow.schema(package.DigitsMessage, [0])
+    assert arrow.schema(package.DigitsMessage, [0], fields=["number"])
+
+
+def test_spark(package: ModuleType) -> None:
+    pytest.importorskip("pyspark")
+    from tagwire_spark.columns.codec import decoding
+    from tagwire_spark.errors import PipelineError
+
+    wanted = decoding(package.Fixed16Message, 0, None, None)
+    assert wanted.schema["plain"].dataType.simpleString() == "binary"
+    with pytest.raises(PipelineError, match="plain is digits, for which there is no Arrow column"):
+        decoding(package.DigitsMessage, 0, None, None)
+
+
+def test_an_arrow_type_that_spark_lacks() -> None:
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyspark")
+    from tagwire_spark.columns.arrow_types import spark_type
+    from tagwire_spark.errors import PipelineError
+
+    inner = pa.list_(pa.struct([("fine", pa.int64()), ("odd", pa.uint64())]))
+    for type, path in ((pa.struct([("many", inner)]), "many.odd"), (pa.uint64(), "the column")):
+        with pytest.raises(PipelineError, match=f"{path} is of the Arrow type uint64, for which Spark has no type"):
+            spark_type(type)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("other", ["int64", "uuid", "string", "bytes", "fixed16", "digits"])
+def test_breaking(kind: str, other: str) -> None:
+    old, new = (read(spec(field("B") + "," + field("A", type))) for type in (kind, other))
+    assert [each.rule for each in compare_messages(old, new)] == ([] if kind == other else ["TW903"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_field_that_is_added_is_proved_to_break(kind: str) -> None:
+    old, new = read(spec(field("B"))), read(spec(field("B") + "," + field("A", kind)))
+    assert compare_messages(old, new)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_specs(kind: str) -> None:
+    text = format_spec(json.dumps(spec_of(kind)), file="X.json", options=SpecOptions())
+    assert f'"type": "[]{kind}"' in text and format_spec(text, file="X.json", options=SpecOptions()) == text
+    refused = json.dumps(spec_of(kind)).replace('"versions": "0+"}', '"versions": "0+", "default": "?"}', 1)
+    [problem] = read_spec(refused, file="X.json", options=SpecOptions()).problems
+    wanted = "hexadecimal digits" if kind == "fixed16" else "left out"
+    assert problem.rule == "TW506" and wanted in problem.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_of_templates(kind: str) -> None:
+    message = read_spec(json.dumps(spec_of(kind)), file="X.json", options=SpecOptions()).message
+    assert message is not None
+    view = message_view(message, "p", SpecOptions(), "X.json")
+    assert {(row.type, row.family) for row in view.rows if row.name in ("Plain", "Many")} == {
+        (kind, WIRE_TYPES[kind].family),
+        (f"[]{kind}", WIRE_TYPES[kind].family),
+    }
+    assert isinstance(json.loads(view.rows[0].default), str | int)
+
+
+def test_wireshark() -> None:
+    """Values of a type that Wireshark does not know are shown as their bytes."""
+    templates = folder("templates") / "targets" / "wireshark"
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(templates), trim_blocks=True, lstrip_blocks=True)
+    page = environment.get_template("message.lua.jinja")
+    fields = [{"name": f"F{kind}", "type": f"[]{kind}", "versions": "0+"} for kind in WIRE_TYPES if kind != "records"]
+    text = json.dumps({**spec_of("digits"), "fields": [*fields, {"name": "R", "type": "records", "versions": "0+"}]})
+    message = read_spec(text, file="X.json", options=SpecOptions()).message
+    assert message is not None
+    printed = page.render(view=message_view(message, "p", SpecOptions(), "X.json"))
+    makers = dict(re.findall(r'^    { "\w+", "(\w+)", "(\w+)" },$', printed, re.MULTILINE))
+    same = {f"F{kind}": kind for kind in WIRE_TYPES if "int" in kind or kind in ("bool", "string", "bytes")}
+    others = {"Ffloat64": "double", "Fuuid": "guid", "Ffixed16": "bytes", "Fdigits": "bytes", "R": "bytes"}
+    assert makers == same | others
+
+
+def test_run_time_schemas() -> None:
+    schema = tagwire.Schema(tagwire.Field("a", "fixed16"), tagwire.Field("b", "[]digits"))
+    assert schema.encode({"b": [12]}) == bytes(16) + b"\0\0\0\1" + b"\0\0\0\x0212"
+    assert schema.decode(A + bytes(4)) == {"a": A, "b": ()}
