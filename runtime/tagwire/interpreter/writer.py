@@ -317,23 +317,32 @@ class LayoutWriter:
     # ------------------------------------------------------------ tag sections
 
     def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
-        fields = self.tagged_fields(section.fields, get, UVARINT_MAX)
+        self.entries(section, self.tagged_fields(section.fields, get, UVARINT_MAX), out)
+
+    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
+        self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
+
+    def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
+        """A section that has these tags with their data, in this order."""
+        if isinstance(section, OptionalBuffer):
+            for tag, data in fields:
+                self.optional_entry(section, tag, data, out)
+            out += b"\x00"
+            return
         out += uvarint_bytes(len(fields))
         for tag, data in fields:
             out += uvarint_bytes(tag)
             out += uvarint_bytes(len(data))
             out += data
 
-    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
-        for tag, data in self.tagged_fields(section.fields, get, TAG_MAX):
-            size = len(data) + (2 if section.counts_tag else 0)
-            if size == 0:
-                with self.at("unknown_tags"):
-                    self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
-            self.length(section.length, size, out)
-            out += tag.to_bytes(2, "big")
-            out += data
-        out += b"\x00"
+    def optional_entry(self, section: OptionalBuffer, tag: int, data: Any, out: Any) -> None:
+        size = len(data) + (2 if section.counts_tag else 0)
+        if size == 0:
+            with self.at("unknown_tags"):
+                self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
+        self.length(section.length, size, out)
+        out += tag.to_bytes(2, "big")
+        out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
         """Tag and data of what is to be written, in tag order."""

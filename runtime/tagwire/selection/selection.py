@@ -1,0 +1,121 @@
+"""`tagwire.select`: chosen fields of a message, read from its bytes and written back into them.
+
+A selection is made once, for all versions of a message. What a version needs
+is made when the version is first used and never changes, so threads share it.
+"""
+
+from __future__ import annotations
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.selection.paths import Paths, SelectionError
+from tagwire.selection.rows import Changes, rows_of
+from tagwire.wire.buffers import as_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from tagwire.message.base import Message
+    from tagwire.selection.rows import Row
+
+__all__ = ["Selection", "select"]
+
+
+def select(message: type[Message], *paths: str) -> Selection:
+    """Chosen fields of a message class, to be read and rewritten in bytes of any version.
+
+    A path is made of attribute names, with `[]` behind an array to go into its
+    elements: `topics[].partitions[].leader_id`. Raises SelectionError for a
+    path that no version has, and for paths that overlap.
+
+    The rows are the elements of the innermost array that all paths go into;
+    where there is none, the message is the only row. With one path a row is the
+    path's value, with several a tuple of their values. A path that goes into a
+    further array gives a list with a value for each element.
+    """
+    if not paths:
+        raise SelectionError(f"{message.NAME}: a path or several were expected")
+    return Selection(message, paths)
+
+
+class Selection:
+    """Chosen fields of a message: see `select`."""
+
+    def __init__(self, message: type[Message], paths: tuple[str, ...], *, whole: bool = False) -> None:
+        self._paths = Paths(message, paths, whole=whole)
+        self._plans: dict[int, Any] = {}
+
+    @property
+    def message(self) -> type[Message]:
+        """The message class."""
+        return self._paths.message
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths, in the order of the values in a row."""
+        return self._paths.texts
+
+    def __repr__(self) -> str:
+        return f"tagwire.select({', '.join([self.message.__name__, *map(repr, self.paths)])})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return select, (self.message, *self.paths)
+
+    def read(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+        """The rows of the message that `data` (any bytes-like object) holds from `offset` to its end.
+
+        All of it is held against the layout, as `Message.decode` does, and
+        refused with the same errors. A field that the version lacks has its
+        default. Values are those that `decode` gives; behind a null they are
+        None. Raises DecodeError, UnsupportedVersionError.
+        """
+        rows = self._rows(as_bytes(data), version, offset, limits)
+        return [row for (row,) in rows] if len(self.paths) == 1 else rows
+
+    def rewrite(
+        self,
+        data: Any,
+        version: int,
+        function: Callable[..., Any],
+        *,
+        append: Iterable[Any] = (),
+        offset: int = 0,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> bytes:
+        """`data` with new values: `function(*row)` returns a row's, or `tagwire.DROP` to leave its element out.
+
+        Everything else is copied byte for byte, unknown tagged fields too;
+        lengths, counts and sizes follow from the new values. With one path the
+        function returns the value, with several a tuple. `append` has rows for
+        the end of the array: an element, or the values of a fresh one.
+
+        Raises what `read` raises, and EncodeError for a value that the version
+        can't carry. A new value for a field that the version lacks is refused,
+        or dropped where the spec says `ignorable`.
+        """
+        buf = as_bytes(data)
+        changes = Changes(self._paths, version, self._rows(buf, version, offset, limits))
+        changes.change(function)
+        changes.append(append)
+        if changes.is_nothing:
+            return buf
+        from tagwire.message.field_table import layout_of
+        from tagwire.selection.splicing import spliced
+
+        return spliced(layout_of(self.message, version), buf, offset, changes, limits)
+
+    def _rows(self, buf: bytes, version: int, offset: int, limits: Limits) -> list[Row]:
+        if offset == 0:
+            message = self.message.decode(buf, version, limits=limits)
+        else:
+            message, end = self.message.decode_from(buf, version, offset, limits=limits)
+            if end != len(buf):
+                self._refuse_rest(buf, version, end)
+        return rows_of(message, self._paths)
+
+    def _refuse_rest(self, buf: bytes, version: int, end: int) -> None:
+        from tagwire.interpreter.reader import LayoutReader
+        from tagwire.message.field_table import layout_of
+
+        LayoutReader(layout_of(self.message, version), buf, offset=end).end_of_message()
