@@ -131,11 +131,10 @@ class _Splicer(LayoutReader):
         elif count is None:
             self.refuse_in_null(step, cells)
         else:
-            for column in step.columns:
+            for column in step.columns if cells else ():
                 self.refuse_other_count(count, cells[column][1])
             for index in range(count):
-                inner = {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns}
-                self.splice_element(type.element, index, step, inner)
+                self.splice_element(type.element, index, step, _at(index, step, cells))
 
     def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
         """The array whose elements are the rows."""
@@ -271,6 +270,11 @@ class _Splicer(LayoutReader):
         for name, inner in step.steps.items():
             setattr(value, name, self.made(getattr(value, name), inner, cells))
         return value
+
+
+def _at(index: int, step: Step, cells: Cells) -> Cells:
+    """The cells of one element; none on the way to the rows."""
+    return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 
 def _below(step: Step) -> Any:
