@@ -11,7 +11,7 @@ from tagwire.errors import EncodeError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, Final
+    from typing import Any, Final, NoReturn
 
     from tagwire.selection.paths import Paths, Step
 
@@ -57,39 +57,52 @@ def _value(owner: Any, line: list[Step]) -> Any:
 
 
 class Changes:
-    """What is to become of the rows of one message: for each its new values or DROP, and what is appended."""
+    """What is to become of the rows of one message.
 
-    def __init__(self, paths: Paths, version: int, rows: list[Row]) -> None:
+    `rows` has the values that were read, `new` for each row the new ones or
+    DROP, and `appended` the elements that are added. All are tuples, and lists
+    within rows that `function` gets are copies: what it changes in its place is
+    a change as well.
+    """
+
+    def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:
         self.paths = paths
         self.version = version
-        self.rows = rows
+        self.function = function
+        self.append = append
+        self.rows: list[Row] | None = None
         self.new: list[Any] = []
-        self.appended: list[Any] = []
+        self.appended: tuple[Any, ...] = ()
 
-    def change(self, function: Callable[..., Any]) -> None:
-        """Ask `function` for the new values of each row."""
-        single = len(self.paths.texts) == 1
-        for row in self.rows:
-            result = function(*row)
-            if result is DROP:
-                if not self.paths.way:
-                    self.refuse("there is no row to drop: the paths share no array")
-            elif single:
-                result = (result,)
-            elif not isinstance(result, tuple | list) or len(result) != len(row):
-                found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
-                self.refuse(f"the function returned {found}; a tuple of {len(row)} values or tagwire.DROP was expected")
-            self.new.append(result)
+    def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Ask `function` for the new values of each row, and make the elements to append."""
+        self.rows = rows
+        has_lists = any(step.each for line in self.paths.behind for step in line)
+        self.new = [self._changed(row, has_lists=has_lists) for row in rows]
+        self.appended = tuple([self._element(row) for row in self._appended()])
+        return self.new, self.appended
 
-    def append(self, rows: Iterable[Any]) -> None:
-        """Add elements to the end of the array that the rows are of."""
-        rows = list(rows)
-        if rows and [step for step in self.paths.way if step.each][1:] or (rows and not self.paths.way):
-            self.refuse(
-                "rows can be appended to one array, but there is none or one for each element of another; select the "
-                "array itself and return it with more elements"
+    def _changed(self, row: Row, *, has_lists: bool) -> Any:
+        result = self.function(*map(_thawed, row) if has_lists else row)
+        if result is DROP:
+            if not self.paths.way:
+                self._refuse("there is no row to drop: the paths share no array")
+            return DROP
+        if len(row) == 1:
+            result = (result,)
+        elif not isinstance(result, tuple | list) or len(result) != len(row):
+            found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
+            self._refuse(f"the function returned {found}; a tuple of {len(row)} values or tagwire.DROP was expected")
+        return tuple(map(_frozen, row, result)) if has_lists else tuple(result)
+
+    def _appended(self) -> list[Any]:
+        rows = list(self.append)
+        if rows and sum(step.each for step in self.paths.way) != 1:
+            self._refuse(
+                "rows can be appended where they are elements of one array; here they are not, so select the array "
+                "itself, and return it with more elements"
             )
-        self.appended = [self._element(row) for row in rows]
+        return rows
 
     def _element(self, row: Any) -> Any:
         """The element that an appended row stands for: itself, or a fresh one with these values."""
@@ -98,28 +111,30 @@ class Changes:
             return row
         values = (row,) if len(self.paths.texts) == 1 else row
         if not isinstance(values, tuple | list) or len(values) != len(self.paths.texts):
-            self.refuse(f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths")
+            self._refuse(f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths")
         made = element()
         for line, value in zip(self.paths.behind, values, strict=True):
             if not line or any(step.each for step in line):
-                self.refuse(f"an appended row with such paths is a {element.__name__}")
+                self._refuse(f"an appended row with such paths is a {element.__name__}")
             owner = made
             for step in line[:-1]:
                 owner = getattr(owner, step.name)
             setattr(owner, line[-1].name, value)
         return made
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether all rows keep the very values that were read."""
-        if self.appended:
-            return False
-        for old, new in zip(self.rows, self.new, strict=True):
-            if new is DROP or any(one is not other for one, other in zip(old, new, strict=True)):
-                return False
-        return True
-
-    def refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str) -> NoReturn:
         """Raise the EncodeError for what can't be done with the rows."""
         path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
         raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
+
+
+def _thawed(value: Any) -> Any:
+    """A value for others to change: lists are copied."""
+    return list(map(_thawed, value)) if type(value) is list else value
+
+
+def _frozen(old: Any, new: Any) -> Any:
+    """A new value that stays as it is: tuples in the place of lists, where lists were read."""
+    if type(old) is not list or not isinstance(new, tuple | list):
+        return new
+    return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import Paths, SelectionError
-from tagwire.selection.rows import Changes, rows_of
+from tagwire.selection.rows import DROP, Changes, rows_of
 from tagwire.wire.buffers import as_bytes
 
 TYPE_CHECKING = False
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from tagwire._engine import Choosing
     from tagwire.message.base import Message
     from tagwire.selection.rows import Row
 
@@ -44,7 +45,7 @@ class Selection:
 
     def __init__(self, message: type[Message], paths: tuple[str, ...], *, whole: bool = False) -> None:
         self._paths = Paths(message, paths, whole=whole)
-        self._plans: dict[int, Any] = {}
+        self._plans: dict[int, Choosing | None] = {}
 
     @property
     def message(self) -> type[Message]:
@@ -70,7 +71,11 @@ class Selection:
         default. Values are those that `decode` gives; behind a null they are
         None. Raises DecodeError, UnsupportedVersionError.
         """
-        rows = self._rows(as_bytes(data), version, offset, limits)
+        buf = as_bytes(data)
+        plan = self._plan(version)
+        rows = None if plan is None else plan.read(buf, offset, limits)
+        if rows is None:
+            rows = self._read_objects(buf, version, offset, limits)
         return [row for (row,) in rows] if len(self.paths) == 1 else rows
 
     def rewrite(
@@ -95,17 +100,38 @@ class Selection:
         or dropped where the spec says `ignorable`.
         """
         buf = as_bytes(data)
-        changes = Changes(self._paths, version, self._rows(buf, version, offset, limits))
-        changes.change(function)
-        changes.append(append)
-        if changes.is_nothing:
-            return buf
+        changes = Changes(self._paths, version, function, append)
+        plan = self._plan(version)
+        done: bytes | None = None if plan is None else plan.rewrite(buf, offset, limits, changes.make)
+        if done is not None:
+            return done
+        if changes.rows is None:
+            changes.make(self._read_objects(buf, version, offset, limits))
         from tagwire.message.field_table import layout_of
         from tagwire.selection.splicing import spliced
 
         return spliced(layout_of(self.message, version), buf, offset, changes, limits)
 
-    def _rows(self, buf: bytes, version: int, offset: int, limits: Limits) -> list[Row]:
+    def _plan(self, version: int) -> Choosing | None:
+        """What the native engine has for a version; None where it has nothing."""
+        if version not in self._plans:
+            self._plans.setdefault(version, self._made(version))  # one for all threads
+        return self._plans[version]
+
+    def _made(self, version: int) -> Choosing | None:
+        from tagwire.message.engines import engine
+
+        serializer: Any = self.message.serializer(version)
+        if engine() == "python":
+            return None
+        from tagwire._engine import Choosing, NotNative, Plan
+
+        try:
+            return Choosing(serializer, self._paths, DROP) if type(serializer) is Plan else None
+        except NotNative:
+            return None
+
+    def _read_objects(self, buf: bytes, version: int, offset: int, limits: Limits) -> list[Row]:
         if offset == 0:
             message = self.message.decode(buf, version, limits=limits)
         else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.interpreter.writer import LayoutWriter, differs
 from tagwire.layout import Array, Nested, OptionalBuffer, TaggedSection
+from tagwire.message.base import Struct, same
 from tagwire.selection.rows import DROP
 from tagwire.wire.unknown_tags import NO_TAGS
 
@@ -57,6 +58,7 @@ class _Splicer(LayoutReader):
         self.copied = to
 
     def next_row(self) -> Cells:
+        assert self.changes.rows is not None
         old, new = self.changes.rows[self.row], self.changes.new[self.row]
         self.row += 1
         return dict(enumerate(zip(old, new, strict=True)))
@@ -108,8 +110,8 @@ class _Splicer(LayoutReader):
     def replace(self, type: Type, old: Any, new: Any) -> None:
         """Write a new value in the place of the one that stands here."""
         self.copy(self.pos)
-        self.value(type, ())
-        if new is not old:
+        value = self.value(type, ())
+        if not _is_kept(value, old, new):
             self.copied = self.pos
             self.writer.value(type, new, self.out)
 
@@ -231,7 +233,8 @@ class _Splicer(LayoutReader):
         default = field.default_value()
         if step.column is not None and not step.each:
             old, new = cells[step.column]
-            if new is old or not (differs(new, default) or differs(old, default)):
+            value = LayoutReader(self.layout, original).value(field.type, ())
+            if _is_kept(value, old, new) or not (differs(new, default) or differs(value, default)):
                 return original
             return self.written(field, new) if differs(new, default) else None
         outer = self.out, self.copied, self.end
@@ -270,6 +273,12 @@ class _Splicer(LayoutReader):
         for name, inner in step.steps.items():
             setattr(value, name, self.made(getattr(value, name), inner, cells))
         return value
+
+
+def _is_kept(value: Any, old: Any, new: Any) -> bool:
+    """Whether a value stays as it is. One that holds structs may have been changed in its place: `value` is read anew."""
+    first = value[0] if isinstance(value, tuple) and value else value
+    return new is old and (not isinstance(first, Struct) or same(value, new))
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
