@@ -80,10 +80,18 @@ def _others(value: Any, random: Random) -> list[Any]:
     if isinstance(value, tuple):
         return [(), value[:-1], value + value[:1], list(value), None, 5]
     if isinstance(value, Struct):
-        copy, name = value.replace(), random.choice(value.__slots__)
-        setattr(copy, name, changed(getattr(value, name), random))  # not by `replace`, which makes arrays tuples
-        return [copy, type(value)(), None]
+        other, name = _copied(value) if random.random() < 0.5 else value, random.choice(value.__slots__)
+        setattr(other, name, changed(getattr(value, name), random))
+        return [other, other, type(value)(), None]
     return [None, "", "x", 0, (), b""]
+
+
+def _copied(value: Struct) -> Struct:
+    """Another object of these values, not by `replace`: that makes arrays tuples, and these may be none."""
+    other = type(value)()
+    for name in value.__slots__:
+        setattr(other, name, getattr(value, name))
+    return other
 
 
 # ---------------------------------------------------------------- decode, change, encode
