@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
 
@@ -194,7 +195,7 @@ class Registry:
         else:
             _refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
             _check_class(message, version, header, self.request_header)
-            _check_header(message, version, header)
+            check_header(message, version, header)
         return header.encode(header_version) + message.encode(version)
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
@@ -209,11 +210,11 @@ class Registry:
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:
-            raise _unreadable(
+            raise unreadable(
                 "RequestHeader", None, "request_api_key", 0, f"API key {api_key}", f"one of {self.keys('request')}"
             )
         if version < 0:
-            raise _unreadable(
+            raise unreadable(
                 "RequestHeader", None, "request_api_version", 2, f"version {version}", "a version from 0 on"
             )
         return self.request(api_key), version
@@ -324,6 +325,32 @@ class Registry:
                     return frame
             raise
 
+    # ------------------------------------------------------------ single fields of frames
+
+    def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
+        """Chosen fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
+
+        `message` is a class, a name or an API key. Raises SelectionError,
+        UnknownMessageError.
+        """
+        from tagwire.frames.frame_selection import RequestSelection
+
+        return RequestSelection(self, self._of_kind(message, "request"), paths)
+
+    def select_response(self, message: type[Message] | str | int, *paths: str) -> ResponseSelection:
+        """Chosen fields of whole responses; else as `select_request`."""
+        from tagwire.frames.frame_selection import ResponseSelection
+
+        return ResponseSelection(self, self._of_kind(message, "response"), paths)
+
+    def _of_kind(self, message: type[Message] | str | int, kind: str) -> type[Message]:
+        if isinstance(message, int):
+            return self.find(kind, message)
+        cls = self[message] if isinstance(message, str) else message
+        if cls.KIND != kind:
+            raise UnknownMessageError(f"{cls.NAME} is a {cls.KIND}; a {kind} was expected")
+        return cls
+
     # ------------------------------------------------------------ records
 
     def encode_record(self, message: Message, version: int) -> bytes:
@@ -357,7 +384,7 @@ def read_rest(
     left = memoryview(data).nbytes - end
     if left and strict:
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
-        raise _unreadable(cls.NAME, version, "", end, found, "its end")
+        raise unreadable(cls.NAME, version, "", end, found, "its end")
     return message
 
 
@@ -391,7 +418,7 @@ def _check_class(message: Message, version: int, header: object, expected: type[
         raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
 
 
-def _check_header(message: Message, version: int, header: Any) -> None:
+def check_header(message: Message, version: int, header: Any) -> None:
     facts = (
         ("request_api_key", "API key", header.request_api_key, message.API_KEY),
         ("request_api_version", "version", header.request_api_version, version),
@@ -412,5 +439,5 @@ def _refusal(message: Message, version: int, reason: str) -> EncodeError:
     return EncodeError(reason, message_name=message.NAME, version=version, path="")
 
 
-def _unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
+def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tagwire.selection.paths import Paths, Step
 
-__all__ = ["DROP", "Changes", "Row", "rows_of"]
+__all__ = ["DROP", "Changes", "Row", "misfit", "row_of", "rows_of"]
 
 Row = tuple["Any", ...]
 
@@ -88,12 +88,10 @@ class Changes:
             if not self.paths.way:
                 self._refuse("there is no row to drop: the paths share no array")
             return DROP
-        if len(row) == 1:
-            result = (result,)
-        elif not isinstance(result, tuple | list) or len(result) != len(row):
-            found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
-            self._refuse(f"the function returned {found}; a tuple of {len(row)} values or tagwire.DROP was expected")
-        return tuple(map(_frozen, row, result)) if has_lists else tuple(result)
+        values = row_of(result, len(row))
+        if values is None:
+            self._refuse(misfit(result, len(row)))
+        return tuple(map(_frozen, row, values)) if has_lists else values
 
     def _appended(self) -> list[Any]:
         rows = list(self.append)
@@ -126,6 +124,19 @@ class Changes:
         """Raise the EncodeError for what can't be done with the rows."""
         path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
         raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
+
+
+def row_of(result: Any, width: int) -> Row | None:
+    """What a function returned for a row of so many paths, as a tuple; None where it is no row."""
+    if width == 1:
+        return (result,)
+    return tuple(result) if isinstance(result, tuple | list) and len(result) == width else None
+
+
+def misfit(result: Any, width: int) -> str:
+    """Why `row_of` takes no row for one."""
+    found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
+    return f"the function returned {found}; a tuple of {width} values or tagwire.DROP was expected"
 
 
 def _thawed(value: Any) -> Any:

@@ -71,12 +71,15 @@ class Selection:
         default. Values are those that `decode` gives; behind a null they are
         None. Raises DecodeError, UnsupportedVersionError.
         """
+        rows = self.rows(data, version, offset=offset, limits=limits)
+        return [row for (row,) in rows] if len(self.paths) == 1 else rows
+
+    def rows(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Row]:
+        """As `read`, with tuples of one value where there is one path."""
         buf = as_bytes(data)
         plan = self._plan(version)
         rows = None if plan is None else plan.read(buf, offset, limits)
-        if rows is None:
-            rows = self._read_objects(buf, version, offset, limits)
-        return [row for (row,) in rows] if len(self.paths) == 1 else rows
+        return self._read_objects(buf, version, offset, limits) if rows is None else rows
 
     def rewrite(
         self,
