@@ -32,6 +32,8 @@ COMMANDS: Final = {
     "diff": "tagwire_cli.commands.diff",
     "encode": "tagwire_cli.commands.encode",
     "decode": "tagwire_cli.commands.decode",
+    "get": "tagwire_cli.commands.get",
+    "set": "tagwire_cli.commands.set",
     "explain": "tagwire_cli.commands.explain",
     "assemble": "tagwire_cli.commands.assemble",
     "convert": "tagwire_cli.commands.convert",

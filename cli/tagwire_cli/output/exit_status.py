@@ -23,6 +23,8 @@ FOUND: Final = {
     "draft-version": "a spec that does not keep the rules, or a change of what was released",
     "encode": "bad data",
     "decode": "bad data",
+    "get": "bad data",
+    "set": "bad data, or a value that the version can't carry",
     "explain": "bytes that are at fault",
     "convert": "bad data, or something that could not be carried",
     "log dump": "a fault in a log",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tagwire.frames.registry import Registry
     from tagwire.message.base import Message
+    from tagwire.message.field_table import FieldRow
     from tagwire.selection.rows import Row
 
 __all__ = ["RequestSelection", "ResponseSelection"]
@@ -45,6 +46,12 @@ class _FrameSelection:
         in_body = tuple([path for path, is_header in zip(paths, self._is_header, strict=True) if not is_header])
         self._header = Selection(header, in_header, whole=True)
         self._body = Selection(message, in_body, whole=bool(in_header))
+
+    @property
+    def fields(self) -> tuple[FieldRow, ...]:
+        """For each path the row of the field table that it ends at."""
+        rows = iter(self._header.fields), iter(self._body.fields)
+        return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
     def __repr__(self) -> str:
         return f"<selection of {', '.join(self.paths)} in frames of {self.message.NAME}>"

@@ -28,6 +28,7 @@ from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.writer import differs, encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.message.base import Struct
 from tagwire.message.engines import engine
 from tagwire.message.field_table import FieldRow, layout_of
 from tagwire.text_format import near, shown
@@ -37,9 +38,10 @@ from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
 
 if TYPE_CHECKING:
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
 
-__all__ = ["UNKNOWN_TAGS", "from_json", "is_lossless_style", "json_tags", "json_value", "to_json"]
+__all__ = ["UNKNOWN_TAGS", "field_from_json", "field_to_json", "from_json", "is_lossless_style", "json_tags"]
+__all__ += ["json_value", "to_json"]
 
 M = TypeVar("M", bound="Message")
 
@@ -124,6 +126,17 @@ def _in_spec_order(struct: StructLayout) -> list[Item]:
     return [by_name[row.name] for row in rows if row.name in by_name]
 
 
+def field_to_json(value: Any, version: int) -> Any:
+    """A value of any field as it stands in the lossless JSON form of a version."""
+    if isinstance(value, tuple | list):
+        return [field_to_json(element, version) for element in value]
+    if not isinstance(value, Struct):
+        return json_value(value)
+    rows = [row for row in value.FIELDS if version in row.versions]
+    out = {row.json_name: field_to_json(getattr(value, row.name), version) for row in rows}
+    return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
+
+
 def json_value(value: Any, *, is_lossless: bool = True) -> Any:
     """A primitive as JSON: a bool, an int, a text or None."""
     if isinstance(value, float):
@@ -177,6 +190,15 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     return made
 
 
+def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version: int, *, is_element: bool) -> Any:
+    """The value of one field, or of an element of an array, from its JSON form. Raises EncodeError."""
+    reader = _Reader(message.NAME, version)
+    reader.path.append(row.name)
+    if is_element:
+        return reader.value(row, row.type[2:], value, version in row.versions)
+    return reader.field(row, value, in_version=version in row.versions)
+
+
 class _Reader:
     """One walk over one JSON value."""
 
@@ -188,7 +210,7 @@ class _Reader:
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
 
-    def struct(self, cls: "type[Struct]", obj: Any, *, is_of_version: bool) -> Any:
+    def struct(self, cls: type[Struct], obj: Any, *, is_of_version: bool) -> Any:
         """A struct; `is_of_version` is False in a field that only other versions have; there nothing is required."""
         if not isinstance(obj, Mapping):
             self.fail(f"{shown(obj)} is no JSON object")

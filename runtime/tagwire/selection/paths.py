@@ -55,13 +55,15 @@ class Paths:
 
     `root` is the tree of their steps. `way` are the steps to the innermost
     array that all of them share: its elements are the rows. Without such an
-    array, or with `whole`, the message is the only row.
+    array, or with `whole`, the message is the only row. `fields` has for each
+    path the row of the field table that it ends at.
     """
 
     def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
         self.message = message
         self.texts = texts
         self.root = Step("")
+        self.fields: list[FieldRow] = []
         self.lines = [self._add(text, column) for column, text in enumerate(texts)]
         self.way: list[Step] = [] if whole else _shared(self.lines)
         if self.way:
@@ -75,8 +77,10 @@ class Paths:
         at = self.root
         line: list[Step] = []
         owner: type[Struct] | None = self.message
+        field: FieldRow
         for name, each in self._parsed(text):
-            owner = _entered(self.message, owner, text, name, each=each)
+            field = _field(self.message, owner, text, name, each=each)
+            owner = field.struct if each or not field.type.startswith("[]") else None
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:
                 self._refuse_overlap(text, known)
@@ -86,6 +90,7 @@ class Paths:
         if at.steps:
             self._refuse_overlap(text, at)
         at.column = column
+        self.fields.append(field)
         return line
 
     def _parsed(self, text: str) -> list[tuple[str, bool]]:
@@ -107,10 +112,8 @@ class Paths:
         )
 
 
-def _entered(
-    message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool
-) -> type[Struct] | None:
-    """The class of the struct that a step leads to; None where it leads to a value without fields."""
+def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
+    """The field that a step names; `owner` is None behind a value without fields."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:
@@ -124,7 +127,7 @@ def _entered(
     is_last = path.endswith(name)
     if is_array and not each and not is_last:
         raise SelectionError(f"{message.NAME}: {path}: {name} is an array; write {name}[] for its elements")
-    return row.struct if each or not is_array else None
+    return row
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:

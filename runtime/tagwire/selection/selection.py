@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tagwire._engine import Choosing
     from tagwire.message.base import Message
+    from tagwire.message.field_table import FieldRow
     from tagwire.selection.rows import Row
 
 __all__ = ["Selection", "select"]
@@ -56,6 +57,11 @@ class Selection:
     def paths(self) -> tuple[str, ...]:
         """The paths, in the order of the values in a row."""
         return self._paths.texts
+
+    @property
+    def fields(self) -> tuple[FieldRow, ...]:
+        """For each path the row of the field table that it ends at."""
+        return tuple(self._paths.fields)
 
     def __repr__(self) -> str:
         return f"tagwire.select({', '.join([self.message.__name__, *map(repr, self.paths)])})"
