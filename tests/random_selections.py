@@ -32,7 +32,7 @@ def random_paths(cls: type[Message], random: Random) -> tuple[str, ...]:
 
 def _random_path(cls: Any, random: Random) -> str:
     row = random.choice(cls.FIELDS)
-    text = row.name
+    text: str = row.name
     if row.type.startswith("[]") and random.random() < 0.8:
         text += "[]"
     elif row.type.startswith("[]"):

@@ -70,7 +70,8 @@ def command(
         selected = make(tuple([path for path, _, _ in named]))
     except SelectionError as error:
         raise click.BadParameter(str(error), param_hint="PATH=VALUE") from None
-    values = [(_parsed(field, text, is_json=is_json)) for field, (_, text, is_json) in zip(_ends(selected), named)]
+    ends = zip(_ends(selected), named, strict=True)
+    values = [_parsed(end, text, is_json=is_json) for end, (_, text, is_json) in ends]
     for place, data in parts(file, kind, bounds, is_hex=is_hex):
         with at(place):
             version = selected.version_of(data)

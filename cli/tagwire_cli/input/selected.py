@@ -74,7 +74,8 @@ def source(
     if kind == "request":
         name, rest = _first(words, "MESSAGE")
         request = _request(registry, name)
-        return lambda paths: Selected(registry.select_request(request, *paths), _requests(registry, request), limits), rest
+        versions = _requests(registry, request)
+        return lambda paths: Selected(registry.select_request(request, *paths), versions, limits), rest
     if requests_file is None:
         response, version, rest = response_of(registry, words)
         return lambda paths: Selected(registry.select_response(response, *paths), lambda _: version, limits), rest

@@ -76,8 +76,10 @@ class _FrameSelection:
         return tuple([next(values[not is_header]) for is_header in self._is_header])
 
     def _parted(self, row: Row) -> tuple[Row, Row]:
+        """A row's values of the header, and those of the body."""
         both = list(zip(row, self._is_header, strict=True))
-        return tuple([value for value, is_header in both if is_header]), tuple([v for v, is_header in both if not is_header])
+        head = tuple([value for value, is_header in both if is_header])
+        return head, tuple([value for value, is_header in both if not is_header])
 
     def _rewritten(
         self, frame: bytes, version: int, function: Callable[..., Any], append: Iterable[Any], limits: Limits

@@ -347,7 +347,7 @@ class Registry:
         if isinstance(message, int):
             return self.find(kind, message)
         cls = self[message] if isinstance(message, str) else message
-        if cls.KIND != kind:
+        if kind != cls.KIND:
             raise UnknownMessageError(f"{cls.NAME} is a {cls.KIND}; a {kind} was expected")
         return cls
 
@@ -418,7 +418,7 @@ def _check_class(message: Message, version: int, header: object, expected: type[
         raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
 
 
-def check_header(message: Message, version: int, header: Any) -> None:
+def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     facts = (
         ("request_api_key", "API key", header.request_api_key, message.API_KEY),
         ("request_api_version", "version", header.request_api_version, version),

@@ -109,7 +109,9 @@ class Changes:
             return row
         values = (row,) if len(self.paths.texts) == 1 else row
         if not isinstance(values, tuple | list) or len(values) != len(self.paths.texts):
-            self._refuse(f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths")
+            self._refuse(
+                f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths"
+            )
         made = element()
         for line, value in zip(self.paths.behind, values, strict=True):
             if not line or any(step.each for step in line):

@@ -276,7 +276,7 @@ class _Splicer(LayoutReader):
 
 
 def _is_kept(value: Any, old: Any, new: Any) -> bool:
-    """Whether a value stays as it is. One that holds structs may have been changed in its place: `value` is read anew."""
+    """Whether a value stays as it is; `value` is read anew, since a struct may have been changed in its place."""
     first = value[0] if isinstance(value, tuple) and value else value
     return new is old and (not isinstance(first, Struct) or same(value, new))
 

@@ -61,8 +61,8 @@ def test_texts_that_would_break_a_line() -> None:
 
 
 def test_getting_fields_of_frames() -> None:
-    words = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
-    found = json.loads(printed(*words, stdin=stream(BEATS, ASKED)))
+    asked = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
+    found = json.loads(printed(*asked, stdin=stream(BEATS, ASKED)))
     assert found == {"frame": 2, "values": {"header.client_id": "shop", "topics": None}}
     words = ("get", "--frames", "response", "Metadata", "12", "brokers[].host")
     assert printed(*words, stdin=stream(ANSWER)) == "b1\nb2\n"
@@ -82,7 +82,9 @@ def test_responses_are_paired_with_requests(tmp_path: Path) -> None:
 
 
 def test_setting_fields_of_a_message() -> None:
-    done = run("set", "MetadataResponse", "12", "brokers[].host=proxy", "brokers[].port=7", 'cluster_id:="c"', stdin=BODY)
+    done = run(
+        "set", "MetadataResponse", "12", "brokers[].host=proxy", "brokers[].port=7", 'cluster_id:="c"', stdin=BODY
+    )
     read = messages.MetadataResponse.decode(done.stdout_bytes, 12)
     assert [(each.node_id, each.host, each.port) for each in read.brokers] == [(1, "proxy", 7), (2, "proxy", 7)]
     assert read.cluster_id == "c"

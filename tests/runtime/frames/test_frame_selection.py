@@ -28,7 +28,9 @@ def sized(frame: bytes) -> bytes:
 def test_reading() -> None:
     assert registry.select_request(3, "topics[].name").read(REQUEST) == ["orders", "sales"]
     assert registry.select_request("MetadataRequest", "header.client_id").read(REQUEST) == ["shop"]
-    both = registry.select_request(messages.MetadataRequest, "topics[].name", "header.client_id", "header.correlation_id")
+    both = registry.select_request(
+        messages.MetadataRequest, "topics[].name", "header.client_id", "header.correlation_id"
+    )
     assert both.read(REQUEST) == [(["orders", "sales"], "shop", 7)]
     assert both.read(sized(REQUEST), sized=True) == both.read(REQUEST)
     answers = registry.select_response(3, "brokers[].host")
@@ -62,7 +64,7 @@ def test_rewriting_the_body_copies_the_header() -> None:
 
 def test_a_header_that_contradicts_the_body_is_refused() -> None:
     keys = registry.select_request(3, "header.request_api_key", "header.request_api_version")
-    with pytest.raises(EncodeError, match="header.request_api_version: the header says version 11"):
+    with pytest.raises(EncodeError, match=r"header\.request_api_version: the header says version 11"):
         keys.rewrite(REQUEST, lambda key, version: (key, version - 1))
     with pytest.raises(EncodeError, match="there is no row to drop"):
         keys.rewrite(REQUEST, lambda *row: DROP)

@@ -81,7 +81,7 @@ def again(value: Any) -> Any:
 
 
 def test_reading_and_the_identity() -> None:
-    """Rows put back where they were read leave the decoded message as it is; rewriting by the identity leaves the bytes."""
+    """Rows put back where they were read leave the message as it is; rewriting by the identity leaves the bytes."""
     random = Random(21)
     for number in range(ROUNDS):
         sample, selections, where = selected(random, number)

@@ -61,7 +61,7 @@ def test_rows_are_the_elements_of_the_array_that_all_paths_share() -> None:
     assert read("brokers") == [METADATA.brokers]
 
 
-PATHS: tuple[tuple[tuple[str, ...], str], ...] = (
+PATHS: tuple[tuple[tuple[Any, ...], str], ...] = (
     ((), "a path or several were expected"),
     (("brokers[].hots",), "brokers[].hots: found MetadataResponseBroker without a field 'hots'; did you mean 'host'?"),
     (("broker",), "found MetadataResponse without a field 'broker'; did you mean 'brokers'?"),
@@ -77,7 +77,7 @@ PATHS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("brokers[].host", "brokers"), "brokers and brokers[].host overlap"),
     (("brokers[].host", "brokers[]"), "brokers[] and brokers[].host overlap"),
     (("controller_id", "controller_id"), "controller_id and controller_id overlap"),
-    ((5,), "5 is no path"),  # type: ignore[arg-type]
+    ((5,), "5 is no path"),
 )
 
 
