@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "decode": "tagwire_cli.commands.decode",
     "get": "tagwire_cli.commands.get",
     "set": "tagwire_cli.commands.set",
+    "redact": "tagwire_cli.commands.redact",
     "explain": "tagwire_cli.commands.explain",
     "assemble": "tagwire_cli.commands.assemble",
     "convert": "tagwire_cli.commands.convert",

@@ -10,7 +10,7 @@ from tagwire_cli.arguments import completion
 if TYPE_CHECKING:
     from tagwire.limits import Limits
 
-__all__ = ["limit_option", "limits_of", "package_option"]
+__all__ = ["limit_option", "limits_of", "package_option", "show_sensitive_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,6 +34,24 @@ def limit_option(function: F) -> F:
         metavar="NAME=N",
         shell_complete=completion.limits,
         help="Refuse input beyond a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
+    )(function)
+
+
+def show_sensitive_option(function: F) -> F:
+    """The option `--show-sensitive`, which shows secrets for as long as the command runs."""
+
+    def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
+        if is_asked:
+            from tagwire.sensitive import showing_sensitive
+
+            ctx.with_resource(showing_sensitive())
+
+    return click.option(
+        "--show-sensitive",
+        is_flag=True,
+        expose_value=False,
+        callback=begin,
+        help="Show the values of fields that the specs mark as sensitive: passwords, tokens, keys.",
     )(function)
 
 

@@ -41,14 +41,17 @@ class Selected:
 
     def rows(self, data: bytes, version: int) -> list[Any]:
         """The rows, as tuples. Raises DecodeError."""
-        words = () if self._is_request else (version,)
-        rows = self.selection.read(data, *words, limits=self._limits)
+        read: Any = self.selection.read
+        words = (data,) if self._is_request else (data, version)
+        rows = read(*words, limits=self._limits)
         return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
 
     def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
         """The bytes with new values. Raises DecodeError, EncodeError."""
-        words = () if self._is_request else (version,)
-        return self.selection.rewrite(data, *words, function, limits=self._limits)
+        rewrite: Any = self.selection.rewrite
+        words = (data,) if self._is_request else (data, version)
+        made: bytes = rewrite(*words, function, limits=self._limits)
+        return made
 
     @property
     def _is_request(self) -> bool:

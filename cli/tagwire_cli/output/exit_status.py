@@ -25,6 +25,7 @@ FOUND: Final = {
     "decode": "bad data",
     "get": "bad data",
     "set": "bad data, or a value that the version can't carry",
+    "redact": "frames that can't be read",
     "explain": "bytes that are at fault",
     "convert": "bad data, or something that could not be carried",
     "log dump": "a fault in a log",

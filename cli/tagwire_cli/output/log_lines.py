@@ -5,7 +5,7 @@ Apart from the command, whose help must not wait for what reads logs.
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from tagwire.errors import DecodeError
 from tagwire.frames.registry import Registry
@@ -15,8 +15,11 @@ from tagwire.log import Partition, Segment
 from tagwire.log.dump import More, batch_lines, in_parts
 from tagwire.log.errors import placed
 from tagwire.log.names import partition_name
-from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
+from tagwire.message.field_table import layout_of
+from tagwire.message.json import hidden_json
 from tagwire.records import FormatSet, Record, RecordBatch
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable_json
 
 __all__ = ["dump"]
@@ -68,7 +71,16 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
     if not log and not batch.is_control:
         return None
-    return lambda record: {"message": decode_entry(record, log, registry, is_control=batch.is_control).to_json()}
+    return lambda record: _told(decode_entry(record, log, registry, is_control=batch.is_control))
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    """What a line says of a message; where its values are secrets, neither they nor the bytes that have them."""
+    made = entry.to_json()
+    is_hidden = hides() and entry.value is not None
+    if is_hidden and layout_of(type(entry.value), entry.version).root.has_sensitive:
+        return {"message": made | {"value": hidden_json(entry.value, made["value"])}, "value": HIDDEN}
+    return {"message": made}
 
 
 def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:

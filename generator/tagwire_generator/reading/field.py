@@ -33,6 +33,7 @@ FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
     "tag": ("tag", tag_number),
     "default": ("default", text),
     "ignorable": ("ignorable", boolean),
+    "sensitive": ("sensitive", boolean),
     "entityType": ("entity_type", text),
     "mapKey": ("map_key", boolean),
     "zeroCopy": ("zero_copy", boolean),
@@ -42,11 +43,9 @@ FIELD_KEYS: Final[Mapping[str, tuple[str, Callable[[Node], Any]]]] = {
 }
 """The attribute of each key of a field and how it is read; those that hold members are the struct's."""
 
+_NEVER_OPTIONAL: Final = ("versions", "nullableVersions", "taggedVersions", "mapKey", "flexibleVersions")
 OPTIONAL_FIELD_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
-    **{
-        key: FIELD_KEYS[key][1]
-        for key in ("name", "type", "tag", "default", "ignorable", "entityType", "zeroCopy", "recordFormats", "about")
-    },
+    **{key: convert for key, (_, convert) in FIELD_KEYS.items() if key not in _NEVER_OPTIONAL},
     "nullable": boolean,
 }
 """How each key of a field in the draft dialect's optionalFields is read."""

@@ -254,6 +254,7 @@ _FIELD_KEYS: Final[dict[str, _Key]] = {
     "taggedVersions": _Key(_some_versions, str),
     "default": _Key(_default, str),
     "ignorable": _Key(_flag, bool),
+    "sensitive": _Key(_flag, bool),
     "entityType": _Key(_entity_type, str),
     "mapKey": _Key(_flag, bool),
     "zeroCopy": _Key(_flag, bool),

@@ -26,6 +26,7 @@ from tagwire.layout import Layout, StructLayout
 from tagwire.layout.parts import Bits, named_bits
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.field_table import layout_of
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.wire.buffers import as_bytes
 
 if TYPE_CHECKING:
@@ -187,6 +188,19 @@ class Node:
         for child in self.parts():
             yield from child.walk()
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its bytes and its value are not to be shown: they are sensitive, and nobody asked for them."""
+        if not self._spans.secrets or not hides():
+            return False
+        steps = [step.partition("[")[0] for step in self.path.split(".")]
+        return any(root.is_sensitive(steps) for root in self._spans.secrets)
+
+    @property
+    def may_hide(self) -> bool:
+        """Whether sensitive fields may be in what was not read: a message that was begun has some."""
+        return bool(self._spans.secrets) and hides()
+
     def to_json(self) -> dict[str, Any]:
         """Path, type, offset, length, value, named bits and children as JSON-able values."""
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
@@ -202,7 +216,7 @@ class Node:
             "type": self.type,
             "offset": self.offset,
             "length": self.length,
-            "value": json_value(self.value),
+            "value": HIDDEN if self.is_hidden and self._kind.is_leaf else json_value(self.value),
             **bits,
             **unpacked,
         }
@@ -408,6 +422,8 @@ class _Session:
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
         """Read one more, by the native engine if it has the version."""
         layout = layout_of(message, version)
+        if layout.root.has_sensitive:
+            self.spans.secrets.append(layout.root)
         plan = message.serializer(version)
         if self.error is None and not (hasattr(plan, "walk") and self.walk(layout, plan, whole=whole)):
             self.read(layout, whole=whole)

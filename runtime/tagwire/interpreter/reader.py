@@ -36,6 +36,7 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.limits import Limits
+from tagwire.sensitive import hides
 from tagwire.wire.java_text import decode_as_java
 from tagwire.wire.scalars import new, uuid_of
 from tagwire.wire.types import WireType
@@ -170,7 +171,9 @@ class LayoutReader(FramedCursor):
         try:
             return data.decode()
         except UnicodeDecodeError as fault:
-            self.deviate(f"bytes {data[fault.start : fault.end].hex(' ')}", "UTF-8", begin + fault.start)
+            is_hidden = hides() and self.layout.root.is_sensitive(self.path)
+            found = "other bytes" if is_hidden else f"bytes {data[fault.start : fault.end].hex(' ')}"
+            self.deviate(found, "UTF-8", begin + fault.start)
             return decode_as_java(data)
 
     def array(self, type: Array, scopes: Scopes) -> tuple[Any, ...] | None:

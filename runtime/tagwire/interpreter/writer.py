@@ -34,6 +34,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import near, shown
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
@@ -78,6 +79,10 @@ class LayoutWriter:
         """Raise the error for this field."""
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
+    def shown(self, value: Any) -> str:
+        """A value in a few words, unless this field is sensitive."""
+        return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
+
     @contextmanager
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
@@ -97,17 +102,17 @@ class LayoutWriter:
         """How fields are taken from the value of a struct."""
         if struct.cls is not None:
             if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
-                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
+                self.fail(_unlike(type(value), struct.cls) or f"{self.shown(value)} is no {struct.cls.__name__}")
             for name in _needed(struct):
                 if not hasattr(value, name):
-                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
+                    self.fail(f"{self.shown(value)} has no {name}; it was deleted, or never set")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
-            self.fail(f"{shown(value)} is no mapping of field names to values")
+            self.fail(f"{self.shown(value)} is no mapping of field names to values")
         defaults = {field.name: field for field in struct.values}
         for name in value:
             if name not in defaults and name != "unknown_tags" and name not in struct.framing:
-                self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
+                self.fail(f"{struct.name} has no field {self.shown(name)}{near(name, list(defaults))}")
         return lambda name: value[name] if name in value else _default(defaults.get(name))
 
     def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
@@ -115,8 +120,8 @@ class LayoutWriter:
             if not field.ignorable and differs(get(field.name), field.default_value()):
                 with self.at(field.name):
                     self.fail(
-                        f"is {shown(get(field.name))}, which this version can't carry; "
-                        f"only the default, {shown(field.default_value())}, is possible here"
+                        f"is {self.shown(get(field.name))}, which this version can't carry; "
+                        f"only the default, {self.shown(field.default_value())}, is possible here"
                     )
         if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
             with self.at("unknown_tags"):
@@ -189,7 +194,7 @@ class LayoutWriter:
     def constant(self, item: Item, value: Any) -> Any:
         """The value, unless its item has another one always, or has names for the values of its bits."""
         if item.equals is not None and value != item.equals:
-            self.fail(f"is {shown(value)}, but it is {item.equals} always")
+            self.fail(f"is {self.shown(value)}, but it is {item.equals} always")
         for group in item.bits:
             if isinstance(value, int) and group.values and group.of(value) >= len(group.values):
                 self.fail(f"has {group.name} {group.of(value)}, but there are {', '.join(group.values)} only")
@@ -201,7 +206,7 @@ class LayoutWriter:
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
             with self.at(item.name):
-                self.fail(f"is {shown(get(item.name))}, but {item.condition.field} says that it is not written")
+                self.fail(f"is {self.shown(get(item.name))}, but {item.condition.field} says that it is not written")
 
     # ------------------------------------------------------------ types
 
@@ -228,11 +233,11 @@ class LayoutWriter:
                 return uuid_bytes(value)
             return pack(">" + wire.code, value)
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
-            self.fail(f"{shown(value)} is no {_expected(wire)}")
+            self.fail(f"{self.shown(value)} is no {_expected(wire)}")
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
-            self.fail(f"{shown(value)} is no {type}: an int from {type.low} to {type.high}")
+            self.fail(f"{self.shown(value)} is no {type}: an int from {type.low} to {type.high}")
         return uvarint_bytes(to_zigzag(value) if type.zigzag else value & (1 << type.bits) - 1)
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
@@ -269,7 +274,7 @@ class LayoutWriter:
 
     def text(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            self.fail(f"{shown(value)} is no str")
+            self.fail(f"{self.shown(value)} is no str")
         try:
             data = value.encode()
         except UnicodeEncodeError as fault:
@@ -282,14 +287,14 @@ class LayoutWriter:
         try:
             return binary(value)
         except (TypeError, ValueError, BufferError):
-            self.fail(f"{shown(value)} is no bytes-like object")
+            self.fail(f"{self.shown(value)} is no bytes-like object")
 
     def array(self, type: Array, value: Any, out: Any) -> None:
         if value is None:
             self.null(type, out)
             return
         if not _is_array(value):
-            self.fail(f"{shown(value)} is no tuple or list of {type.element}")
+            self.fail(f"{self.shown(value)} is no tuple or list of {type.element}")
         elements = tuple(value)  # as many as are counted, also where a list changes, or its length is another
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):
@@ -363,10 +368,10 @@ class LayoutWriter:
 
     def unknown_tags(self, unknown: Any, names: Mapping[int, str], highest: int) -> list[tuple[int, Any]]:
         if not isinstance(unknown, Mapping):
-            self.fail(f"{shown(unknown)} is no mapping of tags to bytes")
+            self.fail(f"{self.shown(unknown)} is no mapping of tags to bytes")
         for tag in unknown:
             if type(tag) is not int or not 0 <= tag <= highest:
-                self.fail(f"{shown(tag)} is no tag: an int from 0 to {highest}")
+                self.fail(f"{self.shown(tag)} is no tag: an int from 0 to {highest}")
             if tag in names:
                 self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
         return [(tag, self.bytes(data)) for tag, data in unknown.items()]

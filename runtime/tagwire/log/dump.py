@@ -59,7 +59,7 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, Any]]
-"""What else a record's line is to say, behind the rest."""
+"""What else a record's line is to say, behind the rest; `value` is what it says in the place of the value."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iterator[bytes]:
@@ -94,14 +94,16 @@ def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
 
 def _line(record: Record, head: str, more: More | None) -> str:
     key = "null" if record.key is None else f'"{b2a_base64(record.key, newline=False).decode()}"'
+    fields = {} if more is None else more(record)
     value = "null" if record.value is None else f'"{b2a_base64(record.value, newline=False).decode()}"'
+    value = json.dumps(fields.pop("value")) if "value" in fields else value
     headers = _headers(record) if record.headers else "[]"
     line = (
         f'{head}, "offset": {record.offset}, "timestamp": {record.timestamp}, '
         f'"key": {key}, "value": {value}, "headers": {headers}, '
         f'"hasHeaders": {_TRUTH[bool(record.headers)]}, "isTombstone": {_TRUTH[record.is_tombstone]}'
     )
-    if more is not None and (fields := more(record)):
+    if fields:
         line += f", {json.dumps(fields, ensure_ascii=False)[1:-1]}"
     return line + "}\n"
 

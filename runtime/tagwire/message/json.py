@@ -31,6 +31,7 @@ from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayo
 from tagwire.message.base import Struct
 from tagwire.message.engines import engine
 from tagwire.message.field_table import FieldRow, layout_of
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import near, shown
 from tagwire.wire.scalars import uuid_of
 from tagwire.wire.types import WIRE_TYPES, WireType
@@ -40,8 +41,8 @@ from tagwire.wire.varint import UVARINT_MAX
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["UNKNOWN_TAGS", "field_from_json", "field_to_json", "from_json", "is_lossless_style", "json_tags"]
-__all__ += ["json_value", "to_json"]
+__all__ = ["UNKNOWN_TAGS", "field_from_json", "field_to_json", "from_json", "hidden_json", "is_lossless_style"]
+__all__ += ["json_tags", "json_value", "to_json"]
 
 M = TypeVar("M", bound="Message")
 
@@ -137,6 +138,22 @@ def field_to_json(value: Any, version: int) -> Any:
     return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
 
 
+def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
+    """The JSON form of a struct with its sensitive values hidden; `made` is changed."""
+    for row in struct.FIELDS:
+        value = getattr(struct, row.name)
+        if row.json_name not in made or value is None:
+            continue
+        if row.sensitive:
+            made[row.json_name] = HIDDEN
+        elif isinstance(value, Struct):
+            hidden_json(value, made[row.json_name])
+        elif row.struct is not None:
+            for element, inner in zip(value, made[row.json_name], strict=True):
+                hidden_json(element, inner)
+    return made
+
+
 def json_value(value: Any, *, is_lossless: bool = True) -> Any:
     """A primitive as JSON: a bool, an int, a text or None."""
     if isinstance(value, float):
@@ -206,6 +223,11 @@ class _Reader:
         self.message_name = message_name
         self.version = version
         self.path: list[str | int] = []
+        self.is_hidden = False
+
+    def shown(self, value: Any) -> str:
+        """A value in a few words, unless it is sensitive."""
+        return HIDDEN if self.is_hidden else shown(value)
 
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
@@ -213,11 +235,11 @@ class _Reader:
     def struct(self, cls: type[Struct], obj: Any, *, is_of_version: bool) -> Any:
         """A struct; `is_of_version` is False in a field that only other versions have; there nothing is required."""
         if not isinstance(obj, Mapping):
-            self.fail(f"{shown(obj)} is no JSON object")
+            self.fail(f"{self.shown(obj)} is no JSON object")
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
-                self.fail(f"{cls.__name__} has no field {shown(key)}{near(key, [*keys])}")
+                self.fail(f"{cls.__name__} has no field {self.shown(key)}{near(key, [*keys])}")
         fields: dict[str, Any] = {}
         for key, row in keys.items():
             in_version = is_of_version and self.version in row.versions
@@ -234,17 +256,23 @@ class _Reader:
             return NO_TAGS
         self.path.append("unknown_tags")
         if not isinstance(obj, Mapping):
-            self.fail(f"{shown(obj)} is no JSON object of tags to base64")
+            self.fail(f"{self.shown(obj)} is no JSON object of tags to base64")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
-                self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
+                self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
             tags[tag] = self.base64(text)
         self.path.pop()
         return tags
 
     def field(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
+        around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
+        made = self.field_value(row, value, in_version=in_version)
+        self.is_hidden = around  # not after an error
+        return made
+
+    def field_value(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
         if value is None:
             if not (self.version in row.nullable if in_version else row.nullable):
                 self.fail("is null, but it is not nullable in this version")
@@ -252,7 +280,7 @@ class _Reader:
         if not row.type.startswith("[]"):
             return self.value(row, row.type, value, in_version)
         if not isinstance(value, list | tuple):
-            self.fail(f"{shown(value)} is no JSON array")
+            self.fail(f"{self.shown(value)} is no JSON array")
         elements = []
         for index, element in enumerate(value):
             self.path.append(index)
@@ -271,16 +299,16 @@ class _Reader:
         if wire.family == "floating":
             return self.floating(value)
         if wire.family == "boolean":
-            return value if isinstance(value, bool) else self.fail(f"{shown(value)} is neither true nor false")
+            return value if isinstance(value, bool) else self.fail(f"{self.shown(value)} is neither true nor false")
         if wire.family == "uuid":
             return self.uuid(value)
         if wire.family == "text":
-            return value if isinstance(value, str) else self.fail(f"{shown(value)} is no text")
+            return value if isinstance(value, str) else self.fail(f"{self.shown(value)} is no text")
         return self.base64(value)
 
     def integer(self, wire: WireType, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not wire.low <= value <= wire.high:
-            self.fail(f"{shown(value)} is no {wire.name}: an integer from {wire.low} to {wire.high}")
+            self.fail(f"{self.shown(value)} is no {wire.name}: an integer from {wire.low} to {wire.high}")
         return value
 
     def floating(self, value: Any) -> float:
@@ -288,14 +316,14 @@ class _Reader:
             try:
                 return float(value)
             except OverflowError:
-                self.fail(f"{shown(value)} is too large for a float64")
+                self.fail(f"{self.shown(value)} is too large for a float64")
         if isinstance(value, str):
             named = _NAMED_FLOATS.get(value)
             if named is None and value.startswith("NaN:") and len(value) == 20:
                 named = _nan_of(value[4:])
             if named is not None:
                 return named
-        self.fail(f"{shown(value)} is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}")
+        self.fail(f"{self.shown(value)} is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}")
 
     def uuid(self, value: Any) -> UUID:
         raw = b""
@@ -303,16 +331,16 @@ class _Reader:
             with suppress(Base64Error):
                 raw = a2b_base64(value.rstrip("=").translate(_FROM_URL) + "==", strict_mode=True)
         if len(raw) != 16:
-            self.fail(f"{shown(value)} is no uuid: 22 characters of URL-safe base64 were expected")
+            self.fail(f"{self.shown(value)} is no uuid: 22 characters of URL-safe base64 were expected")
         return uuid_of(raw)
 
     def base64(self, value: Any) -> bytes:
         if not isinstance(value, str) or not value.isascii():
-            self.fail(f"{shown(value)} is no text in base64")
+            self.fail(f"{self.shown(value)} is no text in base64")
         try:
             return a2b_base64(value, strict_mode=True)
         except Base64Error as fault:
-            self.fail(f"{shown(value)} is no base64 of the standard alphabet with padding ({fault})")
+            self.fail(f"{self.shown(value)} is no base64 of the standard alphabet with padding ({fault})")
 
 
 def _nan_of(text: str) -> float | None:
