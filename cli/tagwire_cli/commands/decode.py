@@ -7,7 +7,7 @@ import click
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import KINDS, limit_option, limits_of, package_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input import frame_json
@@ -34,16 +34,8 @@ class _How(NamedTuple):
 
 @click.command("decode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option(
-    "--frame", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of frames of this kind."
-)
-@click.option(
-    "--requests",
-    "requests_file",
-    metavar="FILE",
-    type=click.Path(),
-    help="The frames that were asked with: responses are paired with them by correlation id.",
-)
+@click.option("--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind.")
+@requests_option
 @click.option(
     "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, one message a line of hex."
 )

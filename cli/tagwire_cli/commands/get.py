@@ -9,9 +9,15 @@ import click
 from tagwire.message.json import field_to_json
 from tagwire.selection.paths import SelectionError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import (
+    file_option,
+    frames_option,
+    limit_option,
+    limits_of,
+    package_option,
+    requests_option,
+)
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.input import frame_json
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.selected import parts, source
 from tagwire_cli.output.tables import write_json_line, write_line
@@ -21,15 +27,9 @@ __all__ = ["command"]
 
 @click.command("get")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)
-@click.option("--file", metavar="FILE", default="-", type=click.Path(allow_dash=True), help="The input, not stdin.")
-@click.option("--frames", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of such frames.")
-@click.option(
-    "--requests",
-    "requests_file",
-    metavar="FILE",
-    type=click.Path(),
-    help="The frames that were asked with: responses are paired with them by correlation id.",
-)
+@file_option
+@frames_option
+@requests_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object for each row, one a line.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
 @limit_option

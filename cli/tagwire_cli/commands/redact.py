@@ -11,10 +11,9 @@ import click
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import frames_option, package_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file, response_of
-from tagwire_cli.input import frame_json
 from tagwire_cli.input.asked import Asked
 from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.input.frame_stream import at, frames
@@ -36,14 +35,8 @@ _GZIP: Final = b"\x1f\x8b"
 
 @click.command("redact")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option("--frames", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of such frames.")
-@click.option(
-    "--requests",
-    "requests_file",
-    metavar="FILE",
-    type=click.Path(),
-    help="The frames that were asked with: responses are paired with them by correlation id.",
-)
+@frames_option
+@requests_option
 @click.option("--same-length", is_flag=True, help="Keep the length of what is redacted: zeros, or the letter x.")
 @click.option("--keep-unreadable", is_flag=True, help="Write frames that can't be read as they are.")
 @click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out, for streams of frames.")

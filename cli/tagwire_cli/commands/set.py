@@ -10,9 +10,15 @@ from tagwire.message.json import field_from_json
 from tagwire.selection.paths import SelectionError
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import (
+    file_option,
+    frames_option,
+    limit_option,
+    limits_of,
+    package_option,
+    requests_option,
+)
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.input import frame_json
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.selected import Selected, parts, source
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
@@ -25,15 +31,9 @@ __all__ = ["command"]
 
 @click.command("set")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.words)
-@click.option("--file", metavar="FILE", default="-", type=click.Path(allow_dash=True), help="The input, not stdin.")
-@click.option("--frames", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of such frames.")
-@click.option(
-    "--requests",
-    "requests_file",
-    metavar="FILE",
-    type=click.Path(),
-    help="The frames that were asked with: responses are paired with them by correlation id.",
-)
+@file_option
+@frames_option
+@requests_option
 @click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
 @limit_option
 @package_option
