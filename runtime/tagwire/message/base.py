@@ -16,7 +16,6 @@ from tagwire.errors import UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import first_use, inherit_calls
 from tagwire.message.field_table import FieldRow, OptionalFields
-from tagwire.sensitive import Hidden, hides
 from tagwire.versions import NONE, Versions
 
 TYPE_CHECKING = False
@@ -75,6 +74,8 @@ class Struct:
 
     def _shown(self) -> dict[str, Any]:
         """As `_changed`, with sensitive values hidden."""
+        from tagwire.sensitive import Hidden, hides
+
         changed = self._changed()
         if hides():
             changed.update({row.name: Hidden() for row in self.FIELDS if row.sensitive and row.name in changed})

@@ -1,5 +1,6 @@
 """`tagwire redact`, and `--show-sensitive` of the commands that show values."""
 
+import base64
 import gzip
 import json
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tagwire_messages as messages
+from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
 from tagwire_messages import registry
 
@@ -24,6 +26,23 @@ def run(*words: str, stdin: bytes = b"") -> Result:
 
 def stream(*frames: bytes) -> bytes:
     return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def test_log_dump_hides_messages_and_the_bytes_that_have_them(tmp_path: Path) -> None:
+    record = messages.UserScramCredentialRecord(name="alice", salt=b"salty", stored_key=SECRET, server_key=SECRET)
+    builder = BatchBuilder("v2")
+    builder.append(None, registry.encode_record(record, 0))
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(builder.build().encode())
+    secrets = base64.b64encode(SECRET).decode(), SECRET.decode(), SECRET.hex()
+    for words in (("dump", "--messages"), ("dump", "--messages", "--json"), ("state", "--json")):
+        hidden = run("log", *words, str(folder))
+        assert hidden.exit_code == 0, hidden.output
+        assert "alice" in hidden.stdout
+        assert "<hidden>" in hidden.stdout
+        assert not any(text in hidden.stdout for text in secrets)
+        assert any(text in run("log", *words, "--show-sensitive", str(folder)).stdout for text in secrets)
 
 
 def test_streams_of_frames() -> None:
