@@ -171,7 +171,7 @@ class LayoutReader(FramedCursor):
         try:
             return data.decode()
         except UnicodeDecodeError as fault:
-            is_hidden = hides() and self.layout.root.is_sensitive(self.path)
+            is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
             found = "other bytes" if is_hidden else f"bytes {data[fault.start : fault.end].hex(' ')}"
             self.deviate(found, "UTF-8", begin + fault.start)
             return decode_as_java(data)
