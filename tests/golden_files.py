@@ -24,6 +24,7 @@ from typing import Any
 
 import tagwire
 from tagwire.explain.text import annotate
+from tagwire.sensitive import showing_sensitive
 
 __all__ = ["FOLDER", "RPC_DRAFTS", "Golden", "read_file"]
 
@@ -60,7 +61,8 @@ def read_file(path: Path) -> Iterator[Golden]:
 
 def section(cls: type[tagwire.Message], version: int, source: str, value: dict[str, Any], data: bytes) -> str:
     """The text of a section, behind its title."""
-    text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
+    with showing_sensitive():
+        text = annotate(tagwire.trace(cls, data, version)).rstrip("\n")
     return f"{version}: {source}\njson {json.dumps(value, ensure_ascii=True)}\n{text}"
 
 

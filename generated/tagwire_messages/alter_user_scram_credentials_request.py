@@ -45,9 +45,9 @@ class ScramCredentialUpsertion(Struct):
     iterations: int
     """int32, all versions."""
     salt: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     salted_password: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
 
     @constructor
     def __init__(
@@ -71,8 +71,8 @@ class ScramCredentialUpsertion(Struct):
         FieldRow("name", "Name", "string", "0+", default=""),
         FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
         FieldRow("iterations", "Iterations", "int32", "0+", default=0),
-        FieldRow("salt", "Salt", "bytes", "0+", default=b""),
-        FieldRow("salted_password", "SaltedPassword", "bytes", "0+", default=b""),
+        FieldRow("salt", "Salt", "bytes", "0+", default=b"", sensitive=True),
+        FieldRow("salted_password", "SaltedPassword", "bytes", "0+", default=b"", sensitive=True),
     )
 
 

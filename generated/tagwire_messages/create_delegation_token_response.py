@@ -53,7 +53,7 @@ class CreateDelegationTokenResponse(Message):
     token_id: str
     """string, all versions."""
     hmac: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     throttle_time_ms: int
     """int32, all versions."""
 
@@ -105,6 +105,6 @@ class CreateDelegationTokenResponse(Message):
         FieldRow("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", "0+", default=0),
         FieldRow("max_timestamp_ms", "MaxTimestampMs", "int64", "0+", default=0),
         FieldRow("token_id", "TokenId", "string", "0+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
     )

@@ -76,7 +76,7 @@ class DescribedDelegationToken(Struct):
     token_id: str
     """string, all versions."""
     hmac: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     renewers: tuple[DescribedDelegationTokenRenewer, ...]
     """[]DescribedDelegationTokenRenewer, all versions."""
 
@@ -117,7 +117,7 @@ class DescribedDelegationToken(Struct):
         FieldRow("expiry_timestamp", "ExpiryTimestamp", "int64", "0+", default=0),
         FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=0),
         FieldRow("token_id", "TokenId", "string", "0+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
         FieldRow(
             "renewers", "Renewers", "[]DescribedDelegationTokenRenewer", "0+", struct=DescribedDelegationTokenRenewer
         ),

@@ -21,7 +21,7 @@ class ExpireDelegationTokenRequest(Message):
     __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     expiry_time_period_ms: int
     """int64, all versions."""
 
@@ -42,6 +42,6 @@ class ExpireDelegationTokenRequest(Message):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
         FieldRow("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", "0+", default=0),
     )

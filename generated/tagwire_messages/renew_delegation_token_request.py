@@ -21,7 +21,7 @@ class RenewDelegationTokenRequest(Message):
     __slots__ = ("hmac", "renew_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     renew_period_ms: int
     """int64, all versions."""
 
@@ -42,6 +42,6 @@ class RenewDelegationTokenRequest(Message):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
         FieldRow("renew_period_ms", "RenewPeriodMs", "int64", "0+", default=0),
     )

@@ -21,7 +21,7 @@ class SaslAuthenticateRequest(Message):
     __slots__ = ("auth_bytes", "unknown_tags")
 
     auth_bytes: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
 
     @constructor
     def __init__(self, *, auth_bytes: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -36,4 +36,4 @@ class SaslAuthenticateRequest(Message):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
-    FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b""),)
+    FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b"", sensitive=True),)

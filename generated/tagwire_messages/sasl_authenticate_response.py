@@ -25,7 +25,7 @@ class SaslAuthenticateResponse(Message):
     error_message: str | None
     """string, all versions, nullable."""
     auth_bytes: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     session_lifetime_ms: int
     """int64, version 1 on, ignorable."""
 
@@ -56,6 +56,6 @@ class SaslAuthenticateResponse(Message):
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b""),
+        FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b"", sensitive=True),
         FieldRow("session_lifetime_ms", "SessionLifetimeMs", "int64", "1+", default=0, ignorable=True),
     )

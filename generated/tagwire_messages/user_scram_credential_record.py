@@ -21,11 +21,11 @@ class UserScramCredentialRecord(Message):
     mechanism: int
     """int8, all versions."""
     salt: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     stored_key: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     server_key: bytes
-    """bytes, all versions."""
+    """bytes, all versions, sensitive."""
     iterations: int
     """int32, all versions."""
 
@@ -59,8 +59,8 @@ class UserScramCredentialRecord(Message):
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
         FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
-        FieldRow("salt", "Salt", "bytes", "0+", default=b""),
-        FieldRow("stored_key", "StoredKey", "bytes", "0+", default=b""),
-        FieldRow("server_key", "ServerKey", "bytes", "0+", default=b""),
+        FieldRow("salt", "Salt", "bytes", "0+", default=b"", sensitive=True),
+        FieldRow("stored_key", "StoredKey", "bytes", "0+", default=b"", sensitive=True),
+        FieldRow("server_key", "ServerKey", "bytes", "0+", default=b"", sensitive=True),
         FieldRow("iterations", "Iterations", "int32", "0+", default=0),
     )

@@ -5,6 +5,7 @@ with any of them:
 
     Versions, Limits                    version ranges; bounds for untrusted bytes
     Registry, Frame, FrameSplitter      whole requests, responses and records
+    select, DROP                        single fields of bytes, read and rewritten
     negotiate                           the version to speak with a peer
     trace, annotate, assemble           every byte with its field, up to the fault; such text, edited, as bytes
     guess                               what unknown bytes may be
@@ -48,11 +49,15 @@ if TYPE_CHECKING:
     from tagwire.message.engines import EngineError, engine
     from tagwire.message.level import RUNTIME_LEVEL, RuntimeLevelError, require_level
     from tagwire.message.losses import Loss
+    from tagwire.selection.paths import SelectionError
+    from tagwire.selection.rows import DROP
+    from tagwire.selection.selection import Selection, select
     from tagwire.versions import Versions
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DROP",
     "RUNTIME_LEVEL",
     "Candidate",
     "DecodeError",
@@ -73,6 +78,8 @@ __all__ = [
     "RuntimeLevelError",
     "Schema",
     "SchemaError",
+    "Selection",
+    "SelectionError",
     "SpecError",
     "Struct",
     "TagwireError",
@@ -88,6 +95,7 @@ __all__ = [
     "negotiate",
     "parse_annotated",
     "require_level",
+    "select",
     "trace",
     "trace_request",
     "trace_response",
@@ -120,6 +128,9 @@ _MODULES = {
     "tagwire.message.engines": ("EngineError", "engine"),
     "tagwire.message.level": ("RUNTIME_LEVEL", "RuntimeLevelError", "require_level"),
     "tagwire.message.losses": ("Loss",),
+    "tagwire.selection.paths": ("SelectionError",),
+    "tagwire.selection.rows": ("DROP",),
+    "tagwire.selection.selection": ("Selection", "select"),
     "tagwire.versions": ("Versions",),
 }
 

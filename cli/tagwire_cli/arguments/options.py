@@ -1,7 +1,7 @@
 """The options that commands of every kind share: which package is meant, and how much input is taken."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -11,7 +11,11 @@ from tagwire_cli.arguments.numbers import whole_number
 if TYPE_CHECKING:
     from tagwire.limits import Limits
 
-__all__ = ["limit_option", "limits_of", "package_option"]
+__all__ = ["KINDS", "file_option", "frames_option", "limit_option", "limits_of", "package_option", "requests_option"]
+__all__ += ["show_sensitive_option"]
+
+KINDS: Final = ("request", "response", "message")
+"""What can be framed: a header and a request, a header and a response, a message without a header."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +39,49 @@ def limit_option(function: F) -> F:
         metavar="NAME=N",
         shell_complete=completion.limits,
         help="Refuse input beyond a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
+    )(function)
+
+
+def file_option(function: F) -> F:
+    """The option `--file`, for commands whose words are all taken."""
+    return click.option(
+        "--file", metavar="FILE", default="-", type=click.Path(allow_dash=True), help="The input, not stdin."
+    )(function)
+
+
+def frames_option(function: F) -> F:
+    """The option `--frames`, as `kind`: one of `KINDS`, None for a message alone."""
+    return click.option("--frames", "kind", type=click.Choice(KINDS), help="The input is a stream of such frames.")(
+        function
+    )
+
+
+def requests_option(function: F) -> F:
+    """The option `--requests`, as `requests_file`: see `tagwire_cli.input.asked`."""
+    return click.option(
+        "--requests",
+        "requests_file",
+        metavar="FILE",
+        type=click.Path(),
+        help="The frames that were asked with: responses are paired with them by correlation id.",
+    )(function)
+
+
+def show_sensitive_option(function: F) -> F:
+    """The option `--show-sensitive`, which shows secrets for as long as the command runs."""
+
+    def begin(ctx: click.Context, param: click.Parameter, is_asked: bool) -> None:
+        if is_asked:
+            from tagwire.sensitive import showing_sensitive
+
+            ctx.with_resource(showing_sensitive())
+
+    return click.option(
+        "--show-sensitive",
+        is_flag=True,
+        expose_value=False,
+        callback=begin,
+        help="Show the values of fields that the specs mark as sensitive: passwords, tokens, keys.",
     )(function)
 
 

@@ -7,10 +7,11 @@ import click
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import KINDS, limit_option, limits_of, package_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input import frame_json
+from tagwire_cli.input.asked import Asked
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
 from tagwire_cli.output.echo import say, say_error
@@ -18,23 +19,14 @@ from tagwire_cli.output.tables import write_json_text
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
-    from tagwire.limits import Limits
 
 __all__ = ["command"]
 
 
 @click.command("decode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option(
-    "--frame", "kind", type=click.Choice(frame_json.KINDS), help="The input is a stream of frames of this kind."
-)
-@click.option(
-    "--requests",
-    "requests_file",
-    metavar="FILE",
-    type=click.Path(),
-    help="The frames that were asked with: responses are paired with them by correlation id.",
-)
+@click.option("--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind.")
+@requests_option
 @click.option(
     "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, one message a line of hex."
 )
@@ -138,34 +130,12 @@ def _decoder(
     if kind == "request":
         return frame_json.request_decoder(registry, how), words
     if requests_file is not None:
-        asked = _Asked(registry, requests_file, how.limits, is_hex=is_hex)
+        asked = Asked(registry, requests_file, how.limits, is_hex=is_hex)
         return frame_json.response_decoder(registry, asked, how), words
     message, version, files = response_of(registry, words, "API VERSION, or --requests FILE")
     api_key = message.API_KEY
     assert api_key is not None, "a response has an API key"
     return frame_json.response_decoder(registry, lambda _: (api_key, version), how), files
-
-
-class _Asked:
-    """Which API and version a response answers: those of the request with its correlation id."""
-
-    def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
-        self._file = file
-        self._by_id: dict[int, tuple[int, int]] = {}
-        headers = (registry.request_header, registry.response_header)
-        if any("correlation_id" not in header.__slots__ for header in headers):
-            raise click.UsageError("--requests pairs by correlation id, which the headers of this package lack.")
-        for place, data in frames(file, limits, is_hex=is_hex):
-            with at(f"{file}: {place}"):
-                header, _ = registry.decode_header(data, strict=False)
-            self._by_id[header.correlation_id] = (header.request_api_key, header.request_api_version)
-
-    def __call__(self, data: bytes) -> tuple[int, int]:
-        # The first four bytes, in every version of a response's header.
-        correlation_id = int.from_bytes(data[:4], "big", signed=True)
-        if len(data) < 4 or correlation_id not in self._by_id:
-            raise TagwireError(f"no request of {self._file} has correlation id {correlation_id}")
-        return self._by_id[correlation_id]
 
 
 def _print_all(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.options import KINDS, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file
 from tagwire_cli.input import frame_json
@@ -22,9 +22,7 @@ __all__ = ["command"]
 
 @click.command("encode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
-@click.option(
-    "--frame", "kind", type=click.Choice(frame_json.KINDS), help="Write frames of this kind, with size and header."
-)
+@click.option("--frame", "kind", type=click.Choice(KINDS), help="Write frames of this kind, with size and header.")
 @click.option(
     "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, a line of hex for each."
 )

@@ -8,7 +8,7 @@ import click
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import error_note, find_registry
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.echo import say_error
@@ -61,6 +61,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours; auto: on a terminal."
 )
+@show_sensitive_option
 @limit_option
 @package_option
 def command(words: Sequence[str], **options: Any) -> None:

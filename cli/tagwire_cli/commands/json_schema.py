@@ -18,6 +18,7 @@ SCHEMAS: Final = {
     "show": "show",
     "diff": "diff",
     "decode": "decode",
+    "get": "get",
     "explain": "explain",
     "log dump": "log-dump",
     "log stat": "log-stat",

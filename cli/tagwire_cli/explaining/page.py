@@ -199,4 +199,4 @@ def _runs(row: Row) -> Iterator[tuple[int, bytes, str]]:
 def _piece(number: str, row: Row, data: bytes, *, is_first: bool) -> Piece:
     size = f"{len(row.data)} byte{'' if len(row.data) == 1 else 's'}"
     label = f"{size} at {row.offset}: {row.path or row.type} {row.value}".rstrip()
-    return Piece(number, f"b{number}" if is_first else "", row.kind, data.hex(" "), label)
+    return Piece(number, f"b{number}" if is_first else "", row.kind, row.hex(data), label)

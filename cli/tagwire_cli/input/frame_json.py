@@ -31,11 +31,8 @@ if TYPE_CHECKING:
     Encoder = Callable[[Any], bytes]
     """JSON to a frame without its size. Raises TagwireError."""
 
-__all__ = ["KINDS", "Reading", "message_decoder", "message_encoder", "raw_text", "request_decoder", "response_decoder"]
+__all__ = ["Reading", "message_decoder", "message_encoder", "raw_text", "request_decoder", "response_decoder"]
 __all__ += ["body_encoder", "frame_encoder"]
-
-KINDS: Final = ("request", "response", "message")
-"""What can be framed: a header and a request, a header and a response, a message without a header."""
 
 _KEYS: Final = ("message", "version", "header", "body")
 

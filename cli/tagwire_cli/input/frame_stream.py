@@ -23,10 +23,12 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str) -> Generator[None]:
-    """Errors of the data inside begin with the place."""
+    """Errors of the data inside begin with the place; "" is the place of all that there is."""
     try:
         yield
     except TagwireError as error:
+        if not place:
+            raise
         raise InputError(f"{place}: {error}") from error
 
 

@@ -3,6 +3,7 @@
 Apart from the command, whose help must not wait for what reads logs.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -14,8 +15,11 @@ from tagwire.log import Partition, Segment
 from tagwire.log.dump import More, batch_lines, in_parts
 from tagwire.log.errors import placed
 from tagwire.log.names import partition_name
-from tagwire.log.topics import INTERNAL_TOPICS, decode_entry
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
+from tagwire.message.field_table import layout_of
+from tagwire.message.json import hidden_json
 from tagwire.records import FormatSet, Record, RecordBatch
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable_json
 
 __all__ = ["dump"]
@@ -67,7 +71,17 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
     if not log and not batch.is_control:
         return None
-    return lambda record: decode_entry(record, log, registry, is_control=batch.is_control).to_json_text()
+    return lambda record: _told(decode_entry(record, log, registry, is_control=batch.is_control))
+
+
+def _told(entry: Entry) -> dict[str, str]:
+    """What a line says of a message, as JSON texts; where its values are secrets, neither they nor their bytes."""
+    is_hidden = hides() and entry.value is not None
+    if is_hidden and layout_of(type(entry.value), entry.version).root.has_sensitive:
+        made = entry.to_json()
+        hidden = made | {"value": hidden_json(entry.value, made["value"])}
+        return {"message": json.dumps(hidden, ensure_ascii=False), "value": json.dumps(HIDDEN)}
+    return {"message": entry.to_json_text()}
 
 
 def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
@@ -78,7 +92,7 @@ def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
         headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
         if more is not None:
-            cells[2:4] = [printable_json(more(record))]
+            cells[2:4] = [printable_json(more(record)["message"])]
         cells.append(", ".join([*of_batch, *_of_record(record)]))
         yield "\t".join(cells).rstrip("\t") + "\n"
 

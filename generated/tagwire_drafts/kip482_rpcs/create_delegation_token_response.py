@@ -42,7 +42,7 @@ class CreateDelegationTokenResponse(Message):
     token_id: str
     """string, version 2 on."""
     hmac: bytes
-    """bytes, version 2 on."""
+    """bytes, version 2 on, sensitive."""
     throttle_time_ms: int
     """int32, version 2 on."""
 
@@ -89,6 +89,6 @@ class CreateDelegationTokenResponse(Message):
         FieldRow("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", "2+", default=0),
         FieldRow("max_timestamp_ms", "MaxTimestampMs", "int64", "2+", default=0),
         FieldRow("token_id", "TokenId", "string", "2+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
         FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
     )

@@ -64,7 +64,7 @@ class DescribedDelegationToken(Struct):
     token_id: str
     """string, version 2 on."""
     hmac: bytes
-    """bytes, version 2 on."""
+    """bytes, version 2 on, sensitive."""
     renewers: tuple[DescribedDelegationTokenRenewer, ...]
     """[]DescribedDelegationTokenRenewer, version 2 on."""
 
@@ -99,7 +99,7 @@ class DescribedDelegationToken(Struct):
         FieldRow("expiry_timestamp", "ExpiryTimestamp", "int64", "2+", default=0),
         FieldRow("max_timestamp", "MaxTimestamp", "int64", "2+", default=0),
         FieldRow("token_id", "TokenId", "string", "2+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
         FieldRow(
             "renewers", "Renewers", "[]DescribedDelegationTokenRenewer", "2+", struct=DescribedDelegationTokenRenewer
         ),

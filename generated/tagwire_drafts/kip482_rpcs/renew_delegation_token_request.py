@@ -17,7 +17,7 @@ class RenewDelegationTokenRequest(Message):
     __slots__ = ("hmac", "renew_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, version 2 on."""
+    """bytes, version 2 on, sensitive."""
     renew_period_ms: int
     """int64, version 2 on."""
 
@@ -39,6 +39,6 @@ class RenewDelegationTokenRequest(Message):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b""),
+        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
         FieldRow("renew_period_ms", "RenewPeriodMs", "int64", "2+", default=0),
     )

@@ -17,7 +17,7 @@ class SaslAuthenticateRequest(Message):
     __slots__ = ("auth_bytes", "unknown_tags")
 
     auth_bytes: bytes
-    """bytes, version 2 on."""
+    """bytes, version 2 on, sensitive."""
 
     @constructor
     def __init__(self, *, auth_bytes: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -33,4 +33,4 @@ class SaslAuthenticateRequest(Message):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "2+", default=b""),)
+    FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "2+", default=b"", sensitive=True),)

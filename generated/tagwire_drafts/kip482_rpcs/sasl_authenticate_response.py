@@ -21,7 +21,7 @@ class SaslAuthenticateResponse(Message):
     error_message: str | None
     """string, version 2 on, nullable."""
     auth_bytes: bytes
-    """bytes, version 2 on."""
+    """bytes, version 2 on, sensitive."""
     session_lifetime_ms: int
     """int64, version 2 on."""
 
@@ -53,6 +53,6 @@ class SaslAuthenticateResponse(Message):
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
         FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
-        FieldRow("auth_bytes", "AuthBytes", "bytes", "2+", default=b""),
+        FieldRow("auth_bytes", "AuthBytes", "bytes", "2+", default=b"", sensitive=True),
         FieldRow("session_lifetime_ms", "SessionLifetimeMs", "int64", "2+", default=0),
     )

@@ -9,7 +9,7 @@ ApiVersions), Kafka's protocol guide (ControlledShutdown), KIP-32 and KIP-98
 (the versions of Produce and Fetch that brought magic 1 and 2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
@@ -32,23 +32,51 @@ RECORD_FORMATS: Final[Mapping[str, Mapping[int, str]]] = {
 _RECORD_FIELDS: Final = ("Records", "RecordSet")
 """What releases have called the field; at first its type was bytes."""
 
+SENSITIVE: Final[Mapping[str, Mapping[str, str]]] = {
+    "SaslAuthenticateRequest": {"AuthBytes": "with PLAIN the password, with OAUTHBEARER the token, as they are"},
+    "SaslAuthenticateResponse": {"AuthBytes": "with SCRAM what a password can be guessed against"},
+    "CreateDelegationTokenResponse": {"Hmac": "who has it can log in with the token"},
+    "RenewDelegationTokenRequest": {"Hmac": "who has it can log in with the token"},
+    "ExpireDelegationTokenRequest": {"Hmac": "who has it can log in with the token"},
+    "DescribeDelegationTokenResponse": {"Hmac": "who has it can log in with the token"},
+    "AlterUserScramCredentialsRequest": {
+        "Salt": "with the salted password it is the credential",
+        "SaltedPassword": "who has it can log in, without the password",
+    },
+    "UserScramCredentialRecord": {
+        "Salt": "with the stored key a password can be guessed against it",
+        "StoredKey": "a password can be guessed against it",
+        "ServerKey": "who has it can pass for the broker",
+    },
+}
+"""Fields that hold secrets, with the reasons; Kafka's specs mark none. Sources: RFC 5802, KIP-48, KIP-84, KIP-554."""
+
 # The header of a version that is not flexible, and of one that is.
 _HEADERS: Final = {"request": (1, 2), "response": (0, 1)}
 
 
 def with_protocol_rules(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec, in normal form, with `headerVersions`, `fallback` and `recordFormats` where they are not there yet."""
+    """The spec, in normal form, with what it lacks of `headerVersions`, `fallback`, `recordFormats` and `sensitive`."""
     added: dict[str, Any] = {}
     if spec["type"] in _HEADERS and spec["validVersions"] != "none":
         added["headerVersions"] = _header_versions(spec)
         if _negotiates(spec) and _can_fall_back(spec):
             added["fallback"] = {"version": 0, "errorCode": UNSUPPORTED_VERSION}
+    if "fields" not in spec:
+        return {**added, **spec}
+    fields = [_with_marks(field, SENSITIVE.get(spec["name"], {})) for field in spec["fields"]]
     formats = RECORD_FORMATS.get(spec["name"])
-    if formats is not None and "fields" in spec:
+    if formats is not None:
         highest = Versions.parse(spec["validVersions"]).highest
         said = _ranges({start: name for start, name in formats.items() if start <= highest})
-        return {**added, **spec, "fields": [_with_record_formats(field, said) for field in spec["fields"]]}
-    return {**added, **spec}
+        fields = [_with_record_formats(field, said) for field in fields]
+    return {**added, **spec, "fields": fields}
+
+
+def _with_marks(field: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """The field, marked as sensitive if its name is among these, with the fields below it."""
+    marked = {**field, "sensitive": True} if field["name"] in names else dict(field)
+    return {**marked, "fields": [_with_marks(each, names) for each in field["fields"]]} if "fields" in field else marked
 
 
 def _with_record_formats(field: Mapping[str, Any], formats: Mapping[str, str]) -> dict[str, Any]:

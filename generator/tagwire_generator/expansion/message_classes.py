@@ -57,6 +57,7 @@ def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
         tag=field.tag,
         tagged=str(field.tagged_versions),
         ignorable=field.ignorable,
+        sensitive=field.sensitive,
         flexible=None if field.flexible_versions is None else str(field.flexible_versions),
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,

@@ -52,6 +52,8 @@ class FieldSpec:
     """A Python value; None is null."""
     ignorable: bool = False
     """Whether a version that lacks the field may drop its value silently."""
+    sensitive: bool = False
+    """Whether its value is a secret, which is shown to nobody who did not ask."""
     entity_type: str = "unknown"
     map_key: bool = False
     zero_copy: bool = False

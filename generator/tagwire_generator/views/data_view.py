@@ -199,6 +199,8 @@ class DataViews:
             words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
         if row.ignorable:
             words.append("ignorable=True")
+        if row.sensitive:
+            words.append("sensitive=True")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
         if field.record_formats:
@@ -258,6 +260,8 @@ def _field_doc(field: FieldSpec) -> str:
         facts.append(f"compact in {field.flexible_versions}")
     if field.ignorable:
         facts.append("ignorable")
+    if field.sensitive:
+        facts.append("sensitive")
     if field.record_formats:
         facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
     text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")

@@ -8,7 +8,6 @@ comes later in the file, it is damage, and no end.
 
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tagwire.log import LogError, Partition, Segment

@@ -104,6 +104,9 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
         match = _TOKEN.match(line, place)
         if match is None or match["odd"]:
             found = f"{match['odd']!r}, an odd number of digits" if match else repr(line[place : place + 12].split()[0])
+            if line.startswith("**", place):
+                expected = "bytes that were shown: --show-sensitive of tagwire explain shows hidden ones"
+                raise AssembleError(number, place + 1, "hidden bytes", expected)
             raise AssembleError(number, place + 1, found, 'bytes in hex or a "text"; two blanks end them')
         part = bytes.fromhex(match["hex"]) if match["hex"] else _text(match["text"], number, place)
         place = match.end()

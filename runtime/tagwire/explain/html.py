@@ -30,7 +30,7 @@ def trace_table(trace: Trace) -> str:
 def _line(row: Row) -> str:
     if row.offset < 0:
         return f'<tr><th colspan="{len(TITLES)}"{CELL}>{escape(row.path)}</th></tr>'
-    data = row.data[:_BYTES].hex(" ") + ("..." if len(row.data) > _BYTES else "")
+    data = row.hex(row.data[:_BYTES]) + ("..." if len(row.data) > _BYTES else "")
     offset = f"{row.mark}{row.offset}" if row.data else "!"
     cells = (offset, f"<code>{data}</code>", escape(row.path or "."), escape(row.type), escape(row.value))
     return "<tr>" + "".join(f"<td{CELL}>{cell}</td>" for cell in cells) + "</tr>"

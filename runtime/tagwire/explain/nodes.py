@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tagwire.explain.spans import NULL, OPEN, Opened, SpanKind, Spans
 from tagwire.layout.parts import Bits, named_bits
+from tagwire.sensitive import HIDDEN, hides
 
 __all__ = ["Node", "bytes_node"]
 
@@ -170,6 +171,19 @@ class Node:
         for child in self.parts():
             yield from child.walk()
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its bytes and its value are not to be shown: they are sensitive, and nobody asked for them."""
+        if not self._spans.secrets or not hides():
+            return False
+        steps = [step.partition("[")[0] for step in self.path.split(".")]
+        return any(root.is_sensitive(steps) for root in self._spans.secrets)
+
+    @property
+    def may_hide(self) -> bool:
+        """Whether sensitive fields may be in what was not read: a message that was begun has some."""
+        return bool(self._spans.secrets) and hides()
+
     def to_json(self) -> dict[str, Any]:
         """Path, type, offset, length, value, named bits and children as JSON-able values."""
         return {**self.facts(), "children": [child.to_json() for child in self.parts()]}
@@ -185,7 +199,7 @@ class Node:
             "type": self.type,
             "offset": self.offset,
             "length": self.length,
-            "value": json_value(self.value),
+            "value": HIDDEN if self.is_hidden and self._kind.is_leaf else json_value(self.value),
             **bits,
             **unpacked,
         }

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from tagwire.interpreter.reader import LayoutReader
-from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested, Sized, Type, Varint
+from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested, Sized, StructLayout, Type, Varint
 from tagwire.layout.parts import Bits
 from tagwire.wire.families import IntegerType
 
@@ -104,10 +104,24 @@ class Opened(NamedTuple):
 class Spans:
     """The rows of a trace, and how to read them."""
 
-    __slots__ = ("_elements", "_reader", "begin", "bits", "data", "kinds", "odd", "opened", "rows", "unpacked")
+    __slots__ = (
+        "_elements",
+        "_reader",
+        "begin",
+        "bits",
+        "data",
+        "kinds",
+        "odd",
+        "opened",
+        "rows",
+        "secrets",
+        "unpacked",
+    )
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.secrets: list[StructLayout] = []
+        """The messages that were read and have sensitive fields."""
         self.begin = 0
         """Where `data` begins in what it is a part of."""
         self.rows = bytearray()

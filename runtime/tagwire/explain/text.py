@@ -15,6 +15,7 @@ from tagwire.errors import TagwireError
 from tagwire.explain.nodes import Node
 from tagwire.explain.trace import Trace
 from tagwire.layout.parts import words_of_bits
+from tagwire.sensitive import HIDDEN
 from tagwire.text_format import shown
 
 __all__ = [
@@ -40,7 +41,7 @@ class AnnotationError(TagwireError, ValueError):
 class Row:
     """One line of the table: the bytes of a node, or words between them."""
 
-    __slots__ = ("data", "depth", "kind", "mark", "offset", "path", "type", "value")
+    __slots__ = ("data", "depth", "is_hidden", "kind", "mark", "offset", "path", "type", "value")
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Row:
         mark: str = "",
         kind: str = "shape",
         depth: int = 0,
+        is_hidden: bool = False,
     ) -> None:
         self.mark = mark
         """Before the offset: "+" where that is one in unpacked bytes."""
@@ -66,6 +68,12 @@ class Row:
         """number, text, bytes, null; shape: counts, tags, markers; title, fault, rest: what was not read."""
         self.depth = depth
         """How many nodes it is inside of."""
+        self.is_hidden = is_hidden
+        """Whether the bytes are not to be shown."""
+
+    def hex(self, data: bytes) -> str:
+        """Some of its bytes in hex; stars where they are hidden."""
+        return " ".join(["**"] * len(data)) if self.is_hidden else data.hex(" ")
 
 
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
@@ -96,10 +104,10 @@ def annotated_lines(
             continue
         head, *more = [row.data[at : at + bytes_a_line] for at in range(0, len(row.data), bytes_a_line)] or [b""]
         offset = f"{row.mark}{row.offset}" if row.data else "!"
-        cells = (offset, head.hex(" "), row.path or ".", row.type, row.value)
+        cells = (offset, row.hex(head), row.path or ".", row.type, row.value)
         yield _line(cells, hex_width, path_width, type_width), row
         for index, part in enumerate(more, 1):
-            yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {part.hex(' ')}", row
+            yield f"{f'{row.mark}{row.offset + index * bytes_a_line}':>6}  {row.hex(part)}", row
     if trace.error is None and not trace.canonical:
         yield "# not canonical: writing the value gives other bytes", None
 
@@ -165,7 +173,7 @@ def _rows(trace: Trace, note: Callable[[Node], str] | None) -> Iterator[Row]:
         said = f"at byte {error.offset}: found {error.found}, expected {error.expected}"
         yield Row(error.offset, b"", error.path, "fault", said, kind="fault")
     if end < len(trace.data):
-        yield Row(end, trace.data[end:], "", "not read", kind="rest")
+        yield Row(end, trace.data[end:], "", "not read", kind="rest", is_hidden=trace.root.may_hide)
 
 
 def _node_rows(
@@ -176,7 +184,9 @@ def _node_rows(
     if size:
         own = data[node.offset : node.offset + size]
         value, kind = ("", "shape") if note is None else (f"{_value(node)} {note(node)}".rstrip(), _kind(node))
-        yield Row(node.offset, own, node.path, node.type, value, kind=kind, **place)
+        is_hidden = node.is_hidden
+        shown_value = HIDDEN if is_hidden and value else value
+        yield Row(node.offset, own, node.path, node.type, shown_value, kind=kind, is_hidden=is_hidden, **place)
     for child in node.parts():
         if node.unpacked is None:
             yield from _node_rows(child, data, note, mark, depth + 1)
@@ -187,7 +197,7 @@ def _node_rows(
         # The byte that ends optional fields, or what was half read at a fault.
         rest = data[node.end - rest_size : node.end]
         value = "end" if node.complete else ""
-        yield Row(node.end - rest_size, rest, node.path, node.type, value, **place)
+        yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
 
 
 def _kind(node: Node) -> str:

@@ -212,6 +212,7 @@ class _Session:
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
         """Read one more, by the native engine if it has the version."""
         layout = layout_of(message, version)
+        self.learn_secrets(layout)
         plan = message.serializer(version)
         if self.error is None and not (hasattr(plan, "walk") and self.walk(layout, plan, whole=whole)):
             self.read(layout, whole=whole)
@@ -247,6 +248,7 @@ class _Session:
         """Read one more by its layout, unless a fault has ended it all."""
         if self.error is not None:
             return
+        self.learn_secrets(layout)
         reader = LayoutReader(
             layout, self.data, offset=self.pos, strict=self.strict, limits=self.limits, recorder=self.recorder
         )
@@ -256,6 +258,11 @@ class _Session:
             self.stop(error, None if reader.packed_at is None else reader.fault_at)
         self.pos = reader.pos
         self.canonical = self.canonical and reader.canonical
+
+    def learn_secrets(self, layout: Layout) -> None:
+        """Remember a message that has sensitive fields."""
+        if layout.root.has_sensitive and not any(root is layout.root for root in self.spans.secrets):
+            self.spans.secrets.append(layout.root)
 
     def stop(self, error: DecodeError, within: int | None = None) -> None:
         self.error = error

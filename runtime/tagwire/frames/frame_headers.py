@@ -43,7 +43,7 @@ def check_class(message: Message, version: int, header: object, expected: type[M
         raise _refusal(message, version, f"header is a {type(header).__name__}; a {expected.NAME} was expected")
 
 
-def check_header(message: Message, version: int, header: Any) -> None:
+def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Refuse the header of a request that names another API or version than the message has. Raises EncodeError."""
     facts = (
         ("request_api_key", "API key", header.request_api_key, message.API_KEY),

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
 
@@ -210,11 +211,11 @@ class Registry:
         api_key = int.from_bytes(head[:2], "big", signed=True)
         version = int.from_bytes(head[2:], "big", signed=True)
         if ("request", "", api_key) not in self._by_key:
-            raise _unreadable(
+            raise unreadable(
                 "RequestHeader", None, "request_api_key", 0, f"API key {api_key}", f"one of {self.keys('request')}"
             )
         if version < 0:
-            raise _unreadable(
+            raise unreadable(
                 "RequestHeader", None, "request_api_version", 2, f"version {version}", "a version from 0 on"
             )
         return self.request(api_key), version
@@ -325,6 +326,32 @@ class Registry:
                     return frame
             raise
 
+    # ------------------------------------------------------------ single fields of frames
+
+    def select_request(self, message: type[Message] | str | int, *paths: str) -> RequestSelection:
+        """Chosen fields of whole requests, such as `header.client_id` and `topics[].name`: see `tagwire.select`.
+
+        `message` is a class, a name or an API key. Raises SelectionError,
+        UnknownMessageError.
+        """
+        from tagwire.frames.frame_selection import RequestSelection
+
+        return RequestSelection(self, self._of_kind(message, "request"), paths)
+
+    def select_response(self, message: type[Message] | str | int, *paths: str) -> ResponseSelection:
+        """Chosen fields of whole responses; else as `select_request`."""
+        from tagwire.frames.frame_selection import ResponseSelection
+
+        return ResponseSelection(self, self._of_kind(message, "response"), paths)
+
+    def _of_kind(self, message: type[Message] | str | int, kind: str) -> type[Message]:
+        if isinstance(message, int):
+            return self.find(kind, message)
+        cls = self[message] if isinstance(message, str) else message
+        if kind != cls.KIND:
+            raise UnknownMessageError(f"{cls.NAME} is a {cls.KIND}; a {kind} was expected")
+        return cls
+
     # ------------------------------------------------------------ records
 
     def encode_record(self, message: Message, version: int) -> bytes:
@@ -358,7 +385,7 @@ def read_rest(
     left = memoryview(data).nbytes - end
     if left and strict:
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
-        raise _unreadable(cls.NAME, version, "", end, found, "its end")
+        raise unreadable(cls.NAME, version, "", end, found, "its end")
     return message
 
 
@@ -367,5 +394,5 @@ def _scope(kind: str, component: str) -> str:
     return "" if kind in ("request", "response") else component
 
 
-def _unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
+def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:
     return DecodeError(message_name=name, version=version, path=path, offset=offset, found=found, expected=expected)

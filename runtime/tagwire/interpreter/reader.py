@@ -36,6 +36,7 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.limits import Limits
+from tagwire.sensitive import hides
 from tagwire.wire.families import Deviation, WireType
 from tagwire.wire.scalars import new
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -155,7 +156,8 @@ class LayoutReader(FramedCursor):
         try:
             return wire.value_of(raw)
         except Deviation as odd:
-            self.deviate(odd.found, odd.expected, start + odd.offset)
+            is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
+            self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
             return odd.value
 
     def varint(self, type: Varint) -> int:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import Item, Layout, StructLayout
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import near, shown
 from tagwire.wire.unknown_tags import NO_TAGS
 
@@ -29,6 +30,10 @@ class ValueWalk:
         """Raise the error for this field."""
         raise EncodeError(reason, message_name=self.layout.name, version=self.layout.version, path=dotted(self.path))
 
+    def shown(self, value: Any) -> str:
+        """A value in a few words, unless this field is sensitive."""
+        return HIDDEN if hides() and self.layout.root.is_sensitive(self.path) else shown(value)
+
     @contextmanager
     def at(self, step: str | int) -> Generator[None, None, None]:
         self.path.append(step)
@@ -39,17 +44,17 @@ class ValueWalk:
         """How fields are taken from the value of a struct."""
         if struct.cls is not None:
             if struct.cls not in type(value).__mro__:  # of another class, a struct would lose what this one lacks
-                self.fail(_unlike(type(value), struct.cls) or f"{shown(value)} is no {struct.cls.__name__}")
+                self.fail(_unlike(type(value), struct.cls) or f"{self.shown(value)} is no {struct.cls.__name__}")
             for name in _needed(struct):
                 if not hasattr(value, name):
-                    self.fail(f"{shown(value)} has no {name}; it was deleted, or never set")
+                    self.fail(f"{self.shown(value)} has no {name}; it was deleted, or never set")
             return lambda name: getattr(value, name, None)
         if not isinstance(value, Mapping):
-            self.fail(f"{shown(value)} is no mapping of field names to values")
+            self.fail(f"{self.shown(value)} is no mapping of field names to values")
         defaults = {field.name: field for field in struct.values}
         for name in value:
             if name not in defaults and name != "unknown_tags" and name not in struct.framing:
-                self.fail(f"{struct.name} has no field {shown(name)}{near(name, list(defaults))}")
+                self.fail(f"{struct.name} has no field {self.shown(name)}{near(name, list(defaults))}")
         return lambda name: value[name] if name in value else _default(defaults.get(name))
 
     def refuse_missing(self, struct: StructLayout, get: Callable[[str], Any]) -> None:
@@ -57,8 +62,8 @@ class ValueWalk:
             if not field.ignorable and differs(get(field.name), field.default_value()):
                 with self.at(field.name):
                     self.fail(
-                        f"is {shown(get(field.name))}, which this version can't carry; "
-                        f"only the default, {shown(field.default_value())}, is possible here"
+                        f"is {self.shown(get(field.name))}, which this version can't carry; "
+                        f"only the default, {self.shown(field.default_value())}, is possible here"
                     )
         if struct.section is None and struct.has_tags and differs(get("unknown_tags"), NO_TAGS):
             with self.at("unknown_tags"):

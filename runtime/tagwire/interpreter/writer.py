@@ -32,7 +32,6 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.text_format import shown
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.families import Unfit, WireType
 from tagwire.wire.optional_fields import TAG_MAX
@@ -145,7 +144,7 @@ class LayoutWriter(ValueWalk):
     def constant(self, item: Item, value: Any) -> Any:
         """The value, unless its item has another one always, or has names for the values of its bits."""
         if item.equals is not None and value != item.equals:
-            self.fail(f"is {shown(value)}, but it is {item.equals} always")
+            self.fail(f"is {self.shown(value)}, but it is {item.equals} always")
         for group in item.bits:
             if isinstance(value, int) and group.values and group.of(value) >= len(group.values):
                 self.fail(f"has {group.name} {group.of(value)}, but there are {', '.join(group.values)} only")
@@ -157,7 +156,7 @@ class LayoutWriter(ValueWalk):
         value = self.scopes[-1][item.name] = item.default_value()
         if not isinstance(item.type, Framing) and differs(get(item.name), value):
             with self.at(item.name):
-                self.fail(f"is {shown(get(item.name))}, but {item.condition.field} says that it is not written")
+                self.fail(f"is {self.shown(get(item.name))}, but {item.condition.field} says that it is not written")
 
     # ------------------------------------------------------------ types
 
@@ -179,11 +178,11 @@ class LayoutWriter(ValueWalk):
         try:
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
-            self.fail(f"{shown(value)} is no {wire.expected}")
+            self.fail(f"{self.shown(value)} is no {wire.expected}")
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
-            self.fail(f"{shown(value)} is no {type}: an int from {type.low} to {type.high}")
+            self.fail(f"{self.shown(value)} is no {type}: an int from {type.low} to {type.high}")
         return uvarint_bytes(to_zigzag(value) if type.zigzag else value & (1 << type.bits) - 1)
 
     def length(self, code: LengthCode | None, size: int, out: Any) -> None:
@@ -223,7 +222,7 @@ class LayoutWriter(ValueWalk):
         try:
             data: bytes | bytearray | memoryview = wire.raw_of(value)
         except Unfit as unfit:
-            self.fail(unfit.reason)
+            self.fail(unfit.said(self.shown))
         return data
 
     def array(self, type: Array, value: Any, out: Any) -> None:
@@ -231,7 +230,7 @@ class LayoutWriter(ValueWalk):
             self.null(type, out)
             return
         if not _is_array(value):
-            self.fail(f"{shown(value)} is no tuple or list of {type.element}")
+            self.fail(f"{self.shown(value)} is no tuple or list of {type.element}")
         elements = tuple(value)  # as many as are counted, also where a list changes, or its length is another
         self.length(type.length, len(elements), out)
         for index, element in enumerate(elements):
@@ -259,23 +258,32 @@ class LayoutWriter(ValueWalk):
     # ------------------------------------------------------------ tag sections
 
     def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
-        fields = self.tagged_fields(section.fields, get, UVARINT_MAX)
+        self.entries(section, self.tagged_fields(section.fields, get, UVARINT_MAX), out)
+
+    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
+        self.entries(section, self.tagged_fields(section.fields, get, TAG_MAX), out)
+
+    def entries(self, section: TaggedSection | OptionalBuffer, fields: list[tuple[int, Any]], out: Any) -> None:
+        """A section that has these tags with their data, in this order."""
+        if isinstance(section, OptionalBuffer):
+            for tag, data in fields:
+                self.optional_entry(section, tag, data, out)
+            out += b"\x00"
+            return
         out += uvarint_bytes(len(fields))
         for tag, data in fields:
             out += uvarint_bytes(tag)
             out += uvarint_bytes(len(data))
             out += data
 
-    def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:
-        for tag, data in self.tagged_fields(section.fields, get, TAG_MAX):
-            size = len(data) + (2 if section.counts_tag else 0)
-            if size == 0:
-                with self.at("unknown_tags"):
-                    self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
-            self.length(section.length, size, out)
-            out += tag.to_bytes(2, "big")
-            out += data
-        out += b"\x00"
+    def optional_entry(self, section: OptionalBuffer, tag: int, data: Any, out: Any) -> None:
+        size = len(data) + (2 if section.counts_tag else 0)
+        if size == 0:
+            with self.at("unknown_tags"):
+                self.fail(f"tag {tag} has no bytes, which would read as the end of the optional fields")
+        self.length(section.length, size, out)
+        out += tag.to_bytes(2, "big")
+        out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
         """Tag and data of what is to be written, in tag order."""
@@ -296,10 +304,10 @@ class LayoutWriter(ValueWalk):
 
     def unknown_tags(self, unknown: Any, names: Mapping[int, str], highest: int) -> list[tuple[int, Any]]:
         if not isinstance(unknown, Mapping):
-            self.fail(f"{shown(unknown)} is no mapping of tags to bytes")
+            self.fail(f"{self.shown(unknown)} is no mapping of tags to bytes")
         for tag in unknown:
             if type(tag) is not int or not 0 <= tag <= highest:
-                self.fail(f"{shown(tag)} is no tag: an int from 0 to {highest}")
+                self.fail(f"{self.shown(tag)} is no tag: an int from 0 to {highest}")
             if tag in names:
                 self.fail(f"tag {tag} is the field {names[tag]} in this version; set that instead")
         return [(tag, self.content(_BYTES, data)) for tag, data in unknown.items()]
@@ -318,5 +326,3 @@ def _checksum(kind: Checksum, rest: dict[str, Any]) -> bytes:
     if any(isinstance(part, ByteCount) for part in covered):
         return bytes(4)
     return checksum(kind.algorithm, b"".join(covered)).to_bytes(4, "big")
-
-

@@ -38,6 +38,7 @@ from tagwire.wire.varint import UVARINT_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Final
 
 __all__ = [
@@ -189,7 +190,8 @@ class Item(Plain):
     The others are for record formats: `extent` names the item that says how many
     bytes this one takes; `equals` is the only value that it may have; `bits` are
     the named bits of its value; with `relative_to`, its value is a difference to
-    that field's. `rewritten` fields are changed in place by brokers.
+    that field's. `rewritten` fields are changed in place by brokers. `sensitive`
+    ones are hidden where values are shown.
     """
 
     __slots__ = (
@@ -204,6 +206,7 @@ class Item(Plain):
         "name",
         "relative_to",
         "rewritten",
+        "sensitive",
         "tag",
         "type",
     )
@@ -223,6 +226,7 @@ class Item(Plain):
         relative_to: str = "",
         compression: Compression | None = None,
         rewritten: bool = False,
+        sensitive: bool = False,
     ) -> None:
         self.name = name
         self.json_name = json_name or name
@@ -236,6 +240,7 @@ class Item(Plain):
         self.relative_to = relative_to
         self.compression = compression
         self.rewritten = rewritten
+        self.sensitive = sensitive
         self.is_plain = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
         """Whether it is read by its type alone."""
 
@@ -255,12 +260,15 @@ class Missing(Plain):
     `cls` is the struct's class where `default` is DEFAULT_STRUCT.
     """
 
-    __slots__ = ("cls", "default", "ignorable", "name")
+    __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
 
-    def __init__(self, name: str, default: object, *, ignorable: bool, cls: type | None = None) -> None:
+    def __init__(
+        self, name: str, default: object, *, ignorable: bool, sensitive: bool = False, cls: type | None = None
+    ) -> None:
         self.name = name
         self.default = default
         self.ignorable = ignorable
+        self.sensitive = sensitive
         self.cls = cls
 
     def default_value(self) -> Any:
@@ -356,6 +364,28 @@ class StructLayout(Plain):
         """The fields that its objects have."""
         return tuple(field for field in self.fields if field.name not in self.framing)
 
+    @property
+    def has_sensitive(self) -> bool:
+        """Whether a field of it, or of a struct in it, is sensitive."""
+        inner = [_struct_of(field.type) for field in self.fields]
+        return any(field.sensitive for field in self._all) or any(struct and struct.has_sensitive for struct in inner)
+
+    @property
+    def _all(self) -> tuple[Item | Missing, ...]:
+        return (*self.fields, *self.missing)
+
+    def is_sensitive(self, path: Iterable[str | int]) -> bool:
+        """Whether a path of names and indexes leads to a sensitive field, or into one."""
+        struct: StructLayout | None = self
+        for step in path:
+            if isinstance(step, int) or struct is None:
+                continue
+            field = next((field for field in struct._all if field.name == step), None)
+            if field is None or field.sensitive:
+                return field is not None
+            struct = _struct_of(field.type) if isinstance(field, Item) else None
+        return False
+
     def default_value(self) -> Any:
         """A fresh object of the class, or a dict."""
         return self.cls() if self.cls else {field.name: field.default_value() for field in self.values}
@@ -364,6 +394,12 @@ class StructLayout(Plain):
     def depth(self) -> int:
         """Structs inside each other, this one included."""
         return 1 + max((_depth(field.type) for field in self.fields), default=0)
+
+
+def _struct_of(type: Type) -> StructLayout | None:
+    """The struct that a type holds, one or many."""
+    type = type.element if isinstance(type, Array) else type
+    return type.struct if isinstance(type, Nested) else None
 
 
 def _depth(type: Type) -> int:

@@ -11,6 +11,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from tagwire.log.topics import Entry
+from tagwire.message.json import hidden_json
+from tagwire.sensitive import hides
 
 __all__ = ["ClusterState"]
 
@@ -222,6 +224,11 @@ def _hashable(value: Any) -> Any:
 
 
 def _json(record: Any) -> dict[str, Any]:
-    """In the highest version: a change may have brought what the record's own version has no field for."""
+    """In the highest version: a change may have brought what the record's own version has no field for.
+
+    Sensitive values are hidden: this is a report, not the data.
+    """
     found: dict[str, Any] = record.to_json(record.VERSIONS.highest)
+    if hides():
+        hidden_json(record, found)
     return found

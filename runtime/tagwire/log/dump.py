@@ -58,8 +58,8 @@ def _quoted(file: str) -> str:
     return printable_json(json.dumps(file, ensure_ascii=False))
 
 
-More = Callable[[Record], str]
-"""The JSON text of a record's messages, which its line has as `message`, behind the rest."""
+More = Callable[[Record], dict[str, str]]
+"""What else a record's line is to say, behind the rest, as JSON texts; `value` stands in the place of the value."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iterator[bytes]:
@@ -94,15 +94,17 @@ def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
 
 def _line(record: Record, head: str, more: More | None) -> str:
     key = "null" if record.key is None else f'"{b2a_base64(record.key, newline=False).decode()}"'
+    fields = {} if more is None else more(record)
     value = "null" if record.value is None else f'"{b2a_base64(record.value, newline=False).decode()}"'
+    value = fields.pop("value", value)
     headers = _headers(record) if record.headers else "[]"
     line = (
         f'{head}, "offset": {record.offset}, "timestamp": {record.timestamp}, '
         f'"key": {key}, "value": {value}, "headers": {headers}, '
         f'"hasHeaders": {_TRUTH[bool(record.headers)]}, "isTombstone": {_TRUTH[record.is_tombstone]}'
     )
-    if more is not None:
-        line += f', "message": {more(record)}'
+    for name, text in fields.items():
+        line += f', "{name}": {text}'
     return line + "}\n"
 
 

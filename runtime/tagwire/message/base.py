@@ -72,12 +72,21 @@ class Struct:
         values = ((name, getattr(self, name)) for name in self.__slots__)
         return {name: value for name, value in values if not same(value, getattr(fresh, name))}
 
+    def _shown(self) -> dict[str, Any]:
+        """As `_changed`, with sensitive values hidden."""
+        from tagwire.sensitive import Hidden, hides
+
+        changed = self._changed()
+        if hides():
+            changed.update({row.name: Hidden() for row in self.FIELDS if row.sensitive and row.name in changed})
+        return changed
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._changed().items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
 
     def __rich_repr__(self) -> Iterable[tuple[str, Any]]:
         """What rich prints, as `__repr__` does."""
-        return self._changed().items()
+        return self._shown().items()
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a table of all fields."""

@@ -58,7 +58,8 @@ class FieldRow:
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements.
-    `form` is what only fields of record formats have.
+    `form` is what only fields of record formats have. `sensitive` values are
+    hidden where values are shown.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class FieldRow:
         "name",
         "nullable",
         "record_formats",
+        "sensitive",
         "spec_name",
         "struct",
         "tag",
@@ -89,6 +91,7 @@ class FieldRow:
         tag: int | None = None,
         tagged: str = "none",
         ignorable: bool = False,
+        sensitive: bool = False,
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
@@ -103,6 +106,7 @@ class FieldRow:
         self.tag = tag
         self.tagged = _versions(tagged)
         self.ignorable = ignorable
+        self.sensitive = sensitive
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
@@ -205,7 +209,9 @@ class _Expansion:
         missing: list[Missing] = []
         for row in cls.FIELDS:
             if self.version not in row.versions:
-                missing.append(Missing(row.name, row.default, ignorable=row.ignorable, cls=row.struct))
+                missing.append(
+                    Missing(row.name, row.default, ignorable=row.ignorable, sensitive=row.sensitive, cls=row.struct)
+                )
                 continue
             is_tagged = self.version in row.tagged
             item = Item(
@@ -214,6 +220,7 @@ class _Expansion:
                 json_name=row.json_name,
                 default=row.default,
                 tag=row.tag if is_tagged else None,
+                sensitive=row.sensitive,
             )
             (tagged if is_tagged else items).append(item)
         section: TaggedSection | OptionalBuffer | None = None

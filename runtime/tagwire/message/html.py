@@ -11,6 +11,7 @@ from html import escape
 from typing import Any, Final
 
 from tagwire.message.base import Struct
+from tagwire.sensitive import HIDDEN, Hidden
 from tagwire.text_format import shown
 
 __all__ = ["CELL", "html_table"]
@@ -24,9 +25,9 @@ _DIM: Final = ' style="text-align: left; vertical-align: top; padding: 0 1em 0 0
 
 def html_table(struct: Struct) -> str:
     """The table of a struct; every text in it is escaped."""
-    changed = struct._changed()  # pyright: ignore[reportPrivateUsage]: its own package
+    changed = struct._shown()  # pyright: ignore[reportPrivateUsage]: its own package
     rows = [
-        _row(name, _cell(getattr(struct, name)), style=CELL if name in changed else _DIM)
+        _row(name, _cell(changed.get(name, getattr(struct, name))), style=CELL if name in changed else _DIM)
         for name in struct.__slots__
         if name != "unknown_tags" or name in changed
     ]
@@ -39,6 +40,8 @@ def _row(name: str, cell: str, *, style: str) -> str:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, Hidden):
+        return escape(HIDDEN)
     if isinstance(value, Struct):
         return html_table(value)
     if isinstance(value, tuple | list) and value:

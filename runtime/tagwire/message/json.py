@@ -25,8 +25,10 @@ from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, layout_of
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import near, shown
 from tagwire.wire.families import Unfit
 from tagwire.wire.types import WIRE_TYPES, WireType
@@ -34,9 +36,10 @@ from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
 
 if TYPE_CHECKING:
-    from tagwire.message.base import Message, Struct
+    from tagwire.message.base import Message
 
-__all__ = ["UNKNOWN_TAGS", "from_json", "is_lossless_style", "json_tags", "json_value", "to_json"]
+__all__ = ["UNKNOWN_TAGS", "field_from_json", "field_to_json", "from_json", "hidden_json", "is_lossless_style"]
+__all__ += ["json_tags", "json_value", "to_json"]
 
 M = TypeVar("M", bound="Message")
 
@@ -122,6 +125,33 @@ def _in_spec_order(struct: StructLayout) -> list[Item]:
     return [by_name[row.name] for row in rows if row.name in by_name]
 
 
+def field_to_json(value: Any, version: int) -> Any:
+    """A value of any field as it stands in the lossless JSON form of a version."""
+    if isinstance(value, tuple | list):
+        return [field_to_json(element, version) for element in value]
+    if not isinstance(value, Struct):
+        return json_value(value)
+    rows = [row for row in value.FIELDS if version in row.versions]
+    out = {row.json_name: field_to_json(getattr(value, row.name), version) for row in rows}
+    return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
+
+
+def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
+    """The JSON form of a struct with its sensitive values hidden; `made` is changed."""
+    for row in struct.FIELDS:
+        value = getattr(struct, row.name)
+        if row.json_name not in made or value is None:
+            continue
+        if row.sensitive:
+            made[row.json_name] = HIDDEN
+        elif isinstance(value, Struct):
+            hidden_json(value, made[row.json_name])
+        elif row.struct is not None:
+            for element, inner in zip(value, made[row.json_name], strict=True):
+                hidden_json(element, inner)
+    return made
+
+
 def json_value(value: Any) -> Any:
     """A primitive of a type that is not at hand, as lossless JSON: a bool, an int, a text or None."""
     if value is None or isinstance(value, bool | str):
@@ -156,6 +186,15 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     return made
 
 
+def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version: int, *, is_element: bool) -> Any:
+    """The value of one field, or of an element of an array, from its JSON form. Raises EncodeError."""
+    reader = _Reader(message.NAME, version)
+    reader.path.append(row.name)
+    if is_element:
+        return reader.value(row, row.type[2:], value, version in row.versions)
+    return reader.field(row, value, in_version=version in row.versions)
+
+
 class _Reader:
     """One walk over one JSON value."""
 
@@ -163,18 +202,23 @@ class _Reader:
         self.message_name = message_name
         self.version = version
         self.path: list[str | int] = []
+        self.is_hidden = False
+
+    def shown(self, value: Any) -> str:
+        """A value in a few words, unless it is sensitive."""
+        return HIDDEN if self.is_hidden else shown(value)
 
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
 
-    def struct(self, cls: "type[Struct]", obj: Any, *, is_of_version: bool) -> Any:
+    def struct(self, cls: type[Struct], obj: Any, *, is_of_version: bool) -> Any:
         """A struct; `is_of_version` is False in a field that only other versions have; there nothing is required."""
         if not isinstance(obj, Mapping):
-            self.fail(f"{shown(obj)} is no JSON object")
+            self.fail(f"{self.shown(obj)} is no JSON object")
         keys = {row.json_name: row for row in cls.FIELDS}
         for key in obj:
             if key not in keys and key != UNKNOWN_TAGS:
-                self.fail(f"{cls.__name__} has no field {shown(key)}{near(key, [*keys])}")
+                self.fail(f"{cls.__name__} has no field {self.shown(key)}{near(key, [*keys])}")
         fields: dict[str, Any] = {}
         for key, row in keys.items():
             in_version = is_of_version and self.version in row.versions
@@ -191,17 +235,23 @@ class _Reader:
             return NO_TAGS
         self.path.append("unknown_tags")
         if not isinstance(obj, Mapping):
-            self.fail(f"{shown(obj)} is no JSON object of tags to base64")
+            self.fail(f"{self.shown(obj)} is no JSON object of tags to base64")
         tags: dict[int, bytes] = {}
         for key, text in obj.items():
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
-                self.fail(f"{shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
+                self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
             tags[tag] = self.primitive("bytes", text)
         self.path.pop()
         return tags
 
     def field(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
+        around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
+        made = self.field_value(row, value, in_version=in_version)
+        self.is_hidden = around  # not after an error
+        return made
+
+    def field_value(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
         if value is None:
             if not (self.version in row.nullable if in_version else row.nullable):
                 self.fail("is null, but it is not nullable in this version")
@@ -209,7 +259,7 @@ class _Reader:
         if not row.type.startswith("[]"):
             return self.value(row, row.type, value, in_version)
         if not isinstance(value, list | tuple):
-            self.fail(f"{shown(value)} is no JSON array")
+            self.fail(f"{self.shown(value)} is no JSON array")
         elements = []
         for index, element in enumerate(value):
             self.path.append(index)
@@ -226,4 +276,4 @@ class _Reader:
         try:
             return WIRE_TYPES[type_name].from_json(value)
         except Unfit as unfit:
-            self.fail(unfit.reason)
+            self.fail(unfit.said(self.shown))

@@ -14,7 +14,7 @@ from tagwire.wire.varint import UVARINT_MAX
 # Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, ClassVar, Final
 
 __all__ = [
@@ -35,18 +35,17 @@ STRING_MAX: Final = 32767
 """The longest string in UTF-8 bytes, compact or not."""
 
 
-def _shown(value: object) -> str:
-    from tagwire.text_format import shown
-
-    return shown(value)
-
-
 class Unfit(ValueError):
-    """A value that a type can't have. `reason` says why, after the path of a field."""
+    """A value that a type can't have, and why; `said` has both, to go after the path of a field."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, *value: object) -> None:
+        super().__init__(reason, *value)
         self.reason = reason
+        self.value = value
+
+    def said(self, shown: Callable[[Any], str]) -> str:
+        """The value, if it is part of the sentence, as `shown` words it, and the reason."""
+        return " ".join([*map(shown, self.value), self.reason])
 
 
 class Deviation(ValueError):
@@ -151,7 +150,7 @@ class WireType:
 
     def from_json(self, value: Any) -> Any:
         """The value that JSON says. Raises Unfit."""
-        raise Unfit(f"{_shown(value)} can't be read: {self.name} has no JSON form")
+        raise Unfit(f"can't be read: {self.name} has no JSON form", value)
 
     # ------------------------------------------------------------ defaults in specs
 
@@ -217,7 +216,7 @@ class IntegerType(WireType):
 
     def from_json(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
-            raise Unfit(f"{_shown(value)} is no {self.name}: an integer from {self.low} to {self.high}")
+            raise Unfit(f"is no {self.name}: an integer from {self.low} to {self.high}", value)
         return value
 
     def from_text(self, text: str) -> int:
@@ -265,7 +264,7 @@ class BooleanType(WireType):
 
     def from_json(self, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise Unfit(f"{_shown(value)} is neither true nor false")
+            raise Unfit("is neither true nor false", value)
         return value
 
     def from_text(self, text: str) -> bool:
@@ -317,14 +316,14 @@ class FloatingType(WireType):
             try:
                 return float(value)
             except OverflowError:
-                raise Unfit(f"{_shown(value)} is too large for a {self.name}") from None
+                raise Unfit(f"is too large for a {self.name}", value) from None
         if isinstance(value, str):
             named = _NAMED_FLOATS.get(value)
             if named is None and value.startswith("NaN:") and len(value) == 20:
                 named = _nan_of(value[4:])
             if named is not None:
                 return named
-        raise Unfit(f"{_shown(value)} is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}")
+        raise Unfit(f"is no number, nor one of the texts {', '.join(_NAMED_FLOATS)}", value)
 
     def from_text(self, text: str) -> float:
         from re import fullmatch
@@ -386,7 +385,7 @@ class UuidType(WireType):
                 return self.value_of(_from_base64(value[:22].replace("-", "+").replace("_", "/") + "=="))
             except ValueError:
                 pass
-        raise Unfit(f"{_shown(value)} is no uuid: {self.text_form} were expected")
+        raise Unfit(f"is no uuid: {self.text_form} were expected", value)
 
     def from_text(self, text: str) -> Any:
         return self.from_json(text)
@@ -433,7 +432,7 @@ class TextType(WireType):
 
     def raw_of(self, value: Any) -> bytes:
         if not isinstance(value, str):
-            raise Unfit(f"{_shown(value)} is no str")
+            raise Unfit("is no str", value)
         try:
             return value.encode()
         except UnicodeEncodeError as fault:
@@ -442,7 +441,7 @@ class TextType(WireType):
 
     def from_json(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise Unfit(f"{_shown(value)} is no text")
+            raise Unfit("is no text", value)
         return value
 
     def from_text(self, text: str) -> str:
@@ -475,18 +474,18 @@ class BinaryType(WireType):
         try:
             return binary(value)
         except (TypeError, ValueError, BufferError):
-            raise Unfit(f"{_shown(value)} is no bytes-like object") from None
+            raise Unfit("is no bytes-like object", value) from None
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
         return _base64(value)
 
     def from_json(self, value: Any) -> bytes:
         if not isinstance(value, str) or not value.isascii():
-            raise Unfit(f"{_shown(value)} is no text in base64")
+            raise Unfit("is no text in base64", value)
         try:
             return _from_base64(value)
         except ValueError as fault:
-            raise Unfit(f"{_shown(value)} is no base64 of the standard alphabet with padding ({fault})") from None
+            raise Unfit(f"is no base64 of the standard alphabet with padding ({fault})", value) from None
 
     def strategy(self) -> Any:
         from hypothesis import strategies

@@ -98,6 +98,7 @@ SAYS_SOMETHING = [
     ("request", '"latestVersionUnstable": true'),
     ("request", f'"fields": [{A_FIELD}]'),
     ("field", '"nullableVersions": "1+"'),
+    ("field", '"sensitive": true'),
     ("field", '"taggedVersions": "1+", "tag": 0'),
     ("field", '"nullableVersions": "1+", "default": "null"'),
     ("field", '"ignorable": true'),

@@ -13,12 +13,19 @@ from tagwire.explain.text import annotate, parse_annotated
 from tagwire.records import BatchBuilder, read_batches
 from tagwire.records.formats import format_names
 from tagwire.records.tracing import trace_batches
+from tagwire.sensitive import showing_sensitive
 from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
 
 OURS = [name for name in format_names() if name[0] in "vk"]
 TESTS = Path(__file__).parents[2]
 HEARTBEAT = messages.HeartbeatRequest(group_id="g", generation_id=3, member_id="m").encode(4)
 TEXT = annotate(tagwire.trace(messages.HeartbeatRequest, HEARTBEAT, 4))
+
+
+def test_hidden_bytes_are_refused() -> None:
+    data = messages.SaslAuthenticateRequest(auth_bytes=b"secret").encode(2)
+    with pytest.raises(AssembleError, match="bytes that were shown: --show-sensitive of tagwire explain shows"):
+        assemble(annotate(tagwire.trace(messages.SaslAuthenticateRequest, data, 2)))
 
 
 # ---------------------------------------------------------------- not edited
@@ -40,7 +47,8 @@ def test_frames() -> None:
     for row in rows:
         data = bytes.fromhex(row["hex"])
         for width in (4, 16):
-            text = annotate(tagwire.trace_request(messages.registry, data), bytes_a_line=width)
+            with showing_sensitive():
+                text = annotate(tagwire.trace_request(messages.registry, data), bytes_a_line=width)
             assert assemble(text) == assemble(text, fix=True) == [data]
 
 

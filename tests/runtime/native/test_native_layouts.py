@@ -342,8 +342,8 @@ def test_the_engine_knows_all_that_layouts_can_say() -> None:
         "Count": {"code", "of"},
         "Checksum": {"algorithm", "first"},
         "Item": {"condition", "default", "is_plain", "json_name", "name", "tag", "type"}
-        | {"bits", "compression", "equals", "extent", "relative_to", "rewritten"},
-        "Missing": {"cls", "default", "ignorable", "name"},
+        | {"bits", "compression", "equals", "extent", "relative_to", "rewritten", "sensitive"},
+        "Missing": {"cls", "default", "ignorable", "name", "sensitive"},
         "StructLayout": {"checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section"},
     }
     assert {cls.__name__: set(cls.__slots__) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {

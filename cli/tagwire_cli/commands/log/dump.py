@@ -8,7 +8,7 @@ import click
 
 from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.tables import byte_writer
 
@@ -27,6 +27,7 @@ __all__ = ["command"]
 @click.option("--partial", is_flag=True, help="A batch that is cut off at the end of a log is left out.")
 @format_option
 @json_option
+@show_sensitive_option
 @limit_option
 @package_option
 def command(
@@ -48,7 +49,8 @@ def command(
     producerId, producerEpoch, baseSequence, offset, timestamp, key and value
     (base64 or null), headers (pairs of a key and base64 or null), hasHeaders,
     isTombstone (by the flag where the format has one). With --messages also `message`: type,
-    version, key and value by their fields.
+    version, key and value by their fields. Values that the specs mark as sensitive
+    are hidden then, and so are the bytes that have them.
 
     What stands before a fault is printed; then it is told, and the exit status is 1.
 

@@ -8,7 +8,7 @@ import click
 
 from tagwire_cli.arguments.log_options import format_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_below
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table, write_json
@@ -65,6 +65,7 @@ _STATUS = (
     "--json", "as_json", is_flag=True, help="One JSON object: groups, transactions, sharePartitions, cluster."
 )
 @format_option
+@show_sensitive_option
 @limit_option
 @package_option
 def command(

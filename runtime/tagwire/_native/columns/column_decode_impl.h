@@ -201,6 +201,10 @@ static int tw_take_elements(const tw_step *e, tw_walk *w, int64_t base, int64_t 
     int fault = 0;
     if (width) {
         uint8_t *values = e->column < 0 ? NULL : w->frame->buffers[e->column].values;
+        if (values == NULL && e->kind != TW_BOOL) { /* any bytes are right, and kept nowhere */
+            w->r.p += width * count;
+            return 0;
+        }
         for (int64_t index = 0; index < count && fault == 0; index++)
             fault = tw_take_fixed(e, w->r.p + width * index, values, base + index);
         w->r.p += width * count;

@@ -47,6 +47,7 @@ from tagwire.wire.varint import UVARINT_MAX
 from tagwire.wire.types import WIRE_TYPES
 
 __all__ = [
+    "Choosing",
     "Codec",
     "Elements",
     "Gathering",
@@ -76,6 +77,7 @@ include "engine/framing.pxi"
 include "engine/serializer.pxi"
 include "engine/elements.pxi"
 include "engine/calls.pxi"
+include "engine/choosing.pxi"
 include "engine/data_class.pxi"
 include "engine/json.pxi"
 include "engine/gathering.pxi"

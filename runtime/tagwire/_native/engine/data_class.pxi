@@ -62,14 +62,15 @@ cdef object DATA_CLASS_LOCK = RLock()  # a class's defaults may be objects of ot
 @final
 @no_gc_clear
 cdef class DataClass:
-    """One data class; `is_plain` where C may go by its slots."""
+    """One data class; `is_plain` where C may go by its slots, `hides` where `repr` is not to show all values."""
 
     cdef tw_data_class c
     cdef PyObject *cls
     cdef list kept
-    cdef bint is_plain
+    cdef bint is_plain, hides
 
     def __cinit__(self, cls):
+        self.hides = any([row.sensitive for row in cls.FIELDS])
         self.cls = <PyObject *>cls
         self.kept = []
         try:
@@ -168,7 +169,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
     found = data_class(cls)
-    return &found.c if found.is_plain else NULL
+    return &found.c if found.is_plain and not found.hides else NULL
 
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:

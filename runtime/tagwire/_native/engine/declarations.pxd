@@ -63,6 +63,54 @@ cdef extern from "engine/framed_decode.h":
 cdef extern from "engine/framed_encode.h":
     int tw_write_framed(const tw_struct *, PyObject *, tw_writer *)
 
+cdef extern from "engine/choice.h":
+    enum:
+        TW_MOST_COLUMNS
+    ctypedef struct tw_choice
+    ctypedef struct tw_hole:
+        int column
+        bint is_list
+        const tw_field *field
+        PyObject *value
+    ctypedef struct tw_chosen:
+        const tw_field *field
+        const tw_choice *inside
+        int column
+        uint8_t each, is_row, has_row, has_structs
+        Py_ssize_t columns_count, holes_count
+        const int *columns
+        const tw_hole *holes
+    ctypedef struct tw_choice:
+        const tw_struct *plan
+        const tw_field *items
+        const tw_chosen **chosen
+        Py_ssize_t items_count, tagged_count, missing_count
+        const tw_chosen *tagged
+        const tw_chosen *missing
+
+cdef extern from "engine/collect.h":
+    ctypedef struct tw_collect:
+        tw_walk w
+        PyObject *rows
+        PyObject *row
+        Py_ssize_t width
+        bint marking
+        int64_t *marks
+        Py_ssize_t marks_count
+    int tw_collect_message(const tw_choice *, tw_collect *, bint)
+
+cdef extern from "engine/splice.h":
+    ctypedef struct tw_splice:
+        tw_writer w
+        const uint8_t *start
+        Py_ssize_t size
+        const int64_t *marks
+        PyObject *rows
+        PyObject *changed
+        PyObject *drop
+        PyObject *appended
+    int tw_splice_message(const tw_choice *, tw_splice *, bint)
+
 cdef extern from "Python.h":
     PyObject *PyErr_Occurred()
     void PyErr_Clear()

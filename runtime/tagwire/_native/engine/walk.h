@@ -292,12 +292,25 @@ static int tw_walk_to_end(const tw_field *f, tw_walk *w, int64_t span)
     return tw_close_span(&w->spans, span, count, w->r.p);
 }
 
+/* Structs that can't be null, where no spans are wanted: without a look at each of what is the same for all. */
+static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
+{
+    w->depth--;
+    for (int64_t index = 0; index < count; index++)
+        if (TW_UNLIKELY(tw_walk_struct(e->child, w) < 0))
+            return tw_in_element(w, index);
+    w->depth++;
+    return 0;
+}
+
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
     if (tw_width[e->kind] && e->kind != TW_BOOL) { /* in a trace they have no rows: see spans.h */
         w->r.p += count * tw_width[e->kind];
         return 0;
     }
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && w->spans.rows == NULL && w->depth > 0)
+        return tw_walk_structs(e, w, count);
     for (int64_t index = 0; index < count; index++)
         if (TW_UNLIKELY(tw_walk_value(e, w, TW_ELEMENT, index) < 0))
             return tw_in_element(w, index);

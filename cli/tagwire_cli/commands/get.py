@@ -1,0 +1,88 @@
+"""`tagwire get`: chosen fields of a message, or of the frames of a stream."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tagwire.message.json import field_to_json
+from tagwire.selection.paths import SelectionError
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import (
+    file_option,
+    frames_option,
+    limit_option,
+    limits_of,
+    package_option,
+    requests_option,
+)
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.input.frame_stream import at
+from tagwire_cli.input.selected import parts, source
+from tagwire_cli.output.tables import write_json_line, write_line
+
+__all__ = ["command"]
+
+
+@click.command("get")
+@click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)
+@file_option
+@frames_option
+@requests_option
+@click.option("--json", "as_json", is_flag=True, help="A JSON object for each row, one a line.")
+@click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
+@limit_option
+@package_option
+def command(
+    words: Sequence[str],
+    file: str,
+    kind: str | None,
+    requests_file: str | None,
+    as_json: bool,
+    is_hex: bool,
+    limits: Sequence[str],
+    package: str | None,
+) -> None:
+    """Print single fields of a message, without decoding the rest into objects.
+
+    A PATH has the names that `tagwire show` prints as attributes, with [] behind
+    an array to go into its elements: topics[].partitions[].leader_id. There is a
+    line for each element of the innermost array that all paths go into, with the
+    values between tabs. A path that goes into a further array has a JSON list.
+
+    All of the bytes are held against the version, as `tagwire decode` does.
+
+    With --frames the input is what goes over a connection. Requests say their
+    version; frames of other APIs are passed over. header.client_id and its kind
+    are fields of the header.
+
+    \b
+    Examples:
+      tagwire get MetadataResponse 12 'brokers[].host' 'brokers[].port' < body.bin
+      tagwire get --frames request Metadata header.client_id 'topics[].name' --json < sent.bin
+      tagwire get --frames response --requests sent.bin Metadata 'brokers[].host' < received.bin
+    """
+    bounds = limits_of(limits)
+    make, rest = source(find_registry(package), words, kind, requests_file, bounds, is_hex=is_hex)
+    try:
+        selected = make(tuple(rest))
+    except SelectionError as error:
+        raise click.BadParameter(str(error), param_hint="PATH") from None
+    for number, (place, data) in enumerate(parts(file, kind, bounds, is_hex=is_hex), 1):
+        with at(place):
+            version = selected.version_of(data)
+            rows = [] if version is None else selected.rows(data, version)
+        for row in rows:
+            values = [field_to_json(value, version or 0) for value in row]
+            if as_json:
+                named = dict(zip(selected.selection.paths, values, strict=True))
+                write_json_line({"values": named} if kind is None else {"frame": number, "values": named})
+            else:
+                write_line("\t".join(map(_shown, values)))
+
+
+def _shown(value: Any) -> str:
+    """A value as text: a text is itself, anything else its JSON. A tab or a line break in it is escaped."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("\\", "\\\\").replace("\t", "\\t") if "\t" in text else text

@@ -1,0 +1,127 @@
+"""`tagwire set`: new values for chosen fields of a message, or of the frames of a stream."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire.message.json import field_from_json
+from tagwire.selection.paths import SelectionError
+from tagwire.wire.types import WIRE_TYPES
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import (
+    file_option,
+    frames_option,
+    limit_option,
+    limits_of,
+    package_option,
+    requests_option,
+)
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.input.frame_stream import at
+from tagwire_cli.input.selected import Selected, parts, source
+from tagwire_cli.output.tables import refuse_terminal, write_bytes
+
+if TYPE_CHECKING:
+    from tagwire.message.field_table import FieldRow
+
+__all__ = ["command"]
+
+
+@click.command("set")
+@click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.words)
+@file_option
+@frames_option
+@requests_option
+@click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
+@limit_option
+@package_option
+def command(
+    words: Sequence[str],
+    file: str,
+    kind: str | None,
+    requests_file: str | None,
+    is_hex: bool,
+    limits: Sequence[str],
+    package: str | None,
+) -> None:
+    """Write the input with new values for single fields; everything else is copied byte for byte.
+
+    PATH=VALUE takes a text as it stands, and anything else as `tagwire decode`
+    prints it: numbers, true and false, base64 of bytes. PATH:=JSON takes JSON,
+    such as null, or the elements of an array. Every element that a path goes
+    into gets the value. Lengths, counts and sizes follow.
+
+    With --frames, frames of other APIs are written as they are.
+
+    \b
+    Examples:
+      tagwire set MetadataResponse 12 'brokers[].host=proxy' 'brokers[].port=9092' < body.bin > other.bin
+      tagwire set --frames request Metadata header.client_id=other < sent.bin > other.bin
+      tagwire set FetchRequest 15 'cluster_id:=null' --hex < fetch.txt
+    """
+    if not is_hex:
+        refuse_terminal()
+    bounds = limits_of(limits)
+    make, rest = source(find_registry(package), words, kind, requests_file, bounds, is_hex=is_hex)
+    named = [_parted(text) for text in rest]
+    try:
+        selected = make(tuple([path for path, _, _ in named]))
+    except SelectionError as error:
+        raise click.BadParameter(str(error), param_hint="PATH=VALUE") from None
+    ends = zip(_ends(selected), named, strict=True)
+    values = [_parsed(end, text, is_json=is_json) for end, (_, text, is_json) in ends]
+    for place, data in parts(file, kind, bounds, is_hex=is_hex):
+        with at(place):
+            version = selected.version_of(data)
+            if version is not None:
+                data = _changed(selected, data, version, values)
+        whole = data if kind is None else len(data).to_bytes(4, "big") + data
+        write_bytes(whole.hex().encode() + b"\n" if is_hex else whole)
+
+
+def _parted(text: str) -> tuple[str, str, bool]:
+    """Path, value, and whether the value is JSON."""
+    path, sign, value = text.partition("=")
+    if not sign:
+        raise click.BadParameter(f"{text!r} is no PATH=VALUE, and no PATH:=JSON", param_hint="PATH=VALUE")
+    return (path[:-1], value, True) if path.endswith(":") else (path, value, False)
+
+
+def _ends(selected: Selected) -> "list[tuple[FieldRow, bool]]":
+    """The field of each path, and whether the path goes into its elements."""
+    selection = selected.selection
+    return [(row, path.endswith("[]")) for row, path in zip(selection.fields, selection.paths, strict=True)]
+
+
+def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
+    """The JSON of a value."""
+    row, is_element = end
+    wire = WIRE_TYPES.get(row.type[2:] if is_element else row.type)
+    if not is_json and wire is not None and wire.family in ("text", "binary", "uuid"):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        hint = f"{row.name}: {text!r} is no JSON, which its type {row.type} needs: {error}"
+        raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
+
+
+def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -> bytes:
+    message = selected.selection.message
+    made = [
+        field_from_json(message, row, value, version, is_element=is_element)
+        for (row, is_element), value in zip(_ends(selected), values, strict=True)
+    ]
+
+    def new(*row: Any) -> Any:
+        filled = tuple(map(_filled, row, made))
+        return filled if len(filled) > 1 else filled[0]
+
+    return selected.rewrite(data, version, new)
+
+
+def _filled(old: Any, new: Any) -> Any:
+    """The new value for each element of a list."""
+    return [_filled(each, new) for each in old] if type(old) is list else new

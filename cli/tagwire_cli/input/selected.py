@@ -1,0 +1,122 @@
+"""What `get` and `set` select from: a message alone, or a stream of frames, of which some have the fields.
+
+Frames of other APIs are none of the selection's: `get` passes over them, and
+`set` writes them as they are.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire.selection.selection import Selection, select
+from tagwire_cli.arguments.packages import find_message, find_response, require_headers
+from tagwire_cli.arguments.words import message_of, response_of
+from tagwire_cli.input.asked import Asked
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.frame_stream import frames
+
+if TYPE_CHECKING:
+    from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
+    from tagwire.frames.registry import Registry
+    from tagwire.limits import Limits
+    from tagwire.message import Message
+
+__all__ = ["Selected", "parts", "source"]
+
+
+class Selected:
+    """Paths into the messages of an input."""
+
+    def __init__(
+        self,
+        selection: "Selection | RequestSelection | ResponseSelection",
+        version_of: Callable[[bytes], int | None],
+        limits: "Limits",
+    ) -> None:
+        self.selection = selection
+        self.version_of = version_of
+        """The version of the message in these bytes; None where it is another message."""
+        self._limits = limits
+
+    def rows(self, data: bytes, version: int) -> list[Any]:
+        """The rows, as tuples. Raises DecodeError."""
+        read: Any = self.selection.read
+        words = (data,) if self._is_request else (data, version)
+        rows = read(*words, limits=self._limits)
+        return [(row,) for row in rows] if len(self.selection.paths) == 1 else rows
+
+    def rewrite(self, data: bytes, version: int, function: Callable[..., Any]) -> bytes:
+        """The bytes with new values. Raises DecodeError, EncodeError."""
+        rewrite: Any = self.selection.rewrite
+        words = (data,) if self._is_request else (data, version)
+        made: bytes = rewrite(*words, function, limits=self._limits)
+        return made
+
+    @property
+    def _is_request(self) -> bool:
+        return not isinstance(self.selection, Selection) and self.selection.message.KIND == "request"
+
+
+def source(
+    registry: "Registry",
+    words: Sequence[str],
+    kind: str | None,
+    requests_file: str | None,
+    limits: "Limits",
+    *,
+    is_hex: bool,
+) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
+    """What makes a selection of paths into the input, and the words behind those that say what it is."""
+    if requests_file is not None and kind != "response":
+        raise click.UsageError("--requests is for --frames response.")
+    if kind in (None, "message"):
+        message, version, rest = message_of(registry, words)
+        return lambda paths: Selected(select(message, *paths), lambda _: version, limits), rest
+    require_headers(registry)
+    if kind == "request":
+        name, rest = _first(words, "MESSAGE")
+        request = _request(registry, name)
+        versions = _requests(registry, request)
+        return lambda paths: Selected(registry.select_request(request, *paths), versions, limits), rest
+    if requests_file is None:
+        response, version, rest = response_of(registry, words)
+        return lambda paths: Selected(registry.select_response(response, *paths), lambda _: version, limits), rest
+    name, rest = _first(words, "API")
+    response = find_response(registry, name)
+    asked = Asked(registry, requests_file, limits, is_hex=is_hex)
+
+    def version_of(data: bytes) -> int | None:
+        api_key, version = asked(data)
+        return version if api_key == response.API_KEY else None
+
+    return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits), rest
+
+
+def parts(file: str, kind: str | None, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
+    """The messages or frames of a file, with their places; the place of a message alone is ""."""
+    if kind is None:
+        yield "", read_bytes(file, is_hex=is_hex)
+    else:
+        yield from frames(file, limits, is_hex=is_hex)
+
+
+def _first(words: Sequence[str], wanted: str) -> tuple[str, Sequence[str]]:
+    if not words:
+        raise click.UsageError(f"say what the fields are of: {wanted}.")
+    return words[0], words[1:]
+
+
+def _request(registry: "Registry", name: str) -> "type[Message]":
+    message = find_message(registry, name if name in registry else f"{name}Request")
+    if message.KIND != "request":
+        raise click.BadParameter(f"{message.NAME} is a {message.KIND}, not a request", param_hint="MESSAGE")
+    return message
+
+
+def _requests(registry: "Registry", request: "type[Message]") -> Callable[[bytes], int | None]:
+    def version_of(data: bytes) -> int | None:
+        cls, version = registry.request_class(data)
+        return version if cls is request else None
+
+    return version_of

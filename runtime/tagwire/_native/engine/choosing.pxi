@@ -1,0 +1,239 @@
+"""Selections natively: what is chosen of one version, its rows out of bytes, and new values into them.
+
+The fast way says yes or no. Where it says no to bytes, the walk for places raises the error; where it says no to a new
+value, or to what is rare, `rewrite` gives None, and the walk by layout is asked (`tagwire.selection.splicing`).
+"""
+
+from libc.string cimport memset
+
+
+@final
+@no_gc_clear
+cdef class Choosing:
+    """The paths of a selection in one version of its message. Raises NotNative."""
+
+    cdef const tw_choice *root
+    cdef Plan plan
+    cdef list kept
+    cdef Py_ssize_t width
+    cdef bint whole
+    cdef object drop
+
+    def __cinit__(self, Plan plan, paths, drop):
+        layout = plan.layout()
+        self.plan = plan
+        self.kept = [layout]
+        self.width = len(paths.texts)
+        self.whole = not paths.way
+        self.drop = drop
+        if plan.framed or self.width > TW_MOST_COLUMNS:
+            raise NotNative(f"{self.width} paths into {layout}; the engine takes {TW_MOST_COLUMNS} of messages")
+        self.root = self.choice(layout.root, plan.root, paths.root)
+
+    # ------------------------------------------------------------ making
+
+    cdef void *memory(self, size_t size) except NULL:
+        cdef Block block = Block(size)
+        self.kept.append(block)
+        return block.at
+
+    cdef const tw_choice *choice(self, object layout, const tw_struct *s, object step) except NULL:
+        """What the next steps choose of a struct."""
+        cdef tw_choice *choice = <tw_choice *>self.memory(sizeof(tw_choice))
+        cdef const tw_chosen **chosen = <const tw_chosen **>self.memory(s.items_count * sizeof(void *))
+        cdef Py_ssize_t index, one
+        if s.length != TW_NO_LENGTH:
+            raise NotNative(f"a length stands before {layout.name}")
+        choice.plan = s
+        choice.items_count = s.items_count
+        choice.chosen = chosen
+        for index, item in enumerate(layout.items):
+            if item.name in step.steps:
+                chosen[index] = self.some(&s.items[index], item.name, step, &one)
+                self.fill(<tw_chosen *>chosen[index], step.steps[item.name], item.type)
+        choice.items = self.items(s, chosen)
+        section = layout.section
+        tagged = [] if section is None else [field.name for field in section.fields]
+        choice.tagged = self.some(s.tagged, tagged, step, &choice.tagged_count)
+        if choice.tagged_count and s.section != TW_TAGGED_SECTION:
+            raise NotNative(f"optional fields of {layout.name} stand in a buffer")
+        for index in range(choice.tagged_count):
+            field = section.fields[<Py_ssize_t>(choice.tagged[index].field - s.tagged)]
+            self.fill(<tw_chosen *>&choice.tagged[index], step.steps[field.name], field.type)
+            self.make_holes(<tw_chosen *>&choice.tagged[index], step.steps[field.name], field)
+        choice.missing = self.some(s.missing, [field.name for field in layout.missing], step, &choice.missing_count)
+        for index in range(choice.missing_count):
+            field = layout.missing[<Py_ssize_t>(choice.missing[index].field - s.missing)]
+            self.fill(<tw_chosen *>&choice.missing[index], step.steps[field.name], None)
+            self.make_holes(<tw_chosen *>&choice.missing[index], step.steps[field.name], field)
+        return choice
+
+    cdef tw_chosen *some(self, const tw_field *fields, object names, object step, Py_ssize_t *count) except NULL:
+        """Those fields that are chosen; of a single one, `names` is its name."""
+        cdef tw_chosen *chosen
+        cdef Py_ssize_t index, next = 0
+        names = [names] if isinstance(names, str) else names
+        chosen = <tw_chosen *>self.memory(len(names) * sizeof(tw_chosen))
+        for index, name in enumerate(names):
+            if name in step.steps:
+                chosen[next].field = &fields[index]
+                next += 1
+        count[0] = next
+        return chosen
+
+    cdef int fill(self, tw_chosen *chosen, object step, object type) except -1:
+        """What a step says; `type` is None for a field that the version lacks."""
+        cdef int *columns = <int *>self.memory(len(step.columns) * sizeof(int))
+        cdef const tw_struct *child
+        for index, column in enumerate(step.columns):
+            columns[<Py_ssize_t>index] = column
+        chosen.columns = columns
+        chosen.columns_count = len(step.columns)
+        chosen.column = -1 if step.column is None else step.column
+        chosen.each = step.each
+        chosen.is_row = step.is_row
+        chosen.has_row = has_row(step)
+        if type is None:
+            return 0
+        if step.each:
+            if type.length is None:
+                raise NotNative("an array goes on to the end of what holds it")
+            type = type.element
+        if step.column is not None:
+            while isinstance(type, Array):
+                type = type.element
+            chosen.has_structs = isinstance(type, Nested)
+            return 0
+        child = chosen.field.element.child if step.each else chosen.field.child
+        chosen.inside = self.choice(type.struct, child, step)
+        return 0
+
+    cdef const tw_field *items(self, const tw_struct *s, const tw_chosen **chosen) except NULL:
+        """The fields of a struct, with runs that end before what is chosen."""
+        cdef tw_field *fields = <tw_field *>self.memory(s.items_count * sizeof(tw_field))
+        cdef Py_ssize_t index, first = 0
+        cdef bint has_bools = False
+        for index in range(s.items_count):
+            fields[index] = s.items[index]
+            fields[index].run = fields[index].run_count = 0
+            if chosen[index] != NULL or not tw_width[fields[index].kind]:
+                first = index + 1
+                has_bools = False
+                continue
+            fields[first].run += tw_width[fields[index].kind]
+            fields[first].run_count += 1
+            has_bools = has_bools or fields[index].kind == TW_BOOL
+            if has_bools:
+                fields[first].run_count = 0
+        return fields
+
+    # ------------------------------------------------------------ what is absent
+
+    cdef int make_holes(self, tw_chosen *chosen, object step, object field) except -1:
+        """What the columns of a field have where it is absent."""
+        cdef tw_hole *holes = <tw_hole *>self.memory(len(step.columns) * sizeof(tw_hole))
+        chosen.holes = holes
+        if step.column is not None and not step.each:
+            holes[0].column = step.column
+            holes[0].field = chosen.field
+            chosen.holes_count = 1
+        elif not chosen.has_row:
+            self.hole(holes, &chosen.holes_count, step, field.default_value())
+        return 0
+
+    cdef int hole(self, tw_hole *holes, Py_ssize_t *count, object step, object value) except -1:
+        """Add what the columns of a step have where its value is a default."""
+        if value is None or step.each or step.column is not None:
+            if value is not None and not can_be_shared(value):
+                raise NotNative(f"the default of {step.name} can't be shared")
+            for column in step.columns:
+                holes[count[0]].column = column
+                holes[count[0]].is_list = step.each and value is not None
+                holes[count[0]].value = <PyObject *>value
+                self.kept.append(value)
+                count[0] += 1
+            return 0
+        for name, inner in step.steps.items():
+            self.hole(holes, count, inner, getattr(value, name))
+        return 0
+
+    # ------------------------------------------------------------ reading and rewriting
+
+    def read(self, bytes data, Py_ssize_t offset, limits):
+        """The rows of the message from `offset` to the end, as tuples; None where they are better read by objects."""
+        return self.rows(data, offset, limits, None)
+
+    def rewrite(self, bytes data, Py_ssize_t offset, limits, change):
+        """`data` with what `change(rows)` gives: new rows, and a tuple of elements to append.
+
+        None where C does not do it, or refuses it; where it can't read the rows, `change` is not called.
+        """
+        cdef Marks marks = Marks()
+        cdef tw_splice x
+        cdef uint8_t stack[STACK]
+        cdef object rows = self.rows(data, offset, limits, marks)
+        if rows is None:
+            return None
+        changed, appended = change(rows)
+        memset(&x, 0, sizeof(x))
+        start_writing(&x.w, stack, self.plan.shared)
+        x.w.expected = len(data) + len(data) // 16 + SLACK
+        x.start = TW_BYTES_DATA(<PyObject *>data)
+        x.size = len(data)
+        x.marks = marks.at
+        x.rows = <PyObject *>rows
+        x.changed = <PyObject *>changed
+        x.appended = <PyObject *>appended
+        x.drop = <PyObject *>self.drop
+        if tw_splice_message(self.root, &x, self.whole) == 0:
+            return taken(tw_finish(&x.w))
+        tw_discard(&x.w)
+        refused_value()
+        return None
+
+    cdef object rows(self, bytes data, Py_ssize_t offset, object limits, Marks marks):
+        cdef tw_collect c
+        cdef list path = []
+        cdef list rows = []
+        cdef int64_t depth
+        cdef int failed
+        memset(&c, 0, sizeof(c))
+        if not 0 <= offset <= len(data):
+            return None
+        c.w.r.start = TW_BYTES_DATA(<PyObject *>data)
+        c.w.r.p = c.w.r.start + offset
+        c.w.r.end = c.w.r.start + TW_BYTES_SIZE(<PyObject *>data)
+        c.w.r.shared = self.plan.shared
+        c.w.depth = INT64_MAX
+        c.w.path = c.w.open = <PyObject *>path
+        tw_start_spans(&c.w.spans, NULL, 0, c.w.r.start)
+        if not limit(&c.w.r, limits, &depth):
+            return None
+        if depth < self.plan.depth:  # which is not counted here
+            self.plan.refuse(data, offset, True, limits)
+        c.rows = <PyObject *>rows
+        c.width = self.width
+        c.marking = marks is not None
+        failed = tw_collect_message(self.root, &c, self.whole)
+        if marks is not None:
+            marks.at = c.marks
+        if failed == 0:
+            return rows
+        if PyErr_Occurred() != NULL:
+            reraise()
+        self.plan.refuse(data, offset, True, limits)
+        return None
+
+
+cdef class Marks:
+    """The places of what is chosen in one message: see collect.h."""
+
+    cdef int64_t *at
+
+    def __dealloc__(self):
+        PyMem_Free(self.at)
+
+
+cdef bint has_row(object step) except -1:
+    """Whether rows are made behind a step, or by it."""
+    return step.is_row or any([has_row(inner) for inner in step.steps.values()])

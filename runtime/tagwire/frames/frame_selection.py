@@ -1,0 +1,217 @@
+"""Chosen fields of whole frames: those of the header, whose paths begin with `header.`, and those of the body.
+
+A frame is a header and a body, so a selection of one is two of messages. Where
+paths name fields of the header, the frame is the only row: the header belongs
+to all of it.
+"""
+
+from __future__ import annotations
+
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.frames.frame_headers import check_header
+from tagwire.frames.registry import unreadable
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.selection.paths import SelectionError
+from tagwire.selection.rows import DROP, misfit, row_of
+from tagwire.selection.selection import Selection
+from tagwire.wire.buffers import as_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+    from tagwire.message.field_table import FieldRow
+    from tagwire.selection.rows import Row
+
+__all__ = ["RequestSelection", "ResponseSelection"]
+
+_HEADER = "header."
+
+
+class _FrameSelection:
+    """What requests and responses have in common. `sized` frames begin with their int32 size, which is kept right."""
+
+    def __init__(
+        self, registry: Registry, message: type[Message], header: type[Message], paths: tuple[str, ...]
+    ) -> None:
+        if not paths:
+            raise SelectionError(f"{message.NAME}: a path or several were expected")
+        self.registry = registry
+        self.message = message
+        self.paths = paths
+        self._is_header = [isinstance(path, str) and path.startswith(_HEADER) for path in paths]
+        in_header = tuple([path.removeprefix(_HEADER) for path in paths if path.startswith(_HEADER)])
+        in_body = tuple([path for path, is_header in zip(paths, self._is_header, strict=True) if not is_header])
+        self._header = Selection(header, in_header, whole=True)
+        self._body = Selection(message, in_body, whole=bool(in_header))
+
+    @property
+    def fields(self) -> tuple[FieldRow, ...]:
+        """For each path the row of the field table that it ends at."""
+        rows = iter(self._header.fields), iter(self._body.fields)
+        return tuple([next(rows[not is_header]) for is_header in self._is_header])
+
+    def __repr__(self) -> str:
+        return f"<selection of {', '.join(self.paths)} in frames of {self.message.NAME}>"
+
+    def _rows(self, frame: bytes, version: int, limits: Limits) -> list[Row]:
+        start = self._start(frame, version, limits)
+        rows = self._body.rows(frame, version, offset=start, limits=limits)
+        if not self._header.paths:
+            return rows
+        (head,) = self._header.rows(frame[:start], self.message.header_version(version), limits=limits)
+        return [self._merged(head, row) for row in rows]
+
+    def _start(self, frame: bytes, version: int, limits: Limits) -> int:
+        """Where the body begins."""
+        header_version = self.message.header_version(version)
+        _, start = self._header.message.decode_from(frame, header_version, limits=limits)
+        return start
+
+    def _merged(self, head: Row, body: Row) -> Row:
+        """A row, in the order of the paths."""
+        values = iter(head), iter(body)
+        return tuple([next(values[not is_header]) for is_header in self._is_header])
+
+    def _parted(self, row: Row) -> tuple[Row, Row]:
+        """A row's values of the header, and those of the body."""
+        both = list(zip(row, self._is_header, strict=True))
+        head = tuple([value for value, is_header in both if is_header])
+        return head, tuple([value for value, is_header in both if not is_header])
+
+    def _rewritten(
+        self, frame: bytes, version: int, function: Callable[..., Any], append: Iterable[Any], limits: Limits
+    ) -> bytes:
+        start = self._start(frame, version, limits)
+        if not self._header.paths:
+            return self._body.rewrite(frame, version, function, append=append, offset=start, limits=limits)
+        header_version = self.message.header_version(version)
+        (head,) = self._header.rows(frame[:start], header_version, limits=limits)
+        new_head: Row = head
+
+        def change(*body: Any) -> Any:
+            nonlocal new_head
+            result = function(*self._merged(head, body))
+            if result is DROP:
+                return DROP  # is refused: the frame is the only row
+            row = row_of(result, len(self.paths))
+            if row is None:
+                reason = misfit(result, len(self.paths))
+                raise EncodeError(reason, message_name=self.message.NAME, version=version, path="")
+            new_head, new_body = self._parted(row)
+            return new_body if len(new_body) != 1 else new_body[0]
+
+        data = self._body.rewrite(frame, version, change, append=append, offset=start, limits=limits)
+        header = self._header.rewrite(
+            frame[:start], header_version, lambda *_: new_head if len(new_head) != 1 else new_head[0]
+        )
+        self._check_header(header, version)
+        return header + data[start:]
+
+    def _check_header(self, header: bytes, version: int) -> None:
+        """Refuse a new header that contradicts the body."""
+
+
+class RequestSelection(_FrameSelection):
+    """Chosen fields of requests: see `Registry.select_request`. The version is that of the frame's header."""
+
+    def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
+        super().__init__(registry, message, registry.request_header, paths)
+
+    def read(self, frame: Any, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+        """The rows of a frame; else as `Selection.read`. Raises DecodeError, also for a frame of another API."""
+        frame = _opened(frame, sized)
+        return _single(self._rows(frame, self._version(frame, limits), limits), self.paths)
+
+    def rewrite(
+        self,
+        frame: Any,
+        function: Callable[..., Any],
+        *,
+        append: Iterable[Any] = (),
+        sized: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> bytes:
+        """The frame with new values; else as `Selection.rewrite`.
+
+        Raises EncodeError also for a header that would name another API or version.
+        """
+        frame = _opened(frame, sized)
+        return _closed(self._rewritten(frame, self._version(frame, limits), function, append, limits), sized)
+
+    def _version(self, frame: bytes, limits: Limits) -> int:
+        cls, version = self.registry.request_class(frame)
+        if cls.NAME != self.message.NAME:
+            self.registry.decode_header(frame, limits=limits)  # what is wrong with it comes first
+            raise unreadable(
+                self._header.message.NAME,
+                None,
+                "request_api_key",
+                0,
+                f"API key {cls.API_KEY} ({cls.NAME})",
+                f"{self.message.API_KEY} ({self.message.NAME})",
+            )
+        return version
+
+    def _check_header(self, header: bytes, version: int) -> None:
+        changed: Any = self._header.message.decode(header, self.message.header_version(version))
+        check_header(self.message, version, changed)
+
+
+class ResponseSelection(_FrameSelection):
+    """Chosen fields of responses: see `Registry.select_response`. `version` is that of the request.
+
+    Where the message has a fallback (`Message.FALLBACK`), the frame may have
+    that version instead, as `Registry.decode_response` finds it.
+    """
+
+    def __init__(self, registry: Registry, message: type[Message], paths: tuple[str, ...]) -> None:
+        super().__init__(registry, message, registry.response_header, paths)
+
+    def read(self, frame: Any, version: int, *, sized: bool = False, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+        """The rows of a frame; else as `Selection.read`."""
+        frame = _opened(frame, sized)
+        return _single(self._rows(frame, self._version(frame, version, limits), limits), self.paths)
+
+    def rewrite(
+        self,
+        frame: Any,
+        version: int,
+        function: Callable[..., Any],
+        *,
+        append: Iterable[Any] = (),
+        sized: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> bytes:
+        """The frame with new values; else as `Selection.rewrite`."""
+        frame = _opened(frame, sized)
+        return _closed(self._rewritten(frame, self._version(frame, version, limits), function, append, limits), sized)
+
+    def _version(self, frame: bytes, version: int, limits: Limits) -> int:
+        if self.message.FALLBACK is None or self.message.API_KEY is None:
+            return version
+        return self.registry.decode_response(frame, self.message.API_KEY, version, limits=limits).version
+
+
+def _single(rows: list[Row], paths: tuple[str, ...]) -> list[Any]:
+    return [row for (row,) in rows] if len(paths) == 1 else rows
+
+
+def _opened(frame: Any, sized: bool) -> bytes:
+    """The frame without its size, which must be that of the bytes behind it."""
+    data = as_bytes(frame)
+    if not sized:
+        return data
+    size = int.from_bytes(data[:4], "big", signed=True)
+    if len(data) < 4 or size != len(data) - 4:
+        found = f"size {size}" if len(data) >= 4 else f"{len(data)} bytes"
+        expected = f"{max(len(data) - 4, 0)}, the bytes behind it" if len(data) >= 4 else "a size of 4 bytes"
+        raise DecodeError(message_name="frame", version=None, path="", offset=0, found=found, expected=expected)
+    return data[4:]
+
+
+def _closed(data: bytes, sized: bool) -> bytes:
+    return len(data).to_bytes(4, "big") + data if sized else data

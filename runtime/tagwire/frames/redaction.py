@@ -1,0 +1,80 @@
+"""Frames without their secrets: the fields that specs mark as sensitive get empty values, all else stays.
+
+What a capture needs before it can be attached to a bug report. The bytes are
+rewritten by `tagwire.select`, so lengths and counts are right, and what is not
+sensitive is the same byte for byte.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+from tagwire.frames.registry import Registry
+from tagwire.message.base import Message, Struct
+from tagwire.selection.selection import Selection
+
+__all__ = ["Redaction", "sensitive_paths"]
+
+
+class Redaction:
+    """Redacts messages and frames of a registry's package. With `same_length`, zeros and x stand for what was there."""
+
+    def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
+        self._registry = registry
+        self._same_length = same_length
+        self._selections: dict[type[Message], Selection | None] = {}
+
+    def message(self, cls: type[Message], data: bytes, version: int, *, offset: int = 0) -> bytes:
+        """A message that begins at `offset`, with what is before it. Raises what `decode` raises."""
+        if cls not in self._selections:
+            paths = tuple(sensitive_paths(cls))
+            self._selections[cls] = Selection(cls, paths) if paths else None
+        selection = self._selections[cls]
+        if selection is None:
+            # Bytes that are no message of this class may be anything: they are refused here as well.
+            Selection(cls, ()).rows(data, version, offset=offset)
+            return data
+        return selection.rewrite(data, version, self._emptied, offset=offset)
+
+    def request(self, frame: bytes) -> bytes:
+        """A request frame without its size. Raises what `Registry.decode_request` raises."""
+        _, body = self._registry.decode_header(frame)
+        cls, version = self._registry.request_class(frame)
+        return self.message(cls, frame, version, offset=body)
+
+    def response(self, frame: bytes, api_key: int, version: int) -> bytes:
+        """A response frame without its size, to a request of this API and version."""
+        cls = self._registry.response(api_key)
+        if cls.FALLBACK is not None:
+            version = self._registry.decode_response(frame, api_key, version).version
+        _, body = self._registry.response_header.decode_from(frame, cls.header_version(version))
+        return self.message(cls, frame, version, offset=body)
+
+    def _emptied(self, *row: Any) -> Any:
+        values = tuple(map(self._empty, row))
+        return values if len(values) > 1 else values[0]
+
+    def _empty(self, value: Any) -> Any:
+        """A value of the same type that says nothing; null stays null."""
+        if isinstance(value, list):  # of an array that a path goes into
+            return [self._empty(each) for each in value]
+        if isinstance(value, tuple):
+            return tuple(map(self._empty, value)) if self._same_length else ()
+        if isinstance(value, str):
+            return "x" * len(value.encode()) if self._same_length else ""
+        if isinstance(value, bytes):
+            return bytes(len(value)) if self._same_length else b""
+        if isinstance(value, UUID):
+            return UUID(int=0)
+        if isinstance(value, Struct):
+            return type(value)()
+        return None if value is None else type(value)(0)
+
+
+def sensitive_paths(cls: type[Struct], around: str = "") -> Iterator[str]:
+    """The paths of the sensitive fields of a class, as `tagwire.select` takes them."""
+    for row in cls.FIELDS:
+        if row.sensitive:
+            yield f"{around}{row.name}"
+        elif row.struct is not None:
+            yield from sensitive_paths(row.struct, f"{around}{row.name}{'[]' if row.type.startswith('[]') else ''}.")

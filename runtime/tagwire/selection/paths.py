@@ -1,0 +1,151 @@
+"""Paths to fields, held against a message class: `brokers[].host`.
+
+A path names attributes of the data classes, with dots between them. `[]` behind
+an array goes into its elements. Paths that share their first steps are one tree
+of steps, which is what bytes are walked by. The tree knows no versions.
+"""
+
+from __future__ import annotations
+
+from re import compile as pattern
+
+from tagwire.errors import TagwireError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tagwire.message.base import Message, Struct
+    from tagwire.message.field_table import FieldRow
+
+__all__ = ["Paths", "SelectionError", "Step"]
+
+_STEP = pattern(r"([^\W\d]\w*)(\[\])?")
+
+
+class SelectionError(TagwireError, ValueError):
+    """A path that the message does not have, or paths that can't be selected together."""
+
+
+class Step:
+    """A field that paths go through, or end at.
+
+    `each` goes into the elements of an array, and `is_row` says that each
+    element is a row. `column` is the number of the path that ends here, or
+    None; `columns` are the numbers of all paths that come by. `steps` are the
+    next ones, by attribute.
+    """
+
+    __slots__ = ("column", "columns", "each", "is_row", "name", "steps")
+
+    def __init__(self, name: str, *, each: bool = False) -> None:
+        self.name = name
+        self.each = each
+        self.is_row = False
+        self.column: int | None = None
+        self.columns: list[int] = []
+        self.steps: dict[str, Step] = {}
+
+    def __str__(self) -> str:
+        return f"{self.name}[]" if self.each else self.name
+
+
+class Paths:
+    """The paths of a selection.
+
+    `root` is the tree of their steps. `way` are the steps to the innermost
+    array that all of them share: its elements are the rows. Without such an
+    array, or with `whole`, the message is the only row. `fields` has for each
+    path the row of the field table that it ends at.
+    """
+
+    def __init__(self, message: type[Message], texts: tuple[str, ...], *, whole: bool = False) -> None:
+        self.message = message
+        self.texts = texts
+        self.root = Step("")
+        self.fields: list[FieldRow] = []
+        self.lines = [self._add(text, column) for column, text in enumerate(texts)]
+        self.way: list[Step] = [] if whole else _shared(self.lines)
+        if self.way:
+            self.way[-1].is_row = True
+        self.behind = [line[len(self.way) :] for line in self.lines]
+        """The steps of each path from its row on."""
+        self.element: Any = _element(message, self.way)
+        """The class of the elements that are rows; None where they are no structs, or there are none."""
+
+    def _add(self, text: str, column: int) -> list[Step]:
+        at = self.root
+        line: list[Step] = []
+        owner: type[Struct] | None = self.message
+        field: FieldRow
+        for name, each in self._parsed(text):
+            field = _field(self.message, owner, text, name, each=each)
+            owner = field.struct if each or not field.type.startswith("[]") else None
+            known = at.steps.setdefault(name, Step(name, each=each))
+            if known.each != each or known.column is not None:
+                self._refuse_overlap(text, known)
+            known.columns.append(column)
+            line.append(known)
+            at = known
+        if at.steps:
+            self._refuse_overlap(text, at)
+        at.column = column
+        self.fields.append(field)
+        return line
+
+    def _parsed(self, text: str) -> list[tuple[str, bool]]:
+        steps = []
+        for part in text.split(".") if isinstance(text, str) else ():
+            found = _STEP.fullmatch(part)
+            if found is None:
+                break
+            steps.append((found[1], found[2] is not None))
+        else:
+            if steps:
+                return steps
+        raise SelectionError(f"{text!r} is no path; one such as topics[].partitions[].leader_id was expected")
+
+    def _refuse_overlap(self, text: str, step: Step) -> None:
+        other = next(self.texts[column] for column in step.columns)
+        raise SelectionError(
+            f"{self.message.NAME}: {text} and {other} overlap; select the whole field, or parts of it, but not both"
+        )
+
+
+def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
+    """The field that a step names; `owner` is None behind a value without fields."""
+    rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
+    row = rows.get(name)
+    if row is None:
+        from tagwire.text_format import near
+
+        holder = "a value without fields" if owner is None else f"{owner.__name__} without a field {name!r}"
+        raise SelectionError(f"{message.NAME}: {path}: found {holder}{near(name, list(rows))}")
+    is_array = row.type.startswith("[]")
+    if each and not is_array:
+        raise SelectionError(f"{message.NAME}: {path}: {name} is no array; write {name} without []")
+    is_last = path.endswith(name)
+    if is_array and not each and not is_last:
+        raise SelectionError(f"{message.NAME}: {path}: {name} is an array; write {name}[] for its elements")
+    return row
+
+
+def _shared(lines: list[list[Step]]) -> list[Step]:
+    """The steps to the innermost array that all paths go into; none if there is no such array."""
+    way: list[Step] = []
+    together: list[Step] = []
+    for steps in zip(*lines, strict=False):
+        if any(step is not steps[0] for step in steps):
+            break
+        together.append(steps[0])
+        if steps[0].each:
+            way = together[:]
+    return way
+
+
+def _element(message: type[Message], way: list[Step]) -> type[Struct] | None:
+    owner: type[Struct] | None = message
+    for step in way:
+        assert owner is not None  # a path does not go on behind a value without fields
+        owner = next(row.struct for row in owner.FIELDS if row.name == step.name)
+    return owner if way else None

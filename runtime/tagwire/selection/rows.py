@@ -1,0 +1,153 @@
+"""Rows of values, taken from a decoded message: what a selection reads, said by attributes.
+
+The native engine reads the same rows without the message. This is what they
+must be, and how the pure engine reads them.
+"""
+
+from __future__ import annotations
+
+from tagwire.errors import EncodeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Final, NoReturn
+
+    from tagwire.selection.paths import Paths, Step
+
+__all__ = ["DROP", "Changes", "Row", "misfit", "row_of", "rows_of"]
+
+Row = tuple["Any", ...]
+
+
+class _Drop:
+    """The type of `DROP`."""
+
+    def __repr__(self) -> str:
+        return "tagwire.DROP"
+
+    def __reduce__(self) -> str:
+        return "DROP"  # one object, also where it comes out of a pickle
+
+
+DROP: Final = _Drop()
+"""What the function of a rewrite returns for a row whose element is to be left out."""
+
+
+def rows_of(message: Any, paths: Paths) -> list[Row]:
+    """The rows of a message: one for each element that the paths share, with a value for each path."""
+    owners: list[Any] = [message]
+    for step in paths.way:
+        owners = [getattr(owner, step.name) for owner in owners if owner is not None]
+        if step.each:
+            owners = [element for array in owners if array is not None for element in array]
+    return [tuple([_value(owner, line) for line in paths.behind]) for owner in owners]
+
+
+def _value(owner: Any, line: list[Step]) -> Any:
+    """What the steps lead to: None behind a null, and a list for each array that they go into."""
+    for index, step in enumerate(line):
+        if owner is None:
+            return None
+        owner = getattr(owner, step.name)
+        if step.each:
+            behind = line[index + 1 :]
+            return None if owner is None else [_value(element, behind) for element in owner]
+    return owner
+
+
+class Changes:
+    """What is to become of the rows of one message.
+
+    `rows` has the values that were read, `new` for each row the new ones or
+    DROP, and `appended` the elements that are added. All are tuples, and lists
+    within rows that `function` gets are copies: what it changes in its place is
+    a change as well.
+    """
+
+    def __init__(self, paths: Paths, version: int, function: Callable[..., Any], append: Iterable[Any]) -> None:
+        self.paths = paths
+        self.version = version
+        self.function = function
+        self.append = append
+        self.rows: list[Row] | None = None
+        self.new: list[Any] = []
+        self.appended: tuple[Any, ...] = ()
+
+    def make(self, rows: list[Row]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Ask `function` for the new values of each row, and make the elements to append."""
+        self.rows = rows
+        has_lists = any(step.each for line in self.paths.behind for step in line)
+        self.new = [self._changed(row, has_lists=has_lists) for row in rows]
+        self.appended = tuple([self._element(row) for row in self._appended()])
+        return self.new, self.appended
+
+    def _changed(self, row: Row, *, has_lists: bool) -> Any:
+        result = self.function(*map(_thawed, row) if has_lists else row)
+        if result is DROP:
+            if not self.paths.way:
+                self._refuse("there is no row to drop: the paths share no array")
+            return DROP
+        values = row_of(result, len(row))
+        if values is None:
+            self._refuse(misfit(result, len(row)))
+        return tuple(map(_frozen, row, values)) if has_lists else values
+
+    def _appended(self) -> list[Any]:
+        rows = list(self.append)
+        if rows and sum(step.each for step in self.paths.way) != 1:
+            self._refuse(
+                "rows can be appended where they are elements of one array; here they are not, so select the array "
+                "itself, and return it with more elements"
+            )
+        return rows
+
+    def _element(self, row: Any) -> Any:
+        """The element that an appended row stands for: itself, or a fresh one with these values."""
+        element = self.paths.element
+        if element is None or isinstance(row, element):
+            return row
+        values = (row,) if len(self.paths.texts) == 1 else row
+        if not isinstance(values, tuple | list) or len(values) != len(self.paths.texts):
+            self._refuse(
+                f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths"
+            )
+        made = element()
+        for line, value in zip(self.paths.behind, values, strict=True):
+            if not line or any(step.each for step in line):
+                self._refuse(f"an appended row with such paths is a {element.__name__}")
+            owner = made
+            for step in line[:-1]:
+                owner = getattr(owner, step.name)
+            setattr(owner, line[-1].name, value)
+        return made
+
+    def _refuse(self, reason: str) -> NoReturn:
+        """Raise the EncodeError for what can't be done with the rows."""
+        path = "".join(f".{step}" for step in self.paths.way).removeprefix(".")
+        raise EncodeError(reason, message_name=self.paths.message.NAME, version=self.version, path=path)
+
+
+def row_of(result: Any, width: int) -> Row | None:
+    """What a function returned for a row of so many paths, as a tuple; None where it is no row."""
+    if width == 1:
+        return (result,)
+    return tuple(result) if isinstance(result, tuple | list) and len(result) == width else None
+
+
+def misfit(result: Any, width: int) -> str:
+    """Why `row_of` takes no row for one."""
+    found = f"{len(result)} values" if isinstance(result, tuple | list) else f"a {type(result).__name__}"
+    return f"the function returned {found}; a tuple of {width} values or tagwire.DROP was expected"
+
+
+def _thawed(value: Any) -> Any:
+    """A value for others to change: lists are copied."""
+    return list(map(_thawed, value)) if type(value) is list else value
+
+
+def _frozen(old: Any, new: Any) -> Any:
+    """A new value that stays as it is: tuples in the place of lists, where lists were read."""
+    if type(old) is not list or not isinstance(new, tuple | list):
+        return new
+    return tuple(map(_frozen, old, new)) if len(old) == len(new) else tuple(new)

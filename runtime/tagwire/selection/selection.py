@@ -1,0 +1,156 @@
+"""`tagwire.select`: chosen fields of a message, read from its bytes and written back into them.
+
+A selection is made once, for all versions of a message. What a version needs
+is made when the version is first used and never changes, so threads share it.
+"""
+
+from __future__ import annotations
+
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.selection.paths import Paths, SelectionError
+from tagwire.selection.rows import DROP, Changes, rows_of
+from tagwire.wire.buffers import as_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from tagwire._engine import Choosing
+    from tagwire.message.base import Message
+    from tagwire.message.field_table import FieldRow
+    from tagwire.selection.rows import Row
+
+__all__ = ["Selection", "select"]
+
+
+def select(message: type[Message], *paths: str) -> Selection:
+    """Chosen fields of a message class, to be read and rewritten in bytes of any version.
+
+    A path is made of attribute names, with `[]` behind an array to go into its
+    elements: `topics[].partitions[].leader_id`. Raises SelectionError for a
+    path that no version has, and for paths that overlap.
+
+    The rows are the elements of the innermost array that all paths go into;
+    where there is none, the message is the only row. With one path a row is the
+    path's value, with several a tuple of their values. A path that goes into a
+    further array gives a list with a value for each element.
+    """
+    if not paths:
+        raise SelectionError(f"{message.NAME}: a path or several were expected")
+    return Selection(message, paths)
+
+
+class Selection:
+    """Chosen fields of a message: see `select`."""
+
+    def __init__(self, message: type[Message], paths: tuple[str, ...], *, whole: bool = False) -> None:
+        self._paths = Paths(message, paths, whole=whole)
+        self._plans: dict[int, Choosing | None] = {}
+
+    @property
+    def message(self) -> type[Message]:
+        """The message class."""
+        return self._paths.message
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths, in the order of the values in a row."""
+        return self._paths.texts
+
+    @property
+    def fields(self) -> tuple[FieldRow, ...]:
+        """For each path the row of the field table that it ends at."""
+        return tuple(self._paths.fields)
+
+    def __repr__(self) -> str:
+        return f"tagwire.select({', '.join([self.message.__name__, *map(repr, self.paths)])})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return select, (self.message, *self.paths)
+
+    def read(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
+        """The rows of the message that `data` (any bytes-like object) holds from `offset` to its end.
+
+        All of it is held against the layout, as `Message.decode` does, and
+        refused with the same errors. A field that the version lacks has its
+        default. Values are those that `decode` gives; behind a null they are
+        None. Raises DecodeError, UnsupportedVersionError.
+        """
+        rows = self.rows(data, version, offset=offset, limits=limits)
+        return [row for (row,) in rows] if len(self.paths) == 1 else rows
+
+    def rows(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Row]:
+        """As `read`, with tuples of one value where there is one path."""
+        buf = as_bytes(data)
+        plan = self._plan(version)
+        rows = None if plan is None else plan.read(buf, offset, limits)
+        return self._read_objects(buf, version, offset, limits) if rows is None else rows
+
+    def rewrite(
+        self,
+        data: Any,
+        version: int,
+        function: Callable[..., Any],
+        *,
+        append: Iterable[Any] = (),
+        offset: int = 0,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> bytes:
+        """`data` with new values: `function(*row)` returns a row's, or `tagwire.DROP` to leave its element out.
+
+        Everything else is copied byte for byte, unknown tagged fields too;
+        lengths, counts and sizes follow from the new values. With one path the
+        function returns the value, with several a tuple. `append` has rows for
+        the end of the array: an element, or the values of a fresh one.
+
+        Raises what `read` raises, and EncodeError for a value that the version
+        can't carry. A new value for a field that the version lacks is refused,
+        or dropped where the spec says `ignorable`.
+        """
+        buf = as_bytes(data)
+        changes = Changes(self._paths, version, function, append)
+        plan = self._plan(version)
+        done: bytes | None = None if plan is None else plan.rewrite(buf, offset, limits, changes.make)
+        if done is not None:
+            return done
+        if changes.rows is None:
+            changes.make(self._read_objects(buf, version, offset, limits))
+        from tagwire.message.field_table import layout_of
+        from tagwire.selection.splicing import spliced
+
+        return spliced(layout_of(self.message, version), buf, offset, changes, limits)
+
+    def _plan(self, version: int) -> Choosing | None:
+        """What the native engine has for a version; None where it has nothing."""
+        if version not in self._plans:
+            self._plans.setdefault(version, self._made(version))  # one for all threads
+        return self._plans[version]
+
+    def _made(self, version: int) -> Choosing | None:
+        from tagwire.message.engines import engine
+
+        serializer: Any = self.message.serializer(version)
+        if engine() == "python":
+            return None
+        from tagwire._engine import Choosing, NotNative, Plan
+
+        try:
+            return Choosing(serializer, self._paths, DROP) if type(serializer) is Plan else None
+        except NotNative:
+            return None
+
+    def _read_objects(self, buf: bytes, version: int, offset: int, limits: Limits) -> list[Row]:
+        if offset == 0:
+            message = self.message.decode(buf, version, limits=limits)
+        else:
+            message, end = self.message.decode_from(buf, version, offset, limits=limits)
+            if end != len(buf):
+                self._refuse_rest(buf, version, end)
+        return rows_of(message, self._paths)
+
+    def _refuse_rest(self, buf: bytes, version: int, end: int) -> None:
+        from tagwire.interpreter.reader import LayoutReader
+        from tagwire.message.field_table import layout_of
+
+        LayoutReader(layout_of(self.message, version), buf, offset=end).end_of_message()

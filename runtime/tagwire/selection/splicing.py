@@ -1,0 +1,292 @@
+"""New values in old bytes, by layout: what is not on the way to a change is copied as it stands.
+
+The bytes have been read strictly, so they are right. This walk goes over them
+again with the rows' new values. Values are written by the writer that encodes
+messages, so they are refused as `encode` refuses them. What follows from a
+change is mended where it is met: counts, and the section that a tagged field is
+in. A tagged field that gets its default is left out, as `encode` leaves it out,
+and one that was absent is put in its place.
+"""
+
+from __future__ import annotations
+
+from tagwire.interpreter.reader import LayoutReader
+from tagwire.interpreter.writer import LayoutWriter, differs
+from tagwire.layout import Array, Nested, OptionalBuffer, TaggedSection
+from tagwire.message.base import Struct, same
+from tagwire.selection.rows import DROP
+from tagwire.wire.unknown_tags import NO_TAGS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tagwire.layout import Item, Layout, StructLayout, Type
+    from tagwire.limits import Limits
+    from tagwire.selection.paths import Step
+    from tagwire.selection.rows import Changes
+
+    Cells = dict[int, tuple[Any, Any]]
+    """By the number of a path: the value that was read, and the new one."""
+
+__all__ = ["spliced"]
+
+
+def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
+    """`buf` with the changes in the message that begins at `offset`. Raises EncodeError."""
+    splicer = _Splicer(layout, buf, offset, changes, limits)
+    splicer.splice_struct(layout.root, changes.paths.root, {} if changes.paths.way else splicer.next_row())
+    splicer.copy(len(buf))
+    return bytes(splicer.out)
+
+
+class _Splicer(LayoutReader):
+    """One walk. The output has everything before `copied`."""
+
+    def __init__(self, layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> None:
+        super().__init__(layout, buf, offset=offset, limits=limits)
+        self.out = bytearray()
+        self.copied = 0
+        self.changes = changes
+        self.row = 0
+        self.writer = LayoutWriter(layout, bytearray)
+        self.writer.path = self.path
+
+    def copy(self, to: int) -> None:
+        """Copy the bytes before `to` that are not in the output yet."""
+        self.out += self.buf[self.copied : to]
+        self.copied = to
+
+    def next_row(self) -> Cells:
+        assert self.changes.rows is not None
+        old, new = self.changes.rows[self.row], self.changes.new[self.row]
+        self.row += 1
+        return dict(enumerate(zip(old, new, strict=True)))
+
+    # ------------------------------------------------------------ structs
+
+    def splice_struct(self, struct: StructLayout, step: Step, cells: Cells) -> None:
+        """A struct with the paths through `step` in it."""
+        self.refuse_missing(struct, step, cells)
+        section = struct.section
+        if isinstance(section, OptionalBuffer):
+            self.splice_section(section, step, cells)
+        for item in struct.items:
+            inner = step.steps.get(item.name)
+            if inner is None:
+                self.value(item.type, ())
+            else:
+                self.path.append(item.name)
+                self.splice_value(item.type, inner, cells)
+                self.path.pop()
+        if isinstance(section, TaggedSection):
+            self.splice_section(section, step, cells)
+
+    def refuse_missing(self, struct: StructLayout, step: Step, cells: Cells) -> None:
+        """Refuse new values for fields that this version lacks, as `encode` does."""
+        values: dict[str, Any] = {field.name: field.default_value() for field in struct.missing}
+        chosen = [name for name in values if name in step.steps]
+        for name in chosen:
+            self.path.append(name)
+            values[name] = self.made(values[name], step.steps[name], cells)
+            self.path.pop()
+        if chosen:
+            values["unknown_tags"] = NO_TAGS
+            self.writer.refuse_missing(struct, values.__getitem__)
+
+    def splice_value(self, type: Type, step: Step, cells: Cells) -> None:
+        if step.each:
+            assert isinstance(type, Array)
+            self.splice_array(type, step, cells)
+        elif step.column is not None:
+            self.replace(type, *cells[step.column])
+        else:
+            assert isinstance(type, Nested)
+            if type.marker and not self.is_present(type):
+                self.refuse_in_null(step, cells)
+            else:
+                self.splice_struct(type.struct, step, cells)
+
+    def replace(self, type: Type, old: Any, new: Any) -> None:
+        """Write a new value in the place of the one that stands here."""
+        self.copy(self.pos)
+        value = self.value(type, ())
+        if not _is_kept(value, old, new):
+            self.copied = self.pos
+            self.writer.value(type, new, self.out)
+
+    def refuse_in_null(self, step: Step, cells: Cells) -> None:
+        """Refuse a change behind a null."""
+        has_rows = step.is_row or any(inner.is_row for inner in _below(step))
+        is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
+        if is_changed or (has_rows and self.changes.appended):
+            self.writer.fail("is None here, so nothing in it can be set; select the field itself to give it a value")
+
+    # ------------------------------------------------------------ arrays
+
+    def splice_array(self, type: Array, step: Step, cells: Cells) -> None:
+        assert type.length is not None  # messages have no arrays to the end of what holds them
+        start = self.pos
+        count = self.length(type.length)
+        if step.is_row:
+            self.splice_rows(type, step, start, count)
+        elif count is None:
+            self.refuse_in_null(step, cells)
+        else:
+            for column in step.columns if cells else ():
+                self.refuse_other_count(count, cells[column][1])
+            for index in range(count):
+                self.splice_element(type.element, index, step, _at(index, step, cells))
+
+    def splice_rows(self, type: Array, step: Step, start: int, count: int | None) -> None:
+        """The array whose elements are the rows."""
+        assert type.length is not None
+        rows = self.changes.new[self.row : self.row + (count or 0)]
+        appended = self.changes.appended
+        kept = sum(row is not DROP for row in rows) + len(appended)
+        if kept != (count or 0):
+            self.copy(start)
+            self.copied = self.pos
+            self.writer.length(type.length, kept, self.out)
+        index = 0
+        for row in rows:
+            if row is DROP:
+                self.copy(self.pos)
+                self.value(type.element, ())
+                self.copied = self.pos
+                self.row += 1
+                continue
+            self.splice_element(type.element, index, step, self.next_row())
+            index += 1
+        if appended:
+            self.copy(self.pos)
+            for added in appended:
+                self.path.append(index)
+                self.writer.value(type.element, added, self.out)
+                self.path.pop()
+                index += 1
+
+    def splice_element(self, type: Type, index: int, step: Step, cells: Cells) -> None:
+        self.path.append(index)
+        if step.column is not None:
+            self.replace(type, *cells[step.column])
+        else:
+            assert isinstance(type, Nested)
+            self.splice_struct(type.struct, step, cells)
+        self.path.pop()
+
+    def refuse_other_count(self, count: int, new: Any) -> None:
+        """Refuse a list that has not a value for each element: the other fields of an element are not known."""
+        if not isinstance(new, tuple | list) or len(new) != count:
+            found = f"{len(new)} values" if isinstance(new, tuple | list) else f"a {type(new).__name__}"
+            self.writer.fail(
+                f"the new value is {found} for {count} elements; select the array itself, or make its elements the "
+                "rows, to add or to drop some"
+            )
+
+    # ------------------------------------------------------------ tagged fields
+
+    def splice_section(self, section: TaggedSection | OptionalBuffer, step: Step, cells: Cells) -> None:
+        """The tagged fields of a struct, written anew where one of them changes."""
+        chosen = {field.tag: field for field in section.fields if field.name in step.steps}
+        start = self.pos
+        old: dict[int, bytes] = {}
+        new: dict[int, bytes] = {}
+        for tag, size in self.entries(section):
+            end = self.pos + size
+            old[tag] = new[tag] = self.buf[self.pos : end]
+            field = chosen.pop(tag, None)
+            if field is not None:
+                self.path.append(field.name)
+                data = self.changed_field(field, step.steps[field.name], cells, end)
+                self.path.pop()
+                if data is None:
+                    del new[tag]
+                else:
+                    new[tag] = data
+            self.pos = end
+        for tag, field in chosen.items():
+            self.path.append(field.name)
+            data = self.added_field(field, step.steps[field.name], cells)
+            self.path.pop()
+            if data is not None:
+                assert tag is not None
+                new[tag] = data
+        if new != old:
+            self.copy(start)
+            self.copied = self.pos
+            self.writer.entries(section, sorted(new.items()), self.out)
+
+    def entries(self, section: TaggedSection | OptionalBuffer) -> Any:
+        """Tag and size of each entry; the position is at its data."""
+        if isinstance(section, TaggedSection):
+            for _ in range(self.uvarint()):
+                yield self.uvarint(), self.uvarint()
+            return
+        while size := self.length(section.length):
+            start = self.take(2)
+            yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
+
+    def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
+        """The data of a tagged field that is there; None where it is to be left out."""
+        original = self.buf[self.pos : end]
+        default = field.default_value()
+        if step.column is not None and not step.each:
+            old, new = cells[step.column]
+            value = LayoutReader(self.layout, original).value(field.type, ())
+            if _is_kept(value, old, new) or not (differs(new, default) or differs(value, default)):
+                return original
+            return self.written(field, new) if differs(new, default) else None
+        outer = self.out, self.copied, self.end
+        self.out, self.copied, self.end = bytearray(), self.pos, end
+        self.splice_value(field.type, step, cells)
+        self.copy(end)
+        data = bytes(self.out)
+        self.out, self.copied, self.end = outer
+        if data == original or differs(LayoutReader(self.layout, data).value(field.type, ()), default):
+            return data
+        return None
+
+    def added_field(self, field: Item, step: Step, cells: Cells) -> bytes | None:
+        """The data of a tagged field that was absent; None where it stays so."""
+        value = self.made(field.default_value(), step, cells)
+        return self.written(field, value) if differs(value, field.default_value()) else None
+
+    def written(self, field: Item, value: Any) -> bytes:
+        data = bytearray()
+        self.writer.value(field.type, value, data)
+        return bytes(data)
+
+    def made(self, value: Any, step: Step, cells: Cells) -> Any:
+        """A default, which has no bytes here, with the new values of a row in it."""
+        if step.is_row:
+            return (*(value or ()), *self.changes.appended) if self.changes.appended else value
+        if step.column is not None and not step.each:
+            return cells[step.column][1]
+        if value is None:
+            self.refuse_in_null(step, cells)
+            return None
+        if step.each:
+            for column in step.columns if cells else ():
+                self.refuse_other_count(0, cells[column][1])
+            return value
+        for name, inner in step.steps.items():
+            setattr(value, name, self.made(getattr(value, name), inner, cells))
+        return value
+
+
+def _is_kept(value: Any, old: Any, new: Any) -> bool:
+    """Whether a value stays as it is; `value` is read anew, since a struct may have been changed in its place."""
+    first = value[0] if isinstance(value, tuple) and value else value
+    return new is old and (not isinstance(first, Struct) or same(value, new))
+
+
+def _at(index: int, step: Step, cells: Cells) -> Cells:
+    """The cells of one element; none on the way to the rows."""
+    return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
+
+
+def _below(step: Step) -> Any:
+    for inner in step.steps.values():
+        yield inner
+        yield from _below(inner)

@@ -1,0 +1,163 @@
+"""`tagwire get` and `tagwire set`: fields of a message and of streams of frames."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tagwire_messages as messages
+from tagwire import FrameSplitter
+from tagwire_cli.app import app
+from tagwire_messages import registry
+from tagwire_messages.metadata_response import MetadataResponseBroker
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+BROKERS = [MetadataResponseBroker(node_id=n, host=f"b{n}", port=9092 + n) for n in (1, 2)]
+BODY = messages.MetadataResponse(brokers=BROKERS).encode(12)
+ASKED = registry.encode_request(messages.MetadataRequest(topics=None), 12, correlation_id=1, client_id="shop")
+BEATS = registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=2, client_id="beat")
+ANSWER = registry.encode_response(messages.MetadataResponse(brokers=BROKERS), 12, correlation_id=1)
+BEATEN = registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=2)
+
+
+def run(*words: str, stdin: bytes = b"") -> Result:
+    return CliRunner().invoke(app, words, input=stdin)
+
+
+def printed(*words: str, stdin: bytes) -> str:
+    done = run(*words, stdin=stdin)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def stream(*frames: bytes) -> bytes:
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def frames(data: bytes) -> list[bytes]:
+    splitter = FrameSplitter()
+    splitter.feed(data)
+    return list(splitter)
+
+
+def test_getting_fields_of_a_message() -> None:
+    words = ("get", "MetadataResponse", "12", "brokers[].host", "brokers[].port")
+    assert printed(*words, stdin=BODY) == "b1\t9093\nb2\t9094\n"
+    rows = [json.loads(line) for line in printed(*words, "--json", stdin=BODY).splitlines()]
+    assert rows[0] == {"values": {"brokers[].host": "b1", "brokers[].port": 9093}}
+    assert printed("get", "MetadataResponse", "12", "cluster_id", "--hex", stdin=BODY.hex().encode()) == "null\n"
+    lists = printed("get", "MetadataResponse", "12", "cluster_id", "brokers[].host", stdin=BODY)
+    assert lists == 'null\t["b1", "b2"]\n'
+    (whole,) = printed("get", "MetadataResponse", "12", "brokers", "--json", stdin=BODY).splitlines()
+    assert json.loads(whole)["values"]["brokers"][0] == {"nodeId": 1, "host": "b1", "port": 9093, "rack": None}
+
+
+def test_texts_that_would_break_a_line() -> None:
+    body = messages.MetadataResponse(cluster_id="a\tb\nc").encode(12)
+    assert printed("get", "MetadataResponse", "12", "cluster_id", "controller_id", stdin=body) == "a\\tb\\nc\t-1\n"
+
+
+def test_getting_fields_of_frames() -> None:
+    asked = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
+    found = json.loads(printed(*asked, stdin=stream(BEATS, ASKED)))
+    assert found == {"frame": 2, "values": {"header.client_id": "shop", "topics": None}}
+    words = ("get", "--frames", "response", "Metadata", "12", "brokers[].host")
+    assert printed(*words, stdin=stream(ANSWER)) == "b1\nb2\n"
+    words = ("get", "--frames", "message", "MetadataResponse", "12", "brokers[].host")
+    assert printed(*words, stdin=stream(BODY, BODY)) == "b1\nb2\nb1\nb2\n"
+
+
+def test_responses_are_paired_with_requests(tmp_path: Path) -> None:
+    (tmp_path / "sent.bin").write_bytes(stream(ASKED, BEATS))
+    pairing = ("--frames", "response", "--requests", str(tmp_path / "sent.bin"))
+    received = stream(BEATEN, ANSWER)
+    assert printed("get", *pairing, "Metadata", "brokers[].host", stdin=received) == "b1\nb2\n"
+    done = run("set", *pairing, "3", "brokers[].host=proxy", stdin=received)
+    assert frames(done.stdout_bytes)[0] == BEATEN
+    changed = registry.decode_response(frames(done.stdout_bytes)[1], 3, 12).message
+    assert [broker.host for broker in changed.brokers] == ["proxy", "proxy"]
+
+
+def test_setting_fields_of_a_message() -> None:
+    done = run(
+        "set", "MetadataResponse", "12", "brokers[].host=proxy", "brokers[].port=7", 'cluster_id:="c"', stdin=BODY
+    )
+    read = messages.MetadataResponse.decode(done.stdout_bytes, 12)
+    assert [(each.node_id, each.host, each.port) for each in read.brokers] == [(1, "proxy", 7), (2, "proxy", 7)]
+    assert read.cluster_id == "c"
+    assert printed("set", "MetadataResponse", "12", "cluster_id:=null", "--hex", stdin=BODY.hex().encode()) == (
+        BODY.hex() + "\n"
+    )
+    empty = run("set", "MetadataResponse", "12", "brokers:=[]", stdin=BODY).stdout_bytes
+    assert messages.MetadataResponse.decode(empty, 12).brokers == ()
+
+
+def test_texts_stay_texts() -> None:
+    """A number, null or base64 in a field of text or bytes is not looked into."""
+    done = run("set", "MetadataResponse", "12", "cluster_id=null", stdin=BODY)
+    assert messages.MetadataResponse.decode(done.stdout_bytes, 12).cluster_id == "null"
+    body = messages.SaslAuthenticateRequest().encode(2)
+    done = run("set", "SaslAuthenticateRequest", "2", "auth_bytes=AAE=", stdin=body)
+    assert messages.SaslAuthenticateRequest.decode(done.stdout_bytes, 2).auth_bytes == b"\0\1"
+
+
+def test_setting_fields_of_frames_leaves_the_others() -> None:
+    done = run("set", "--frames", "request", "Metadata", "header.client_id=x", stdin=stream(BEATS, ASKED))
+    beats, asked = frames(done.stdout_bytes)
+    assert beats == BEATS
+    assert registry.decode_request(asked).header.client_id == "x"
+
+
+REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
+    (("get", "MetadataResponse", "12", "brokers[].hots"), BODY, 2, "did you mean 'host'?"),
+    (("get", "MetadataResponse", "12"), BODY, 2, "a path or several were expected"),
+    (("get", "MetadataResponse", "12", "cluster_id"), BODY[:-1], 1, "tagwire: MetadataResponse v12: "),
+    (("get", "MetadataResponse", "99", "cluster_id"), BODY, 2, "has no version 99"),
+    (("get", "--frames", "request"), b"", 2, "say what the fields are of: MESSAGE"),
+    (("get", "--frames", "request", "MetadataResponse", "x"), b"", 2, "MetadataResponse is a response, not a request"),
+    (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED)[:-1], 1, "frame 1"),
+    (("get", "--frames", "request", "Metadata", "topics"), stream(ASKED[:-1]), 1, "frame 1 at byte 0: MetadataRequest"),
+    (("get", "--requests", "f", "MetadataResponse", "12", "brokers"), BODY, 2, "--requests is for --frames response"),
+    (("set", "MetadataResponse", "12", "cluster_id"), BODY, 2, "is no PATH=VALUE"),
+    (("set", "MetadataResponse", "12", "controller_id=x"), BODY, 2, "'x' is no JSON, which its type int32 needs"),
+    (("set", "MetadataResponse", "12", "controller_id=9999999999"), BODY, 1, "is no int32"),
+    (("set", "MetadataResponse", "12", "brokers[].host:=null"), BODY, 1, "not nullable in this version"),
+    (("set", "MetadataResponse", "12", "brokers:=[{}]"), BODY, 1, "the key 'nodeId' is missing"),
+    (("set", "--frames", "request", "3", "topics=x"), BODY, 2, "there is no message '3"),
+)
+
+
+@pytest.mark.parametrize(("words", "stdin", "status", "text"), REFUSED)
+def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
+    done = run(*words, stdin=stdin)
+    assert (done.exit_code, done.stdout) == (status, ""), done.output
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_captured_traffic_with_its_client_ids_and_hosts_set(tmp_path: Path) -> None:
+    """What real programs sent, each frame with one field changed, is what decode, change, encode give."""
+    with gzip.open(CAPTURES, "rt", encoding="utf-8") as rows:
+        captured: list[dict[str, Any]] = [json.loads(row) for row in rows]
+    sent = [bytes.fromhex(row["hex"]) for row in captured if row["dir"] == "req" and row["api_key"] == 3]
+    done = run("set", "--frames", "request", "Metadata", "header.client_id=other", stdin=stream(*sent))
+    assert done.exit_code == 0, done.stderr
+    for old, new in zip(sent, frames(done.stdout_bytes), strict=True):
+        read = registry.decode_request(old)
+        header = read.header.replace(client_id="other")
+        assert registry.encode_request(read.message, read.version, header=header) == new
+    versions = {row["api_version"] for row in captured if row["dir"] == "resp" and row["api_key"] == 3}
+    assert len(versions) > 1
+    for version in versions:
+        same = [row for row in captured if (row["dir"], row["api_key"], row["api_version"]) == ("resp", 3, version)]
+        received = [bytes.fromhex(row["hex"]) for row in same]
+        words = ("set", "--frames", "response", "Metadata", str(version), "brokers[].host=proxy.example")
+        done = run(*words, stdin=stream(*received))
+        assert done.exit_code == 0, done.stderr
+        for old, new in zip(received, frames(done.stdout_bytes), strict=True):
+            read = registry.decode_response(old, 3, version)
+            moved = [broker.replace(host="proxy.example") for broker in read.message.brokers]
+            assert registry.encode_response(read.message.replace(brokers=moved), version, header=read.header) == new

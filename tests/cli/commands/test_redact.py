@@ -1,0 +1,115 @@
+"""`tagwire redact`, and `--show-sensitive` of the commands that show values."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import tagwire_messages as messages
+from tagwire.records import BatchBuilder
+from tagwire_cli.app import app
+from tagwire_messages import registry
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+SECRET = b"s3cret-value"
+LOGIN = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=SECRET), 2, correlation_id=1)
+BEAT = registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=2)
+
+
+def run(*words: str, stdin: bytes = b"") -> Result:
+    return CliRunner().invoke(app, words, input=stdin)
+
+
+def stream(*frames: bytes) -> bytes:
+    return b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
+
+
+def test_log_dump_hides_messages_and_the_bytes_that_have_them(tmp_path: Path) -> None:
+    record = messages.UserScramCredentialRecord(name="alice", salt=b"salty", stored_key=SECRET, server_key=SECRET)
+    builder = BatchBuilder("v2")
+    builder.append(None, registry.encode_record(record, 0))
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(builder.build().encode())
+    secrets = base64.b64encode(SECRET).decode(), SECRET.decode(), SECRET.hex()
+    for words in (("dump", "--messages"), ("dump", "--messages", "--json"), ("state", "--json")):
+        hidden = run("log", *words, str(folder))
+        assert hidden.exit_code == 0, hidden.output
+        assert "alice" in hidden.stdout
+        assert "<hidden>" in hidden.stdout
+        assert not any(text in hidden.stdout for text in secrets)
+        assert any(text in run("log", *words, "--show-sensitive", str(folder)).stdout for text in secrets)
+
+
+def test_streams_of_frames() -> None:
+    done = run("redact", "--frames", "request", "--same-length", stdin=stream(LOGIN, BEAT))
+    assert (done.exit_code, done.stdout_bytes) == (0, stream(LOGIN, BEAT).replace(SECRET, bytes(len(SECRET))))
+    assert SECRET not in run("redact", "--frames", "request", stdin=stream(LOGIN)).stdout_bytes
+    body = messages.SaslAuthenticateRequest(auth_bytes=SECRET).encode(2)
+    done = run("redact", "--frames", "message", "SaslAuthenticateRequest", "2", stdin=stream(body))
+    assert done.stdout_bytes == stream(messages.SaslAuthenticateRequest().encode(2))
+
+
+def test_responses(tmp_path: Path) -> None:
+    answer = registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2, correlation_id=1)
+    want = stream(registry.encode_response(messages.SaslAuthenticateResponse(), 2, correlation_id=1))
+    assert run("redact", "--frames", "response", "SaslAuthenticate", "2", stdin=stream(answer)).stdout_bytes == want
+    (tmp_path / "sent.bin").write_bytes(stream(LOGIN))
+    words = ("redact", "--frames", "response", "--requests", str(tmp_path / "sent.bin"))
+    assert run(*words, stdin=stream(answer)).stdout_bytes == want
+
+
+def test_what_cannot_be_read_is_left_out_and_told() -> None:
+    done = run("redact", "--frames", "request", stdin=stream(LOGIN[:-1], BEAT))
+    assert (done.exit_code, done.stdout_bytes) == (1, stream(BEAT))
+    assert "frame 1 at byte 0: SaslAuthenticateRequest v2" in done.stderr
+    done = run("redact", "--frames", "request", "--keep-unreadable", stdin=stream(LOGIN[:-1], BEAT))
+    assert (done.exit_code, done.stdout_bytes) == (1, stream(LOGIN[:-1], BEAT))
+
+
+def test_real_captures() -> None:
+    with gzip.open(CAPTURES, "rt", encoding="utf-8") as lines:
+        rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    done = run("redact", str(CAPTURES), "--keep-unreadable")
+    made = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(made) == len(rows)
+    changed = {row["api_key"] for row, new in zip(rows, made, strict=True) if row != new}
+    assert changed <= {36, 38, 39, 40, 41, 51}  # SASL, delegation tokens, SCRAM
+    assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, made, strict=True))
+
+
+def test_a_capture_with_a_login() -> None:
+    row = {"run": "r", "dir": "req", "api_key": 36, "api_version": 2, "hex": LOGIN.hex()}
+    done = run("redact", stdin=json.dumps(row).encode())
+    assert done.exit_code == 0, done.output
+    assert SECRET.hex() not in done.stdout
+    assert json.loads(done.stdout)["run"] == "r"
+
+
+REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
+    (("redact",), b"{}", 1, "line 1 is no captured frame"),
+    (("redact", "--hex"), b"", 2, "they need --frames"),
+    (("redact", "--frames", "response"), b"", 2, "say what the bytes are"),
+    (("redact", "a", "b"), b"", 2, "one FILE at most"),
+)
+
+
+@pytest.mark.parametrize(("words", "stdin", "status", "text"), REFUSED)
+def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text: str) -> None:
+    done = run(*words, stdin=stdin)
+    assert (done.exit_code, done.stdout) == (status, ""), done.output
+    assert text in done.stderr
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--html",)])
+def test_explain_hides(form: tuple[str, ...]) -> None:
+    hidden = run("explain", "--request", *form, stdin=LOGIN).stdout
+    assert "hidden" in hidden
+    begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # a line of the page may end within it
+    assert not any(text in hidden for text in begun)
+    asked = run("explain", "--request", "--show-sensitive", *form, stdin=LOGIN).stdout
+    assert any(text in asked for text in begun)

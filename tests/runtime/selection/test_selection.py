@@ -1,0 +1,288 @@
+"""Selections by example: paths, rows, what a version lacks, nulls, dropped and appended elements."""
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import DROP, EncodeError, Selection, SelectionError, select
+from tagwire_messages.fetch_response import NodeEndpoint
+from tagwire_messages.find_coordinator_response import Coordinator
+from tagwire_messages.metadata_response import (
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+
+@pytest.fixture(params=["native", "python"], autouse=True)
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test runs twice; without the native engine the second time."""
+    if request.param == "python":
+        monkeypatch.setattr(Selection, "_plan", lambda self, version: None)
+    yield
+
+
+METADATA = messages.MetadataResponse(
+    brokers=[
+        MetadataResponseBroker(node_id=1, host="b1", port=9092, unknown_tags={9: b"kept"}),
+        MetadataResponseBroker(node_id=2, host="b2", port=9093),
+    ],
+    cluster_id=None,
+    topics=[
+        MetadataResponseTopic(
+            name="orders",
+            partitions=[MetadataResponsePartition(leader_id=1, replica_nodes=[1, 2]), MetadataResponsePartition()],
+        ),
+        MetadataResponseTopic(name=None),
+    ],
+)
+DATA = METADATA.encode(12)
+
+
+def test_rows_are_the_elements_of_the_array_that_all_paths_share() -> None:
+    def read(*paths: str) -> Any:
+        return select(messages.MetadataResponse, *paths).read(DATA, 12)
+
+    assert read("brokers[].host", "brokers[].port") == [("b1", 9092), ("b2", 9093)]
+    assert read("brokers[].host") == ["b1", "b2"]
+    assert read("controller_id", "cluster_id") == [(-1, None)]
+    assert read("brokers[].host", "controller_id") == [(["b1", "b2"], -1)]
+    assert read("brokers[].host", "topics[].name") == [(["b1", "b2"], ["orders", None])]
+    assert read("topics[].name", "topics[].partitions[].leader_id") == [("orders", [1, 0]), (None, [])]
+    assert read("topics[].partitions[].leader_id") == [1, 0]
+    assert read("topics[].partitions[].replica_nodes") == [(1, 2), ()]
+    assert read("topics[].partitions[].replica_nodes[]") == [1, 2]
+    assert read("controller_id", "topics[].partitions[].replica_nodes[]") == [(-1, [[[1, 2], []], []])]
+    assert read("brokers[]") == list(METADATA.brokers)
+    assert read("brokers") == [METADATA.brokers]
+
+
+PATHS: tuple[tuple[tuple[Any, ...], str], ...] = (
+    ((), "a path or several were expected"),
+    (("brokers[].hots",), "brokers[].hots: found MetadataResponseBroker without a field 'hots'; did you mean 'host'?"),
+    (("broker",), "found MetadataResponse without a field 'broker'; did you mean 'brokers'?"),
+    (("brokers.host",), "brokers is an array; write brokers[] for its elements"),
+    (("cluster_id[]",), "cluster_id is no array; write cluster_id without []"),
+    (("cluster_id.x",), "found a value without fields"),
+    (("topics[].partitions[].replica_nodes[].x",), "found a value without fields"),
+    (("",), "'' is no path"),
+    (("brokers[",), "'brokers[' is no path"),
+    (("brokers[0].host",), "'brokers[0].host' is no path"),
+    (("brokers..host",), "'brokers..host' is no path"),
+    (("brokers", "brokers[].host"), "brokers[].host and brokers overlap"),
+    (("brokers[].host", "brokers"), "brokers and brokers[].host overlap"),
+    (("brokers[].host", "brokers[]"), "brokers[] and brokers[].host overlap"),
+    (("controller_id", "controller_id"), "controller_id and controller_id overlap"),
+    ((5,), "5 is no path"),
+)
+
+
+@pytest.mark.parametrize(("paths", "text"), PATHS)
+def test_paths_that_are_refused(paths: tuple[str, ...], text: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        select(messages.MetadataResponse, *paths)
+    assert text in str(caught.value)
+    assert isinstance(caught.value, tagwire.TagwireError)
+
+
+def test_everything_else_is_copied() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
+    data = hosts.rewrite(DATA, 12, lambda host, port: ("proxy." + "x" * 200, 19000 + port % 100))
+    message = messages.MetadataResponse.decode(data, 12)
+    assert [(each.host, each.port) for each in message.brokers] == [("proxy." + "x" * 200, 19092 + n) for n in (0, 1)]
+    assert message.brokers[0].unknown_tags == {9: b"kept"}
+    assert message.topics == METADATA.topics
+
+
+def test_rows_are_dropped_and_appended() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host", "brokers[].port")
+
+    def brokers(function: Any, append: Any = ()) -> Any:
+        data = hosts.rewrite(DATA, 12, function, append=append)
+        found = messages.MetadataResponse.decode(data, 12).brokers
+        return [(each.node_id, each.host, each.port) for each in found]
+
+    def keep(*row: Any) -> Any:
+        return row
+
+    assert brokers(lambda host, port: DROP if host == "b1" else (host, port)) == [(2, "b2", 9093)]
+    assert brokers(lambda host, port: DROP) == []
+    assert brokers(keep, [("b3", 1)])[2:] == [(0, "b3", 1)]
+    assert brokers(keep, iter([MetadataResponseBroker(node_id=7, host="b7")]))[2:] == [(7, "b7", 0)]
+    assert brokers(lambda host, port: DROP, [("only", 1)]) == [(0, "only", 1)]
+    names = select(messages.MetadataResponse, "topics[].partitions[].replica_nodes[]")
+    assert names.read(names.rewrite(DATA, 12, lambda node: DROP if node == 1 else node), 12) == [2]
+
+
+def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:
+    names = select(messages.MetadataRequest, "topics[].name")
+    data = messages.MetadataRequest(topics=None).encode(12)
+    assert names.read(data, 12) == []
+    assert names.rewrite(data, 12, str) == data
+    assert names.read(names.rewrite(data, 12, str, append=["orders"]), 12) == ["orders"]
+
+
+def test_tagged_fields_come_and_go() -> None:
+    """FetchResponse v16 has its nodes in a tagged array: absent where it is empty."""
+    nodes = select(messages.FetchResponse, "node_endpoints[].host", "node_endpoints[].port")
+    empty = messages.FetchResponse().encode(16)
+    full = messages.FetchResponse(node_endpoints=[NodeEndpoint(node_id=1, host="b1", port=1)]).encode(16)
+    assert nodes.read(full, 16) == [("b1", 1)]
+    assert nodes.rewrite(full, 16, lambda host, port: DROP) == empty
+    added = nodes.rewrite(empty, 16, lambda *row: row, append=[NodeEndpoint(node_id=1, host="b1", port=1)])
+    assert added == full
+    long = nodes.rewrite(full, 16, lambda host, port: ("x" * 300, port))
+    assert messages.FetchResponse.decode(long, 16).node_endpoints[0].host == "x" * 300
+    cluster = select(messages.FetchRequest, "cluster_id", "replica_state.replica_id")
+    plain = messages.FetchRequest().encode(15)
+    assert cluster.read(plain, 15) == [(None, -1)]
+    data = cluster.rewrite(plain, 15, lambda name, replica: ("c", 5))
+    assert cluster.read(data, 15) == [("c", 5)]
+    assert cluster.rewrite(data, 15, lambda name, replica: (None, -1)) == plain
+
+
+def test_a_default_that_was_written_out_stays_as_it_is() -> None:
+    """`decode` and `encode` would leave it out: the bytes of others are not ours to mend."""
+    plain = messages.FetchRequest().encode(15)
+    assert plain[-1] == 0  # no tagged fields
+    explicit = plain[:-1] + bytes.fromhex("01 00 01 00")  # cluster_id, written as null
+    cluster = select(messages.FetchRequest, "cluster_id", "max_wait_ms")
+    assert cluster.rewrite(explicit, 15, lambda name, wait: (name, wait)) == explicit
+    data = cluster.rewrite(explicit, 15, lambda name, wait: ("c", wait))
+    assert data == plain[:-1] + bytes.fromhex("01 00 02 02 63")
+
+
+MISSING: tuple[tuple[Any, int, tuple[str, ...], Any, Any, str | None], ...] = (
+    # what the version lacks reads as its default, and refuses another value, unless it is ignorable
+    (messages.OffsetCommitRequest, 2, ("group_instance_id", "group_id"), (None, ""), ("x", "g"), "group_instance_id"),
+    (messages.MetadataResponse, 0, ("throttle_time_ms", "controller_id"), (0, -1), (5, 7), None),
+    (messages.MetadataRequest, 1, ("allow_auto_topic_creation",), True, False, "allow_auto_topic_creation"),
+)
+
+
+@pytest.mark.parametrize(("cls", "version", "paths", "default", "new", "refused"), MISSING)
+def test_fields_that_a_version_lacks(
+    cls: Any, version: int, paths: tuple[str, ...], default: Any, new: Any, refused: str | None
+) -> None:
+    data = cls().encode(version)
+    selection = select(cls, *paths)
+    assert selection.read(data, version) == [default]
+    assert selection.rewrite(data, version, lambda *row: default) == data
+    if refused is None:
+        assert selection.rewrite(data, version, lambda *row: new) == data
+        return
+    with pytest.raises(EncodeError) as caught:
+        selection.rewrite(data, version, lambda *row: new)
+    assert caught.value.path == refused
+    assert "which this version can't carry" in str(caught.value)
+
+
+def test_an_array_that_a_version_lacks_has_no_rows() -> None:
+    hosts = select(messages.FindCoordinatorResponse, "coordinators[].host")
+    data = messages.FindCoordinatorResponse(host="h").encode(2)
+    assert hosts.read(data, 2) == []
+    assert hosts.rewrite(data, 2, lambda host: "x") == data
+    with pytest.raises(EncodeError, match="coordinators: is a tuple of 1, which this version can't carry"):
+        hosts.rewrite(data, 2, lambda host: "x", append=[Coordinator(host="x")])
+
+
+REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
+    (("brokers[].host", "brokers[].port"), lambda host, port: (None, port), "brokers[0].host", "is None"),
+    (("brokers[].host", "brokers[].port"), lambda host, port: (host, port * 10**6), "brokers[0].port", "is no int32"),
+    (("brokers[].host", "brokers[].port"), lambda host, port: host, "brokers[]", "the function returned a str"),
+    (("brokers[].host", "brokers[].port"), lambda host, port: (host,), "brokers[]", "returned 1 values; a tuple of 2"),
+    (("controller_id",), lambda one: DROP, "", "there is no row to drop"),
+    (
+        ("topics[].name", "topics[].partitions[].leader_id"),
+        lambda name, leaders: (name, [*leaders, 1]),
+        "topics[0].partitions",
+        "the new value is 3 values for 2 elements; select the array itself",
+    ),
+    (
+        ("topics[].name", "topics[].partitions[].leader_id"),
+        lambda name, leaders: (name, None),
+        "topics[0].partitions",
+        "the new value is a NoneType for 2 elements",
+    ),
+)
+
+
+@pytest.mark.parametrize(("paths", "function", "path", "text"), REFUSED)
+def test_new_values_that_are_refused(paths: tuple[str, ...], function: Any, path: str, text: str) -> None:
+    selection = select(messages.MetadataResponse, *paths)
+    with pytest.raises(EncodeError) as caught:
+        selection.rewrite(DATA, 12, function)
+    assert caught.value.path == path
+    assert text in str(caught.value)
+
+
+def test_the_place_of_a_refused_value_counts_what_is_kept() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host")
+    with pytest.raises(EncodeError) as caught:
+        hosts.rewrite(DATA, 12, lambda host: DROP if host == "b1" else 5)
+    assert caught.value.path == "brokers[0].host"
+
+
+APPENDED: tuple[tuple[tuple[str, ...], Any, str], ...] = (
+    (("controller_id",), 5, "rows can be appended where they are elements of one array"),
+    (("topics[].partitions[].leader_id",), 5, "rows can be appended where they are elements of one array"),
+    (("brokers[].host", "brokers[].port"), "x", "an appended row is a MetadataResponseBroker or has a value for each"),
+    (("topics[].name", "topics[].partitions[].leader_id"), ("x", []), "an appended row with such paths is a"),
+)
+
+
+@pytest.mark.parametrize(("paths", "row", "text"), APPENDED)
+def test_rows_that_cannot_be_appended(paths: tuple[str, ...], row: Any, text: str) -> None:
+    selection = select(messages.MetadataResponse, *paths)
+    with pytest.raises(EncodeError, match=text):
+        selection.rewrite(DATA, 12, lambda *row: row if len(row) > 1 else row[0], append=[row])
+
+
+def test_what_is_changed_in_its_place_is_a_change() -> None:
+    def moved(broker: Any) -> Any:
+        broker.host = "moved"
+        return broker
+
+    whole = select(messages.MetadataResponse, "brokers[]")
+    assert [each.host for each in whole.read(whole.rewrite(DATA, 12, moved), 12)] == ["moved", "moved"]
+    arrays = select(messages.MetadataResponse, "brokers")
+    changed = arrays.rewrite(DATA, 12, lambda brokers: [moved(each) for each in brokers] and brokers)
+    assert [each.host for each in messages.MetadataResponse.decode(changed, 12).brokers] == ["moved", "moved"]
+
+    def lead(name: Any, leaders: list[int]) -> Any:
+        for index in range(len(leaders)):
+            leaders[index] = 3
+        return name, leaders
+
+    leaders = select(messages.MetadataResponse, "topics[].name", "topics[].partitions[].leader_id")
+    assert leaders.read(leaders.rewrite(DATA, 12, lead), 12) == [("orders", [3, 3]), (None, [])]
+
+
+def test_what_the_function_raises_goes_through() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host")
+    with pytest.raises(ZeroDivisionError):
+        hosts.rewrite(DATA, 12, lambda host: 1 // 0)
+
+
+def test_a_selection_says_what_it_is_and_can_be_pickled() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host", "controller_id")
+    assert repr(hosts) == "tagwire.select(MetadataResponse, 'brokers[].host', 'controller_id')"
+    assert hosts.message is messages.MetadataResponse
+    assert pickle.loads(pickle.dumps(hosts)).paths == hosts.paths == ("brokers[].host", "controller_id")
+
+
+def test_versions_that_there_are_not() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host")
+    with pytest.raises(tagwire.UnsupportedVersionError):
+        hosts.read(DATA, 99)
+
+
+def test_other_buffers() -> None:
+    hosts = select(messages.MetadataResponse, "brokers[].host")
+    for data in (bytearray(DATA), memoryview(DATA), memoryview(bytearray(DATA))):
+        assert hosts.read(data, 12) == ["b1", "b2"]
+        assert hosts.rewrite(data, 12, str) == DATA

@@ -1,0 +1,171 @@
+"""Fields that specs mark as sensitive: hidden wherever a value is shown, and nowhere else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import tagwire
+import tagwire_messages as messages
+from tagwire import DecodeError, EncodeError
+from tagwire.frames.redaction import Redaction, sensitive_paths
+from tagwire.message.json import hidden_json
+from tagwire.sensitive import HIDDEN, showing_sensitive
+from tagwire_messages import registry
+from tagwire_messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
+from tagwire_messages.describe_delegation_token_response import DescribedDelegationToken
+
+SECRET = b"s3cret-value"
+LOGIN = messages.SaslAuthenticateRequest(auth_bytes=SECRET)
+CREDENTIALS = AlterUserScramCredentialsRequest(
+    upsertions=[ScramCredentialUpsertion(name="alice", salt=b"salt-salt", salted_password=SECRET)]
+)
+
+
+def shown(text: str) -> bool:
+    return "s3cret" in text or SECRET.hex() in text or SECRET.hex(" ") in text
+
+
+@pytest.fixture(params=["native", "python"])
+def struct_repr(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """`repr`, as either engine does it."""
+    yield repr if request.param == "native" else tagwire.Struct.__dict__["__rich_repr__"] and _pure_repr
+
+
+def _pure_repr(struct: Any) -> str:
+    fields = ", ".join(f"{name}={value!r}" for name, value in struct.__rich_repr__())
+    return f"{type(struct).__name__}({fields})"
+
+
+def test_repr(struct_repr: Any) -> None:
+    assert struct_repr(LOGIN) == "SaslAuthenticateRequest(auth_bytes=<hidden>)"
+    assert struct_repr(CREDENTIALS) == (
+        "AlterUserScramCredentialsRequest(upsertions=(ScramCredentialUpsertion(name='alice', salt=<hidden>, "
+        "salted_password=<hidden>),))"
+    )
+    assert struct_repr(messages.SaslAuthenticateRequest()) == "SaslAuthenticateRequest()"
+    with showing_sensitive():
+        assert struct_repr(LOGIN) == f"SaslAuthenticateRequest(auth_bytes={SECRET!r})"
+    assert not shown(struct_repr(LOGIN))
+
+
+def test_tables() -> None:
+    assert HIDDEN.replace("<", "&lt;").replace(">", "&gt;") in LOGIN._repr_html_()
+    for table in (LOGIN._repr_html_(), CREDENTIALS._repr_html_()):
+        assert not shown(table)
+    with showing_sensitive():
+        assert shown(LOGIN._repr_html_())
+
+
+def test_what_programs_read_is_not_changed() -> None:
+    assert LOGIN.auth_bytes == SECRET
+    assert LOGIN.replace().auth_bytes == SECRET
+    data = LOGIN.encode(2)
+    assert messages.SaslAuthenticateRequest.decode(data, 2) == LOGIN
+    assert messages.SaslAuthenticateRequest.from_json(LOGIN.to_json(2), 2) == LOGIN
+    import pickle
+
+    assert pickle.loads(pickle.dumps(LOGIN)) == LOGIN
+
+
+@pytest.mark.parametrize("message", [LOGIN, CREDENTIALS], ids=lambda message: message.NAME)
+def test_traces(message: Any) -> None:
+    version = message.VERSIONS.highest
+    data = message.encode(version)
+    trace = tagwire.trace(type(message), data, version)
+    frame = tagwire.trace_request(registry, registry.encode_request(message, version, correlation_id=1))
+    for each in (trace, frame):
+        assert not shown(tagwire.annotate(each))
+        assert "** **" in tagwire.annotate(each)
+        assert not shown(str(each.to_json()))
+        assert not shown(each._repr_html_())
+        with showing_sensitive():
+            assert shown(tagwire.annotate(each))
+            assert shown(each._repr_html_())
+    cut = tagwire.trace(type(message), data[:-2], version)
+    assert not shown(tagwire.annotate(cut))
+    with showing_sensitive():
+        assert tagwire.parse_annotated(tagwire.annotate(trace)) == data
+
+
+def test_other_fields_are_shown() -> None:
+    text = tagwire.annotate(tagwire.trace(type(CREDENTIALS), CREDENTIALS.encode(0), 0))
+    assert "'alice'" in text
+    assert "61 6c 69 63 65" in text
+
+
+def test_errors() -> None:
+    with pytest.raises(EncodeError) as refused:
+        messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
+    assert str(refused.value) == "SaslAuthenticateRequest v2: auth_bytes: <hidden> is no bytes-like object"
+    wrong = ScramCredentialUpsertion(name="alice", salted_password="s3cret-value")  # type: ignore[arg-type]
+    with pytest.raises(EncodeError) as refused:
+        AlterUserScramCredentialsRequest(upsertions=[wrong]).encode(0)
+    assert not shown(str(refused.value))
+    with pytest.raises(EncodeError) as refused:
+        messages.SaslAuthenticateRequest.from_json({"authBytes": "s3cret-value!"}, 2)
+    assert not shown(str(refused.value))
+    with showing_sensitive(), pytest.raises(EncodeError) as refused:
+        messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
+    assert shown(str(refused.value))
+
+
+def test_json_for_people() -> None:
+    made = hidden_json(CREDENTIALS, CREDENTIALS.to_json(0))
+    assert made["upsertions"][0] == {
+        "name": "alice",
+        "mechanism": 0,
+        "iterations": 0,
+        "salt": HIDDEN,
+        "saltedPassword": HIDDEN,
+    }
+
+
+MARKED = {
+    "SaslAuthenticateRequest": ["auth_bytes"],
+    "SaslAuthenticateResponse": ["auth_bytes"],
+    "CreateDelegationTokenResponse": ["hmac"],
+    "RenewDelegationTokenRequest": ["hmac"],
+    "ExpireDelegationTokenRequest": ["hmac"],
+    "DescribeDelegationTokenResponse": ["tokens[].hmac"],
+    "AlterUserScramCredentialsRequest": ["upsertions[].salt", "upsertions[].salted_password"],
+    "UserScramCredentialRecord": ["salt", "stored_key", "server_key"],
+}
+
+
+def test_which_fields_of_kafka_are_marked() -> None:
+    found = {name: list(sensitive_paths(registry[name])) for name in registry}
+    assert {name: paths for name, paths in found.items() if paths} == MARKED
+
+
+# ---------------------------------------------------------------- redaction
+
+
+@pytest.mark.parametrize("same_length", [False, True])
+def test_redacted_frames(same_length: bool) -> None:
+    redaction = Redaction(registry, same_length=same_length)
+    frame = registry.encode_request(LOGIN, 2, correlation_id=1, client_id="c")
+    made = redaction.request(frame)
+    assert not shown(repr(made))
+    want = bytes(len(SECRET)) if same_length else b""
+    assert made == registry.encode_request(LOGIN.replace(auth_bytes=want), 2, correlation_id=1, client_id="c")
+    assert (len(made) == len(frame)) is same_length
+    answer = messages.DescribeDelegationTokenResponse(tokens=[DescribedDelegationToken(hmac=SECRET, token_id="t")])
+    frame = registry.encode_response(answer, 3, correlation_id=1)
+    seen = registry.decode_response(redaction.response(frame, 41, 3), 41, 3).message
+    assert (seen.tokens[0].hmac, seen.tokens[0].token_id) == (want, "t")
+
+
+def test_frames_without_secrets_stay_and_faults_are_refused() -> None:
+    redaction = Redaction(registry)
+    frame = registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=1)
+    assert redaction.request(frame) == frame
+    frame = registry.encode_response(messages.ApiVersionsResponse(error_code=35), 0, correlation_id=1)
+    assert redaction.response(frame, 18, 3) == frame
+    with pytest.raises(DecodeError):
+        redaction.request(registry.encode_request(LOGIN, 2)[:-1])
+    with pytest.raises(DecodeError):
+        redaction.request(registry.encode_request(messages.HeartbeatRequest(), 4) + b"\0")
