@@ -25,7 +25,9 @@ def message_of(
     return message, version, rest
 
 
-def response_of(registry: "Registry", words: Sequence[str], wanted: str) -> "tuple[type[Message], int, Sequence[str]]":
+def response_of(
+    registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
+) -> "tuple[type[Message], int, Sequence[str]]":
     """The response to API VERSION, and the words behind them. Raises click.UsageError, which says `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)

@@ -166,9 +166,8 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     rate = f"{len(good) / outcome.seconds:,.0f} messages per second" if outcome.seconds else "at once"
     say()
     say(f"Decoded {count(len(good), 'frame')} strictly and encoded them to the same bytes: {spoken}.")
-    say(
-        f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}, {size:,} bytes in {outcome.seconds:.2f} s"
-    )
+    sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}"
+    say(f"{sides}, {size:,} bytes in {outcome.seconds:.2f} s")
     say(f"({rate}, loading the classes included; engine: {tagwire.engine()}).")
     if outcome.lacking:
         say(f"Left out {count(outcome.lacking, 'frame')}: the package lacks their API or version.")

@@ -110,7 +110,7 @@ def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
 def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
     """How to trace a message or a response, and the words behind its name and version."""
     if asked.kind == "response":
-        message, version, files = response_of(asked.registry, asked.words, "API VERSION")
+        message, version, files = response_of(asked.registry, asked.words)
         api_key = message.API_KEY
         assert api_key is not None, "a response has an API key"
         return lambda frame: _as_response(asked, frame, (api_key, version)), files

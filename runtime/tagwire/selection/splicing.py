@@ -11,7 +11,8 @@ and one that was absent is put in its place.
 from __future__ import annotations
 
 from tagwire.interpreter.reader import LayoutReader
-from tagwire.interpreter.writer import LayoutWriter, differs
+from tagwire.interpreter.value_walk import differs
+from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Nested, OptionalBuffer, TaggedSection
 from tagwire.message.base import Struct, same
 from tagwire.selection.rows import DROP

@@ -71,7 +71,7 @@ def test_a_worker_that_is_killed_while_it_reads(spark: "SparkSession", tmp_path:
             return "kafka_log_dying_reader"
 
         def reader(self, schema: StructType) -> DataSourceReader:
-            return DyingReader(log_query(self.options), schema)
+            return DyingReader(log_query(self.options), schema, schema.names)
 
     spark.dataSource.register(DyingSource)
     df = spark.read.format("kafka_log_dying_reader").schema("partition int, offset long").load(str(SAMPLE))
