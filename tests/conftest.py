@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 import spark_session
+from hypothesis import HealthCheck, settings
 from native_engine import forget_engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# No test asks a clock: others run beside it.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import pytest
 import spark_session
-from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -85,19 +84,7 @@ def matches(printed: str, expected: str) -> bool:
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip().splitlines())) is not None
 
 
-@pytest.fixture
-def untimed() -> Iterator[None]:
-    """Hypothesis asks no clock here, as nothing may that runs beside others."""
-    before = settings.get_current_profile_name()
-    settings.register_profile(
-        "untimed", parent=settings.get_profile(before), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
-    settings.load_profile("untimed")
-    yield
-    settings.load_profile(before)
-
-
-@pytest.mark.usefixtures("own_modules", "untimed")
+@pytest.mark.usefixtures("own_modules")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():

@@ -236,7 +236,7 @@ def test_explain(package: ModuleType, kind: str, version: int) -> None:
 def test_strategies(package: ModuleType, kind: str, version: int) -> None:
     cls = message_of(package, kind)
 
-    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(messages(cls, version))
     def check(message: Any) -> None:
         assert cls.decode(message.encode(version), version) == message

@@ -117,7 +117,7 @@ def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -
 
     def new(*row: Any) -> Any:
         filled = tuple(map(_filled, row, made))
-        return filled if len(filled) > 1 else filled[0]
+        return filled[0] if len(filled) == 1 else filled
 
     return selected.rewrite(data, version, new)
 

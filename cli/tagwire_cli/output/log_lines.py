@@ -76,10 +76,10 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
 
 def _told(entry: Entry) -> dict[str, str]:
     """What a line says of a message, as JSON texts; where its values are secrets, neither they nor their bytes."""
-    is_hidden = hides() and entry.value is not None
-    if is_hidden and layout_of(type(entry.value), entry.version).root.has_sensitive:
+    value = entry.value
+    if hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive:
         made = entry.to_json()
-        hidden = made | {"value": hidden_json(entry.value, made["value"])}
+        hidden = made | {"value": hidden_json(value, made["value"])}
         return {"message": json.dumps(hidden, ensure_ascii=False), "value": json.dumps(HIDDEN)}
     return {"message": entry.to_json_text()}
 

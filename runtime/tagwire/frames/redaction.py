@@ -52,7 +52,7 @@ class Redaction:
 
     def _emptied(self, *row: Any) -> Any:
         values = tuple(map(self._empty, row))
-        return values if len(values) > 1 else values[0]
+        return values[0] if len(values) == 1 else values
 
     def _empty(self, value: Any) -> Any:
         """A value of the same type that says nothing; null stays null."""

@@ -77,7 +77,7 @@ class Paths:
         at = self.root
         line: list[Step] = []
         owner: type[Struct] | None = self.message
-        field: FieldRow
+        field: FieldRow | None = None
         for name, each in self._parsed(text):
             field = _field(self.message, owner, text, name, each=each)
             owner = field.struct if each or not field.type.startswith("[]") else None
@@ -89,6 +89,7 @@ class Paths:
             at = known
         if at.steps:
             self._refuse_overlap(text, at)
+        assert field is not None, "a path has a step"
         at.column = column
         self.fields.append(field)
         return line

@@ -145,7 +145,8 @@ def test_light_and_dark_and_screen_readers() -> None:
 
 def test_long_fields_are_folded() -> None:
     data = messages.SaslAuthenticateRequest(auth_bytes=bytes(range(256)) * 40).encode(0)
-    text = CliRunner().invoke(app, ("explain", "--html", "SaslAuthenticateRequest", "0"), input=data).stdout
+    words = ("explain", "--html", "--show-sensitive", "SaslAuthenticateRequest", "0")
+    text = CliRunner().invoke(app, words, input=data).stdout
     assert "10020 bytes of auth_bytes are folded" in text and len(text) < 40_000
     shown = bytes.fromhex(" ".join(text for key, text in Page(text).texts.items() if key.startswith("b")))
     assert shown == data[:192] + data[-32:]

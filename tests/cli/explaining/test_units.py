@@ -228,9 +228,8 @@ def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     data = messages.SaslAuthenticateRequest(auth_bytes=bytes(100)).encode(0)
-    text = CliRunner().invoke(
-        app, ("explain", "SaslAuthenticateRequest", "0", "--color", "always"), input=data, color=True
-    )
+    words = ("explain", "SaslAuthenticateRequest", "0", "--show-sensitive", "--color", "always")
+    text = CliRunner().invoke(app, words, input=data, color=True)
     lines = [line for line in text.stdout.splitlines() if "00 00 00" in line]
     assert len(lines) == {"40": 26, "70": 13, "100": 7}[columns]
 

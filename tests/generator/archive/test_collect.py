@@ -279,7 +279,7 @@ def _change(draw: st.DrawFn, names: Iterator[str], fields: list[Spec], step: str
             chosen["nullableVersions"] = f"{version}+"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories())
 def test_every_version_has_the_bytes_of_the_newest_release_that_has_it(oldest_first: list[Spec]) -> None:
     expected: dict[int, str] = {}

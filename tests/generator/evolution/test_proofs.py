@@ -165,7 +165,7 @@ def values(draw: st.DrawFn, kind: Type) -> Any:
     return draw(texts[wire.family])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(spec_pairs(), st.data())
 def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json, Json], data: st.DataObject) -> None:
     old_spec, new_spec = map(read, pair)
@@ -184,7 +184,7 @@ def test_without_a_wire_finding_both_sides_have_the_same_bytes(pair: tuple[Json,
     assert as_json(read_by_old, Nested(old.root)) == as_json(back, Nested(old.root))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(spec_pairs())
 def test_each_wire_finding_is_proven(pair: tuple[Json, Json]) -> None:
     old, new = map(read, pair)

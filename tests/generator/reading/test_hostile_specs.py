@@ -72,7 +72,7 @@ def test_any_json_with_the_right_keys(value: dict[str, Any]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_damaged_specs(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([DRAFT, *TEXTS]))
     for _ in range(data.draw(st.integers(1, 4))):

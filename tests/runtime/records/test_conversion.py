@@ -68,7 +68,7 @@ def said(batch: RecordBatch) -> dict[str, Any]:
 
 
 @given(batches(), st.sampled_from(format_names()))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_there_and_back_is_the_identity_where_nothing_is_lost(batch: RecordBatch, to: str) -> None:
     there, lost = convert(batch, to)
     assert there.format == to
@@ -81,7 +81,7 @@ def test_there_and_back_is_the_identity_where_nothing_is_lost(batch: RecordBatch
 
 
 @given(batches())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_built_is_read(batch: RecordBatch) -> None:
     again = list(read_batches(batch.encode(), batch.format))
     assert [record for each in again for record in each] == list(batch)

@@ -89,7 +89,7 @@ def batches(draw: st.DrawFn) -> list[Record]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(records=batches())
 def test_both_ways_write_and_read_the_same(name: str, records: list[Record]) -> None:
     data = {engine: written(format, records) for engine, format in FORMATS[name].items()}

@@ -66,7 +66,7 @@ def as_rows(selection: Selection, rows: list[Any]) -> list[Any]:
 
 
 def identity(*row: Any) -> Any:
-    return row if len(row) > 1 else row[0]
+    return row[0] if len(row) == 1 else row
 
 
 def fresh(*row: Any) -> Any:

@@ -239,7 +239,7 @@ APPENDED: tuple[tuple[tuple[str, ...], Any, str], ...] = (
 def test_rows_that_cannot_be_appended(paths: tuple[str, ...], row: Any, text: str) -> None:
     selection = select(messages.MetadataResponse, *paths)
     with pytest.raises(EncodeError, match=text):
-        selection.rewrite(DATA, 12, lambda *row: row if len(row) > 1 else row[0], append=[row])
+        selection.rewrite(DATA, 12, lambda *row: row[0] if len(row) == 1 else row, append=[row])
 
 
 def test_what_is_changed_in_its_place_is_a_change() -> None:

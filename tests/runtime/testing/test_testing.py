@@ -63,7 +63,7 @@ def test_mistakes_of_the_test_itself(version: int, expected: str, error: type[Ex
 
 
 @given(st.sampled_from(ALL), st.data())
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_what_the_strategy_gives_the_version_carries(case: tuple[Any, int], data: st.DataObject) -> None:
     cls, version = case
     message = data.draw(messages(cls, version))
@@ -75,7 +75,7 @@ def test_the_strategy_reaches_every_corner() -> None:
     seen: set[str] = set()
 
     @given(messages(HeartbeatRequest, 4))
-    @settings(deadline=None, max_examples=300, database=None, derandomize=True)
+    @settings(max_examples=300, database=None, derandomize=True)
     def look(message: HeartbeatRequest) -> None:
         seen.add("null" if message.group_instance_id is None else "text")
         seen.add("tags" if message.unknown_tags else "no tags")
@@ -87,7 +87,7 @@ def test_the_strategy_reaches_every_corner() -> None:
 @pytest.mark.parametrize(("version", "flag"), [(3, True), (4, False)])
 def test_no_tags_where_none_are_wanted_or_possible(version: int, flag: bool) -> None:
     @given(messages(HeartbeatRequest, version, unknown_tags=flag))
-    @settings(deadline=None, database=None, derandomize=True)
+    @settings(database=None, derandomize=True)
     def look(message: HeartbeatRequest) -> None:
         assert not message.unknown_tags
 
