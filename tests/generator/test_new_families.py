@@ -24,8 +24,8 @@ from tagwire.interpreter.writer import encode
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.testing import messages
-from tagwire.wire.families import Deviation, Unfit, WireType
 from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.wire_type import Deviation, Unfit, WireType
 from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.project.options import SpecOptions

@@ -11,8 +11,9 @@ from typing import Any, Final
 from tagwire.errors import SchemaError
 from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
 from tagwire.text_format import near
-from tagwire.wire.families import WireType, integer_format
+from tagwire.wire.families import integer_format
 from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.wire_type import WireType
 
 __all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name", "with_error"]
 

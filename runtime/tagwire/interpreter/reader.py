@@ -37,10 +37,10 @@ from tagwire.layout import (
 )
 from tagwire.limits import Limits
 from tagwire.sensitive import hides
-from tagwire.wire.families import Deviation, WireType
 from tagwire.wire.scalars import new
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag
+from tagwire.wire.wire_type import Deviation, WireType
 
 __all__ = ["LayoutReader", "TagFields", "decode", "holds"]
 

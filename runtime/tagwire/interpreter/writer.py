@@ -33,10 +33,10 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.wire.byte_count import ByteCount
-from tagwire.wire.families import Unfit, WireType
 from tagwire.wire.optional_fields import TAG_MAX
 from tagwire.wire.types import WIRE_TYPES
 from tagwire.wire.varint import UVARINT_MAX, to_zigzag, uvarint_bytes
+from tagwire.wire.wire_type import Unfit, WireType
 
 __all__ = ["LayoutWriter", "encode", "encoded_size"]
 

@@ -30,10 +30,10 @@ from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, layout_of
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import near, shown
-from tagwire.wire.families import Unfit
 from tagwire.wire.types import WIRE_TYPES, WireType
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX
+from tagwire.wire.wire_type import Unfit
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message

@@ -17,8 +17,8 @@ from tagwire.wire.families import (
     IntegerType,
     TextType,
     UuidType,
-    WireType,
 )
+from tagwire.wire.wire_type import WireType
 
 # Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
 TYPE_CHECKING = False

@@ -275,7 +275,7 @@ static int tw_collect_struct(const tw_choice *ch, tw_collect *c)
 }
 
 /* The rows of the message at r.p, which ends where the bytes do. `whole`: the message is the only row. */
-static int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
+static TW_MAYBE_UNUSED int tw_collect_message(const tw_choice *root, tw_collect *c, int whole)
 {
     int failed = (whole && tw_begin_row(c) < 0) || tw_collect_struct(root, c) < 0;
     tw_remember_numbers(&c->w.r, NULL, NULL);

@@ -386,7 +386,7 @@ static int tw_splice_struct(const tw_choice *ch, tw_splice *x)
     return ch->plan->section == TW_TAGGED_SECTION && ch->tagged_count ? tw_splice_section(ch, x) : 0;
 }
 
-static int tw_splice_message(const tw_choice *root, tw_splice *x, int whole)
+static TW_MAYBE_UNUSED int tw_splice_message(const tw_choice *root, tw_splice *x, int whole)
 {
     x->mark = x->marks;
     x->row = 0;
