@@ -185,13 +185,13 @@ def test_a_version_that_is_null_beside_a_value(call: str) -> None:
 
 
 def test_bytes_that_are_none_and_versions_that_there_are_not(spark: "SparkSession") -> None:
-    """An empty value is a message that lacks everything; a row without a version is null, as one without bytes."""
+    """An empty value is a message that lacks everything; bytes without a version are an error of the row."""
     rows = [(1, bytearray(), 8), (2, bytearray(COMMIT.encode(8)), None), (3, bytearray(COMMIT.encode(8)), 99)]
     df = spark.createDataFrame(rows, "n int, data binary, v int")
     column = from_message("data", "OffsetCommitRequest", "v", PERMISSIVE, fields=["group_id"])
     empty, unknown, future = [row.m for row in df.orderBy("n").select(column.alias("m")).collect()]
     assert (empty.group_id, empty._error.path, empty._error.offset) == (None, "group_id", 0)
-    assert unknown.group_id is None and unknown._error is None
+    assert (unknown.group_id, unknown._error.reason) == (None, "the version is null")
     assert future.group_id is None and "has no version 99" in future._error.reason
 
 

@@ -216,7 +216,7 @@ from tagwire_spark.log_write.driver import LogWriter
 
 def rows(path):
     query = log_query({"path": str(path)})
-    return [list(rows_of(split, query, full_schema(query))) for split in plan(query)]
+    return [list(rows_of(split, query, full_schema(query))) for split in plan(query, may_be_empty=True)]
 
 def prepare(folder):
     writer = LogWriter(log_target({"path": str(folder)}), overwrite=False)

@@ -120,7 +120,7 @@ def test_a_segment_that_goes_while_it_is_looked_at(
 
 
 def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fail(_: Any) -> None:
+    def fail(*_: Any) -> None:
         raise PermissionError(13, "Permission denied", "x.log")
 
     monkeypatch.setattr(log_stream, "partitions_of", fail)
