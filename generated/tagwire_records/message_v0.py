@@ -12,7 +12,7 @@ value                   nullable bytes
 
 from __future__ import annotations
 
-from tagwire.message import Bits, Compression, constructor, FieldRow, Form, RecordFormat
+from tagwire.message import Bits, Compression, constructor, FieldRow, Framing, RecordFormat
 
 __all__ = ["MessageV0"]
 
@@ -55,19 +55,19 @@ class MessageV0(RecordFormat):
     FORMAT = "v0"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, form=Form(rewritten=True)),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, form=Form(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, form=Form(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=0, form=Form(equals=0)),
+        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
+        FieldRow("magic", "Magic", "int8", "0+", default=0, framing=Framing(equals=0)),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
-            form=Form(bits=(Bits("compression", 7, ("none", "gzip", "snappy", "lz4-magic0")),)),
+            framing=Framing(bits=(Bits("compression", 7, ("none", "gzip", "snappy", "lz4-magic0")),)),
         ),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", form=Form(length="int32")),
+        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
         FieldRow(
             "value",
             "Value",
@@ -75,7 +75,7 @@ class MessageV0(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            form=Form(
+            framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4-magic0"))),
                 length="int32",
             ),

@@ -13,7 +13,7 @@ value                   nullable bytes
 
 from __future__ import annotations
 
-from tagwire.message import Bits, Compression, constructor, FieldRow, Form, RecordFormat
+from tagwire.message import Bits, Compression, constructor, FieldRow, Framing, RecordFormat
 
 __all__ = ["MessageV1"]
 
@@ -61,17 +61,17 @@ class MessageV1(RecordFormat):
     FORMAT = "v1"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, form=Form(rewritten=True)),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, form=Form(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, form=Form(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=1, form=Form(equals=1)),
+        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
+        FieldRow("magic", "Magic", "int8", "0+", default=1, framing=Framing(equals=1)),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
-            form=Form(
+            framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
                     Bits("timestamp_type", 8, ("create", "append")),
@@ -79,7 +79,7 @@ class MessageV1(RecordFormat):
             ),
         ),
         FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", form=Form(length="int32")),
+        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
         FieldRow(
             "value",
             "Value",
@@ -87,7 +87,7 @@ class MessageV1(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            form=Form(
+            framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",
             ),

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
 from tagwire.log import LogPathError
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 
 try:
     from py4j.protocol import Py4JError as _JavaError  # as which comes that a worker has died
@@ -58,7 +58,7 @@ class PipelineError(PySparkException, TagwireError):
     """What `tagwire_spark` refuses; both an error of PySpark's and of tagwire's."""
 
     def __init__(self, condition: str, text: str) -> None:
-        self.text = plain(text)  # a worker whose error is none dies without a word
+        self.text = encodable(text)  # a worker whose error is none dies without a word
         super().__init__(message=f"[{condition}] {self.text} SQLSTATE: {CONDITIONS[condition]}")
         self.condition = condition
 

@@ -7,7 +7,7 @@ value, and must not copy a megabyte of it.
 from collections.abc import Iterable
 from uuid import UUID
 
-__all__ = ["near", "plain", "printable", "printable_json", "ranges", "shown", "suggestion"]
+__all__ = ["encodable", "near", "printable", "printable_json", "ranges", "shown", "suggestion"]
 
 _LONGEST = 48
 
@@ -42,7 +42,7 @@ def _shown_bytes(view: memoryview) -> str:
     return f"{size} {head}{more}".rstrip()
 
 
-def plain(text: str) -> str:
+def encodable(text: str) -> str:
     """Text that UTF-8 has: the name of a file may have bytes that are none, and JSON lone surrogates; `?` for these."""
     return text.encode("utf-8", "replace").decode()
 

@@ -9,7 +9,7 @@ from growth import cpu_seconds, grows_linearly, lines_run
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
-from tagwire.frames.tcp_frames import DirectionFrames, RequestHeads, ResponseHeads
+from tagwire.frames.tcp_frames import DirectionFrames, RequestHeaders, ResponseHeaders
 
 HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 """Of a MetadataRequest v12."""
@@ -21,7 +21,7 @@ def test_packets_that_wait_for_one_that_is_missing() -> None:
 
     def work_of(count: int) -> Callable[[], object]:
         def work() -> None:
-            side = _Direction(RequestHeads({}, messages.registry), 0)
+            side = _Direction(RequestHeaders({}, messages.registry), 0)
             for number in range(count, 0, -1):
                 assert not list(side.segment(number * 10, bytes(10), 0.0))
             assert sum(1 for _ in side.close())
@@ -62,7 +62,7 @@ def test_a_search_looks_at_each_byte_once(
         data = stream(count)
 
         def work() -> None:
-            heads = RequestHeads({}, messages.registry) if is_request else ResponseHeads({})
+            heads = RequestHeaders({}, messages.registry) if is_request else ResponseHeaders({})
             frames = DirectionFrames(heads, is_start=False)
             for place in range(0, len(data), width):
                 list(frames.feed(data[place : place + width]))

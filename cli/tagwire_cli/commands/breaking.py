@@ -38,7 +38,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="OLD is this lock file.",
 )
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option(
     "--fail-on",
     type=click.Choice(_IMPACTS),
@@ -48,7 +48,12 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
 )
 @click.option("--show-excused", is_flag=True, help="Show excused findings too, with their reasons.")
 def command(
-    paths: Sequence[Path], revision: str | None, lock_file: Path | None, form: str, fail_on: str, show_excused: bool
+    paths: Sequence[Path],
+    revision: str | None,
+    lock_file: Path | None,
+    output_format: str,
+    fail_on: str,
+    show_excused: bool,
 ) -> None:
     """Tell what NEW specs break of OLD ones that were released.
 
@@ -74,11 +79,11 @@ def command(
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
     judged = judge(findings, settings.exemptions, datetime.date.today(), names if paths else None)
-    if form == "json":
+    if output_format == "json":
         write_json([finding.as_dict() for finding in judged.findings])
-    elif form == "github":
+    elif output_format == "github":
         print_github([report_of(finding) for finding in judged.findings])
-    elif form == "sarif":
+    elif output_format == "sarif":
         print_sarif([report_of(finding) for finding in judged.findings])
     else:
         texts: list[tuple[str, str]] = [(finding_text(finding), finding.severity) for finding in judged.findings]

@@ -14,7 +14,7 @@ __all__ = ["command"]
 @click.command("collide")
 @click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
 @output_options
-def command(paths: Sequence[str], form: str, as_json: bool) -> None:
+def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     """Say what several designs both claim: a discriminator, a bit, an API version, a tag.
 
     Each of A, B ... is a spec or a folder of specs, such as that of a proposal.
@@ -33,4 +33,4 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
         if not design.specs:
             refuse_unjudged(design.name, "registers only, and collide judges messages and record formats")
     findings = collide(designs)
-    tell(findings, "json" if as_json else form, count(len(paths), "design"))
+    tell(findings, "json" if as_json else output_format, count(len(paths), "design"))

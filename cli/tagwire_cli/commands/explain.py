@@ -54,7 +54,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
 @click.option("--frames", "has_sizes", is_flag=True, help="The input is many frames, each behind its size.")
 @click.option("--only", metavar="N,N-M", help="Of many frames these; the first is 1.")
 @click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
-@click.option("--input", "form", type=click.Choice(_FORMS), help="The form of the input; auto finds it out.")
+@click.option("--input", "encoding", type=click.Choice(_FORMS), help="The encoding of the input; auto detects it.")
 @click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; a last line says if something was.")
 @click.option("--json", "as_json", is_flag=True, help="The tree of fields as JSON.")
 @click.option("--html", "as_html", is_flag=True, help="A page for browsers that needs nothing else.")
@@ -104,10 +104,10 @@ def command(words: Sequence[str], **options: Any) -> None:
     way, files = way_of(asked)
     if len(files) > 1:
         raise click.UsageError(f"one FILE at most; what is {files[1]!r}?")
-    form = "hex" if options["is_hex"] else options["form"] or ("auto" if kind == "guess" else "binary")
+    encoding = "hex" if options["is_hex"] else options["encoding"] or ("auto" if kind == "guess" else "binary")
     data = read_bytes(files[0] if files else "-", is_hex=False)
     is_many, units = explain_units(
-        asked, way, Input(data, form, options["has_sizes"], options["only"], options["port"])
+        asked, way, Input(data, encoding, options["has_sizes"], options["only"], options["port"])
     )
     if options["as_json"]:
         faults = _write_json(units, asked, is_many=is_many)
@@ -140,8 +140,8 @@ def _refuse_both(options: dict[str, Any]) -> None:
         raise click.UsageError("--records or --no-records, not both.")
     if options["as_json"] and options["as_html"]:
         raise click.UsageError("--json or --html, not both.")
-    if options["is_hex"] and options["form"] not in (None, "hex"):
-        raise click.UsageError(f"--hex or --input {options['form']}, not both.")
+    if options["is_hex"] and options["encoding"] not in (None, "hex"):
+        raise click.UsageError(f"--hex or --input {options['encoding']}, not both.")
 
 
 def _faults(units: "Sequence[Explained]") -> list[str]:

@@ -13,7 +13,7 @@ __all__ = ["command"]
 @click.command("lint")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
 @output_options
-def command(paths: Sequence[str], form: str, as_json: bool) -> None:
+def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     """Say what a record format will cost its readers and writers.
 
     FILE is a spec, or a folder of them; only record formats are looked at, and
@@ -31,4 +31,4 @@ def command(paths: Sequence[str], form: str, as_json: bool) -> None:
     if not formats:
         refuse_unjudged(" and ".join(paths), "no record format, and lint judges nothing else")
     findings = [finding for spec in formats for finding in lint(spec)]
-    tell(findings, "json" if as_json else form, count(len(formats), "record format"))
+    tell(findings, "json" if as_json else output_format, count(len(formats), "record format"))

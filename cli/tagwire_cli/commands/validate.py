@@ -24,11 +24,11 @@ __all__ = ["command"]
 
 @click.command("validate")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option("--allow-tag-gaps", is_flag=True, help="Tags need not count up from 0.")
 @click.option("--allow-struct-arrays", is_flag=True, help="Draft dialect: optional fields may be arrays of structs.")
 @click.option("--allow-unanswered-versions", is_flag=True, help="Requests may have versions that their responses lack.")
-def command(paths: Sequence[str], form: str, **allowed: bool) -> None:
+def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
     """Hold message specs against the rules of the spec language.
 
     PATH is a spec, a folder of specs, or - for a spec on standard input;
@@ -53,11 +53,11 @@ def command(paths: Sequence[str], form: str, **allowed: bool) -> None:
         read, found = _validate(name, options)
         number += read
         problems += found
-    if form == "json":
+    if output_format == "json":
         print_json(problems)
-    elif form == "github":
+    elif output_format == "github":
         print_github([of_problem(problem) for problem in problems])
-    elif form == "sarif":
+    elif output_format == "sarif":
         print_sarif([of_problem(problem) for problem in problems])
     else:
         print_problems(problems, err=False)

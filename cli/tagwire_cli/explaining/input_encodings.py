@@ -1,6 +1,6 @@
-"""Bytes in the forms in which people have them: raw, or as text that a tool printed.
+"""Bytes in the encodings in which people have them: raw, or as text that a tool printed.
 
-A form is told by its characters: text that is a dump, hex or base64 from its
+An encoding is told by its characters: text that is a dump, hex or base64 from its
 first to its last character is taken as that, all else is bytes. The bytes of
 real messages hold zeros; so they are not mistaken for text.
 
@@ -18,7 +18,7 @@ from typing import Final
 
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["FORMS", "bytes_of", "form_of"]
+__all__ = ["ENCODINGS", "bytes_of", "encoding_of"]
 
 _DUMP_LINE: Final = re.compile(r"\s*(?P<offset>[0-9a-fA-F]{3,16})(?P<colon>:?)(?P<rest>(?:\s.*)?)")
 _DUMP_BYTES: Final = re.compile(r"(?P<gap>\s+)(?P<bytes>(?:[0-9a-fA-F]{2}){1,8})(?=\s|$)")
@@ -31,8 +31,8 @@ _C_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
 _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
-def form_of(data: bytes) -> str:
-    """Which of `FORMS` it is; binary where it is no text of the others."""
+def encoding_of(data: bytes) -> str:
+    """Which of `ENCODINGS` it is; binary where it is no text of the others."""
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
@@ -46,9 +46,9 @@ def form_of(data: bytes) -> str:
     return "binary"
 
 
-def bytes_of(data: bytes, form: str) -> bytes:
-    """The bytes that `data` says in a form; `auto` finds the form out. Raises InputError, with line and column."""
-    name = form_of(data) if form == "auto" else form
+def bytes_of(data: bytes, encoding: str) -> bytes:
+    """The bytes that `data` says in an encoding; `auto` detects it. Raises InputError, with line and column."""
+    name = encoding_of(data) if encoding == "auto" else encoding
     if name == "binary":
         return data
     text = _text(data)
@@ -142,9 +142,9 @@ def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
     return bytes(found[:most])
 
 
-def _refuse(form: str, text: str, at: int, what: str) -> None:
+def _refuse(encoding: str, text: str, at: int, what: str) -> None:
     line = text.count("\n", 0, at) + 1
-    raise InputError(f"{form} input: line {line}, column {at - text.rfind(chr(10), 0, at)}: {what}")
+    raise InputError(f"{encoding} input: line {line}, column {at - text.rfind(chr(10), 0, at)}: {what}")
 
 
 _PARSERS: Final[dict[str, Callable[[str], bytes]]] = {
@@ -153,5 +153,5 @@ _PARSERS: Final[dict[str, Callable[[str], bytes]]] = {
     "escaped": _escaped,
     "base64": _base64,
 }
-FORMS: Final = ("binary", *_PARSERS)
+ENCODINGS: Final = ("binary", *_PARSERS)
 """What `bytes_of` takes beside `auto`."""

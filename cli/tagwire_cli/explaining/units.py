@@ -55,7 +55,7 @@ class Input(NamedTuple):
     """How the bytes come."""
 
     data: bytes
-    form: str
+    encoding: str
     has_sizes: bool
     only: str | None
     port: int
@@ -83,7 +83,7 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
     if asked.kind == "capture" or (asked.kind == "guess" and is_capture(data)):
         frames = captured_frames(data, given.port, asked.registry)
         return True, _each(wanted(frames, given.only), lambda frame: _captured(asked, frame))
-    data = bytes_of(data, given.form)
+    data = bytes_of(data, given.encoding)
     if way is not None and (given.has_sizes or (asked.kind == "guess" and is_stream(data))):
         return True, _each(wanted(stream_frames(data), given.only), way)
     if given.only is not None:

@@ -48,17 +48,17 @@ def refuse_unjudged(path: str, what: str) -> None:
 def output_options(command: Callable[..., None]) -> Callable[..., None]:
     """`--format`, and `--json`, which is short for one of them."""
     command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
-    choice = click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True)
+    choice = click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
     return choice(command)
 
 
-def tell(findings: "Sequence[Finding]", form: str, looked_at: str) -> None:
+def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str) -> None:
     """Print the findings, and as text what was looked at; exit status 1 if one of them is an error."""
-    if form == "json":
+    if output_format == "json":
         write_json([finding.as_dict() for finding in findings])
-    elif form == "github":
+    elif output_format == "github":
         print_github([of_design(finding) for finding in findings])
-    elif form == "sarif":
+    elif output_format == "sarif":
         print_sarif([of_design(finding) for finding in findings])
     else:
         for finding in findings:

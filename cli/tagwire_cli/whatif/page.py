@@ -68,7 +68,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     total = summary.total
     return [
         (_share(total.saved_packed, total.packed_before), "saved, packed as it is"),
-        (_share(total.saved_plain, total.plain_before), "saved, not packed"),
+        (_share(total.saved_unpacked, total.unpacked_before), "saved, not packed"),
         (f"{total.saved_per_batch:.2f} bytes", "saved per batch, in its head"),
         (f"{total.saved_per_record:.2f} bytes", "saved per record, not packed"),
         (f"{total.batches} batches", f"with {total.records} records compared; {total.left_out} batches left out"),

@@ -35,9 +35,9 @@ def row_of(measure: Measure) -> tuple[str, ...]:
     return (
         str(measure.batches),
         str(measure.records),
-        str(measure.plain_before),
-        str(measure.saved_plain),
-        f"{percent(measure.saved_plain, measure.plain_before):.2f}",
+        str(measure.unpacked_before),
+        str(measure.saved_unpacked),
+        f"{percent(measure.saved_unpacked, measure.unpacked_before):.2f}",
         str(measure.packed_before),
         str(measure.saved_packed),
         f"{percent(measure.saved_packed, measure.packed_before):.2f}",

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Form, Order, RecordFormat, Struct
+from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Framing, Order, RecordFormat, Struct
 
 __all__ = ["Header", "MessageKip82IntKip87"]
 
@@ -46,7 +46,7 @@ class Header(Struct):
 
     FIELDS = (
         FieldRow("key", "Key", "int32", "0+", default=0),
-        FieldRow("value", "Value", "bytes", "0+", default=b"", form=Form(length="int32")),
+        FieldRow("value", "Value", "bytes", "0+", default=b"", framing=Framing(length="int32")),
     )
 
 
@@ -98,17 +98,17 @@ class MessageKip82IntKip87(RecordFormat):
     FORMAT = "kip82-int+kip87"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, form=Form(rewritten=True)),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, form=Form(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, form=Form(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, form=Form(equals=2)),
+        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
+        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
-            form=Form(
+            framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
                     Bits("timestamp_type", 8, ("create", "append")),
@@ -118,14 +118,14 @@ class MessageKip82IntKip87(RecordFormat):
             ),
         ),
         FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", form=Form(length="int32")),
+        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
         FieldRow(
             "headers_length",
             "HeadersLength",
             "int32",
             "0+",
             default=0,
-            form=Form(length_of="headers", when=Condition(equals=16, field="attributes", mask=16)),
+            framing=Framing(length_of="headers", when=Condition(equals=16, field="attributes", mask=16)),
         ),
         FieldRow(
             "headers",
@@ -133,7 +133,7 @@ class MessageKip82IntKip87(RecordFormat):
             "[]Header",
             "0+",
             struct=Header,
-            form=Form(
+            framing=Framing(
                 ascending=Order(field="key", unsigned=True),
                 count="rest",
                 extent="headers_length",
@@ -148,7 +148,7 @@ class MessageKip82IntKip87(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            form=Form(
+            framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",
             ),

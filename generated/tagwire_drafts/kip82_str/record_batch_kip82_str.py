@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Form, RecordFormat, Struct
+from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Framing, RecordFormat, Struct
 
 __all__ = ["Header", "Message", "RecordBatchKip82Str"]
 
@@ -55,9 +55,9 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("length", "Length", "uvarint", "0+", default=0, form=Form(length_of="rest")),
-        FieldRow("key", "Key", "string", "0+", default="", form=Form(length="uvarint")),
-        FieldRow("value", "Value", "bytes", "0+", default=b"", form=Form(length="rest")),
+        FieldRow("length", "Length", "uvarint", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow("key", "Key", "string", "0+", default="", framing=Framing(length="uvarint")),
+        FieldRow("value", "Value", "bytes", "0+", default=b"", framing=Framing(length="rest")),
     )
 
 
@@ -98,19 +98,26 @@ class Message(Struct):
         self.headers = tuple(headers)
 
     FIELDS = (
-        FieldRow("length", "Length", "uvarint", "0+", default=0, form=Form(length_of="rest")),
+        FieldRow("length", "Length", "uvarint", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
-            form=Form(bits=(Bits("key_is_null", 1), Bits("value_is_null", 2))),
+            framing=Framing(bits=(Bits("key_is_null", 1), Bits("value_is_null", 2))),
         ),
         FieldRow(
-            "timestamp_delta", "TimestampDelta", "varlong", "0+", default=0, form=Form(relative_to="first_timestamp")
+            "timestamp_delta",
+            "TimestampDelta",
+            "varlong",
+            "0+",
+            default=0,
+            framing=Framing(relative_to="first_timestamp"),
         ),
-        FieldRow("offset_delta", "OffsetDelta", "uvarint", "0+", default=0, form=Form(relative_to="first_offset")),
+        FieldRow(
+            "offset_delta", "OffsetDelta", "uvarint", "0+", default=0, framing=Framing(relative_to="first_offset")
+        ),
         FieldRow(
             "key",
             "Key",
@@ -118,7 +125,7 @@ class Message(Struct):
             "0+",
             default=None,
             nullable="0+",
-            form=Form(length="uvarint", when=Condition(equals=0, field="attributes", mask=1)),
+            framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=1)),
         ),
         FieldRow(
             "value",
@@ -127,9 +134,9 @@ class Message(Struct):
             "0+",
             default=None,
             nullable="0+",
-            form=Form(length="uvarint", when=Condition(equals=0, field="attributes", mask=2)),
+            framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=2)),
         ),
-        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, form=Form(count="rest")),
+        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, framing=Framing(count="rest")),
     )
 
 
@@ -201,17 +208,17 @@ class RecordBatchKip82Str(RecordFormat):
     FORMAT = "kip82-str"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, form=Form(rewritten=True)),
-        FieldRow("length", "Length", "int32", "0+", default=0, form=Form(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, form=Form(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, form=Form(equals=2)),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow("length", "Length", "int32", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
+        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
         FieldRow(
             "attributes",
             "Attributes",
             "int16",
             "0+",
             default=0,
-            form=Form(
+            framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
                     Bits("timestamp_type", 8, ("create", "append")),
@@ -222,7 +229,7 @@ class RecordBatchKip82Str(RecordFormat):
         ),
         FieldRow("last_offset_delta", "LastOffsetDelta", "int32", "0+", default=0),
         FieldRow("first_timestamp", "FirstTimestamp", "int64", "0+", default=-1),
-        FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=-1, form=Form(rewritten=True)),
+        FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=-1, framing=Framing(rewritten=True)),
         FieldRow("pid", "Pid", "int64", "0+", default=-1),
         FieldRow("epoch", "Epoch", "int16", "0+", default=-1),
         FieldRow("first_sequence", "FirstSequence", "int32", "0+", default=-1),
@@ -232,7 +239,7 @@ class RecordBatchKip82Str(RecordFormat):
             "[]Message",
             "0+",
             struct=Message,
-            form=Form(
+            framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 count="rest",
             ),

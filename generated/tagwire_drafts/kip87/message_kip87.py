@@ -13,7 +13,7 @@ value                   nullable bytes
 
 from __future__ import annotations
 
-from tagwire.message import Bits, Compression, constructor, FieldRow, Form, RecordFormat
+from tagwire.message import Bits, Compression, constructor, FieldRow, Framing, RecordFormat
 
 __all__ = ["MessageKip87"]
 
@@ -61,17 +61,17 @@ class MessageKip87(RecordFormat):
     FORMAT = "kip87"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, form=Form(rewritten=True)),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, form=Form(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, form=Form(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, form=Form(equals=2)),
+        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
+        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
-            form=Form(
+            framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
                     Bits("timestamp_type", 8, ("create", "append")),
@@ -80,7 +80,7 @@ class MessageKip87(RecordFormat):
             ),
         ),
         FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", form=Form(length="int32")),
+        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
         FieldRow(
             "value",
             "Value",
@@ -88,7 +88,7 @@ class MessageKip87(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            form=Form(
+            framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",
             ),

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Form, RecordFormat, Struct
+from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Framing, RecordFormat, Struct
 
 __all__ = ["Header", "Record", "RecordBatchV3"]
 
@@ -56,8 +56,8 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default="", form=Form(length="varint")),
-        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", form=Form(length="varint")),
+        FieldRow("key", "Key", "string", "0+", default="", framing=Framing(length="varint")),
+        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
     )
 
 
@@ -98,22 +98,27 @@ class Record(Struct):
         self.headers = tuple(headers)
 
     FIELDS = (
-        FieldRow("length", "Length", "varint", "0+", default=0, form=Form(length_of="rest")),
+        FieldRow("length", "Length", "varint", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
-            form=Form(when=Condition(equals=0, field="attributes", mask=128)),
+            framing=Framing(when=Condition(equals=0, field="attributes", mask=128)),
         ),
         FieldRow(
-            "timestamp_delta", "TimestampDelta", "varlong", "0+", default=0, form=Form(relative_to="base_timestamp")
+            "timestamp_delta",
+            "TimestampDelta",
+            "varlong",
+            "0+",
+            default=0,
+            framing=Framing(relative_to="base_timestamp"),
         ),
-        FieldRow("offset_delta", "OffsetDelta", "varint", "0+", default=0, form=Form(relative_to="base_offset")),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", form=Form(length="varint")),
-        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", form=Form(length="varint")),
-        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, form=Form(count="varint")),
+        FieldRow("offset_delta", "OffsetDelta", "varint", "0+", default=0, framing=Framing(relative_to="base_offset")),
+        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
+        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
+        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, framing=Framing(count="varint")),
     )
 
 
@@ -191,20 +196,20 @@ class RecordBatchV3(RecordFormat):
     FORMAT = "v3"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("base_offset", "BaseOffset", "int64", "0+", default=0, form=Form(rewritten=True)),
-        FieldRow("batch_length", "BatchLength", "uvarint", "0+", default=0, form=Form(length_of="rest")),
+        FieldRow("base_offset", "BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow("batch_length", "BatchLength", "uvarint", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow(
-            "partition_leader_epoch", "PartitionLeaderEpoch", "int32", "0+", default=-1, form=Form(rewritten=True)
+            "partition_leader_epoch", "PartitionLeaderEpoch", "int32", "0+", default=-1, framing=Framing(rewritten=True)
         ),
-        FieldRow("magic", "Magic", "int8", "0+", default=3, form=Form(equals=3)),
-        FieldRow("crc", "Crc", "crc32c", "0+", default=0, form=Form(covers="attributes")),
+        FieldRow("magic", "Magic", "int8", "0+", default=3, framing=Framing(equals=3)),
+        FieldRow("crc", "Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes")),
         FieldRow(
             "attributes",
             "Attributes",
             "int16",
             "0+",
             default=0,
-            form=Form(
+            framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
                     Bits("timestamp_type", 8, ("create", "append")),
@@ -216,26 +221,26 @@ class RecordBatchV3(RecordFormat):
             ),
         ),
         FieldRow("last_offset_delta", "LastOffsetDelta", "uvarint", "0+", default=0),
-        FieldRow("base_timestamp", "BaseTimestamp", "uvarlong", "0+", default=0, form=Form(signed=True)),
+        FieldRow("base_timestamp", "BaseTimestamp", "uvarlong", "0+", default=0, framing=Framing(signed=True)),
         FieldRow(
             "max_timestamp_delta",
             "MaxTimestampDelta",
             "uvarlong",
             "0+",
             default=0,
-            form=Form(relative_to="base_timestamp", rewritten=True, signed=True),
+            framing=Framing(relative_to="base_timestamp", rewritten=True, signed=True),
         ),
         FieldRow("producer_id", "ProducerId", "int64", "0+", default=-1),
         FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1),
         FieldRow("base_sequence", "BaseSequence", "int32", "0+", default=-1),
-        FieldRow("count", "Count", "int32", "0+", default=0, form=Form(count_of="records")),
+        FieldRow("count", "Count", "int32", "0+", default=0, framing=Framing(count_of="records")),
         FieldRow(
             "records",
             "Records",
             "[]Record",
             "0+",
             struct=Record,
-            form=Form(
+            framing=Framing(
                 compression=Compression(
                     "attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))
                 ),

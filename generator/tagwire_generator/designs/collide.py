@@ -57,7 +57,7 @@ def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec)
 def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
     assert spec.format is not None
     field = next((field for field in spec.fields if field.name == spec.format.discriminator), None)
-    return spec.format.discriminator, None if field is None else field.form.equals
+    return spec.format.discriminator, None if field is None else field.framing.equals
 
 
 def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:
@@ -71,7 +71,7 @@ def _bits(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, st
 
 
 def _named_bits(field: FieldSpec) -> dict[int, str]:
-    return {bit: group.name for group in field.form.bits for bit in range(group.low, group.high + 1)}
+    return {bit: group.name for group in field.framing.bits for bit in range(group.low, group.high + 1)}
 
 
 def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec) -> Iterator[Finding]:

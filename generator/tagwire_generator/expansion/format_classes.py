@@ -10,7 +10,7 @@ from typing import Any
 from tagwire.layout import Bits, Compression, Condition, Order
 from tagwire.message import Struct
 from tagwire.message.field_table import FieldRow
-from tagwire.message.framing_table import Form
+from tagwire.message.framing_table import Framing
 from tagwire.message.record_format import RecordFormat
 from tagwire_generator.expansion.message_classes import field_row
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
@@ -40,7 +40,7 @@ def attributes_of(struct: StructSpec) -> tuple[FieldSpec, ...]:
 
 
 def _is_framing(field: FieldSpec) -> bool:
-    return bool(field.form.length_of or field.form.count_of or field.form.covers)
+    return bool(field.framing.length_of or field.framing.count_of or field.framing.covers)
 
 
 def _members(struct: StructSpec, rows: tuple[FieldRow, ...], classes: dict[str, type[Struct]]) -> dict[str, Any]:
@@ -58,41 +58,43 @@ def format_rows(spec: MessageSpec, options: SpecOptions) -> dict[str, tuple[Fiel
         rows = []
         for index, field in enumerate(struct.fields):
             row = field_row(field, None)
-            row.form = _form(struct, field, fields_before(graph, around, position, index), options)
+            row.framing = _framing(struct, field, fields_before(graph, around, position, index), options)
             rows.append(row)
         tables[struct.name] = tuple(rows)
     return tables
 
 
-def _form(struct: StructSpec, field: FieldSpec, before: dict[str, FieldSpec], options: SpecOptions) -> Form | None:
-    form = field.form
-    when = form.when
-    order = Order(attribute_name(form.ascending), unsigned=options.header_key_order == "unsigned")
-    made = Form(
-        length=form.length,
-        count=form.count,
-        length_of=form.length_of if form.length_of == REST else attribute_name(form.length_of),
-        counts_itself=form.includes_itself,
+def _framing(
+    struct: StructSpec, field: FieldSpec, before: dict[str, FieldSpec], options: SpecOptions
+) -> Framing | None:
+    framing = field.framing
+    when = framing.when
+    order = Order(attribute_name(framing.ascending), unsigned=options.header_key_order == "unsigned")
+    made = Framing(
+        length=framing.length,
+        count=framing.count,
+        length_of=framing.length_of if framing.length_of == REST else attribute_name(framing.length_of),
+        counts_itself=framing.includes_itself,
         extent=_who(struct, "length_of", field.name),
-        count_of=attribute_name(form.count_of),
+        count_of=attribute_name(framing.count_of),
         counted_by=_who(struct, "count_of", field.name),
-        covers=attribute_name(form.covers),
-        bits=tuple(map(_bits, form.bits)),
+        covers=attribute_name(framing.covers),
+        bits=tuple(map(_bits, framing.bits)),
         when=None if when is None else _condition(before[when.field], when.bits, when.equals),
-        relative_to=attribute_name(form.delta_of),
-        compression=_compression(form.compression, before) if form.compression else None,
-        equals=form.equals,
-        rewritten=form.rewritten,
-        ascending=order if form.ascending else None,
-        filled=form.not_empty,
-        signed=form.signed,
+        relative_to=attribute_name(framing.delta_of),
+        compression=_compression(framing.compression, before) if framing.compression else None,
+        equals=framing.equals,
+        rewritten=framing.rewritten,
+        ascending=order if framing.ascending else None,
+        filled=framing.not_empty,
+        signed=framing.signed,
     )
-    return None if made == Form() else made
+    return None if made == Framing() else made
 
 
 def _who(struct: StructSpec, key: str, name: str) -> str:
     """The attribute of the field that frames this one, or ""."""
-    found = (field.name for field in struct.fields if getattr(field.form, key) == name)
+    found = (field.name for field in struct.fields if getattr(field.framing, key) == name)
     return attribute_name(next(found, ""))
 
 
@@ -101,7 +103,7 @@ def _bits(group: BitsSpec) -> Bits:
 
 
 def _condition(field: FieldSpec, bits: str, equals: int) -> Condition:
-    group = field.form.group(bits)
+    group = field.framing.group(bits)
     if group is None:
         return Condition(attribute_name(field.name), -1, equals)
     return Condition(attribute_name(field.name), group.mask, equals << group.low)
@@ -109,6 +111,6 @@ def _condition(field: FieldSpec, bits: str, equals: int) -> Condition:
 
 def _compression(text: str, before: dict[str, FieldSpec]) -> Compression:
     field, _, bits = text.partition(".")
-    group = before[field].form.group(bits)
+    group = before[field].framing.group(bits)
     assert group is not None, "the rules of the format see to it"
     return Compression(attribute_name(field), _bits(group))

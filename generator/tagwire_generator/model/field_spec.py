@@ -12,7 +12,7 @@ from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.framing_spec import FormSpec, form_violations
+from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation, enforce
 
@@ -27,7 +27,7 @@ ENTITY_TYPES: Final = {
 }
 """The wire type of each entity; "unknown" fits any."""
 
-_NO_FORM: Final = FormSpec()
+_NO_FRAMING: Final = FramingSpec()
 
 MAX_TAG: Final = 2**31 - 1
 """The highest tag of the released dialect."""
@@ -61,7 +61,7 @@ class FieldSpec:
     """Where its length is compact; None: where the message is flexible."""
     record_formats: RecordFormats = ()
     """Records and bytes: the format of the records in each range of versions."""
-    form: FormSpec = _NO_FORM
+    framing: FramingSpec = _NO_FRAMING
     """What only fields of record formats have."""
     is_of_format: bool = False
     """Whether it stands in a record format."""
@@ -72,7 +72,7 @@ class FieldSpec:
 
     def __post_init__(self) -> None:
         if self.default is IMPLICIT:
-            always = self.form.equals
+            always = self.framing.equals
             object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))
 
@@ -89,7 +89,7 @@ class FieldSpec:
         yield from self._default_violations()
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
-            yield from form_violations(named(self.name), self.type, self.form)
+            yield from framing_violations(named(self.name), self.type, self.framing)
 
     def _type_violations(self) -> Iterator[Violation]:
         """What the type does not allow."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.field_spec import FieldSpec
-from tagwire_generator.model.framing_spec import REST, FormSpec, codecs_violation
+from tagwire_generator.model.framing_spec import REST, FramingSpec, codecs_violation
 from tagwire_generator.model.spec_names import is_format_name
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
@@ -46,7 +46,7 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
     fields = {spec.name: spec for spec in message.fields}
     if head.discriminator:
         spec = fields.get(head.discriminator)
-        if spec is None or spec.form.equals is None:
+        if spec is None or spec.framing.equals is None:
             text = f"the discriminator {quoted(head.discriminator)} is no field of the message with a value in equals"
             yield Violation("TW009", "discriminator", text, ("fields", "members"))
     for claim in head.claims:
@@ -82,61 +82,63 @@ def fields_before(
 def _field_violations(
     struct: StructSpec, index: int, spec: FieldSpec, before: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    form = spec.form
+    framing = spec.framing
     after = {later.name: later for later in struct.fields[index + 1 :]}
     yield from _framing_violations(struct, index, spec, after)
-    if form.when is not None:
-        yield from _bits_reference(spec, "when", form.when.field, form.when.bits, before)
-    if form.compression:
-        field, _, bits = form.compression.partition(".")
+    if framing.when is not None:
+        yield from _bits_reference(spec, "when", framing.when.field, framing.when.bits, before)
+    if framing.compression:
+        field, _, bits = framing.compression.partition(".")
         yield from _bits_reference(spec, "compression", field, bits, before)
-        group = before[field].form.group(bits) if field in before else None
+        group = before[field].framing.group(bits) if field in before else None
         wrong = codecs_violation(spec.name, group) if group else None
         if wrong is not None:
             yield wrong
         if not (spec.type.is_array and after == {}) and spec.type.name != "bytes":
             text = f"field {spec.name} can't be packed; only bytes, and an array at the end of its struct, can"
             yield Violation("TW008", "compression", text)
-    if form.delta_of and form.delta_of not in before:
-        text = f"field {spec.name} is a delta of {quoted(form.delta_of)}, but no such field was read before it"
+    if framing.delta_of and framing.delta_of not in before:
+        text = f"field {spec.name} is a delta of {quoted(framing.delta_of)}, but no such field was read before it"
         yield Violation("TW006", "deltaOf", text)
 
 
 def _framing_violations(
     struct: StructSpec, index: int, spec: FieldSpec, after: Mapping[str, FieldSpec]
 ) -> Iterator[Violation]:
-    form = spec.form
-    for key, name in (("lengthOf", form.length_of), ("countOf", form.count_of), ("covers", form.covers)):
+    framing = spec.framing
+    for key, name in (("lengthOf", framing.length_of), ("countOf", framing.count_of), ("covers", framing.covers)):
         if name and name not in after and not (key == "lengthOf" and name == REST):
             text = f"field {spec.name} names {quoted(name)} in {key}, but no such field follows it in {struct.name}"
             yield Violation("TW006", key, text)
-        elif name in after and after[name].form.when != (None if key == "covers" else form.when):
+        elif name in after and after[name].framing.when != (None if key == "covers" else framing.when):
             text = f"field {spec.name} names {name} in {key}, but the two are not there together"
             yield Violation("TW006", key, text)
-    if form.count_of in after and not (after[form.count_of].type.is_array and not after[form.count_of].form.count):
-        text = f"field {spec.name} counts {form.count_of}, which is no array without a count of its own"
+    counted = after.get(framing.count_of)
+    if counted is not None and not (counted.type.is_array and not counted.framing.count):
+        text = f"field {spec.name} counts {framing.count_of}, which is no array without a count of its own"
         yield Violation("TW003", "countOf", text)
     others = struct.fields[:index]
     for key, get in (("lengthOf", _length_of), ("countOf", _count_of)):
-        name = get(form)
-        if name and any(get(other.form) == name for other in others):
+        name = get(framing)
+        if name and any(get(other.framing) == name for other in others):
             text = f"field {spec.name} has {key} {name}, as another field before it; keep one"
             yield Violation("TW007", key, text)
-    ends_by_itself = spec.type.is_array and not form.count and not any(_count_of(o.form) == spec.name for o in others)
-    if ends_by_itself:
+    is_counted = framing.count or any(_count_of(other.framing) == spec.name for other in others)
+    if spec.type.is_array and not is_counted:
         text = f"field {spec.name} is {spec.type} without an end; give it a count, or write rest"
         yield Violation("TW003", "count", text)
-    if REST in (form.length, form.count) and after and not any(_length_of(o.form) == spec.name for o in others):
+    is_limited = any(_length_of(other.framing) == spec.name for other in others)
+    if REST in (framing.length, framing.count) and after and not is_limited:
         text = f"field {spec.name} takes the rest of {struct.name}, but {next(iter(after))} follows it"
-        yield Violation("TW007", "length" if form.length == REST else "count", text)
+        yield Violation("TW007", "length" if framing.length == REST else "count", text)
 
 
-def _length_of(form: FormSpec) -> str:
-    return form.length_of
+def _length_of(framing: FramingSpec) -> str:
+    return framing.length_of
 
 
-def _count_of(form: FormSpec) -> str:
-    return form.count_of
+def _count_of(framing: FramingSpec) -> str:
+    return framing.count_of
 
 
 def _bits_reference(
@@ -147,7 +149,7 @@ def _bits_reference(
     if other is None:
         text = f"field {spec.name} names {quoted(field)} in {key}, but no such field was read before it"
         yield Violation("TW006", key, text)
-    elif (bits or key == "compression") and other.form.group(bits) is None:
-        known = ", ".join(group.name for group in other.form.bits) or "none"
+    elif (bits or key == "compression") and other.framing.group(bits) is None:
+        known = ", ".join(group.name for group in other.framing.bits) or "none"
         text = f"field {spec.name} names {quoted(f'{field}.{bits}')} in {key}, but the bits of {field} are: {known}"
         yield Violation("TW006", key, text)

@@ -1,6 +1,6 @@
 """What only a field of a record format has, as its spec says it: how it is framed, packed and when it is there.
 
-`FormSpec` checks what one field can know of itself; what it says about other
+`FramingSpec` checks what one field can know of itself; what it says about other
 fields is for `framing_rules`, which see the whole format.
 """
 
@@ -16,7 +16,7 @@ from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation
 
-__all__ = ["REST", "BitsSpec", "FormSpec", "When", "form_violations"]
+__all__ = ["REST", "BitsSpec", "FramingSpec", "When", "framing_violations"]
 
 REST: Final = "rest"
 """In the place of a field's name: all that follows in the struct."""
@@ -48,7 +48,7 @@ class When:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormSpec:
+class FramingSpec:
     """Names are those of fields in the spec; "" is none, `REST` what follows."""
 
     length: str = ""
@@ -78,55 +78,55 @@ class FormSpec:
         return next((group for group in self.bits if group.name == name), None)
 
 
-def form_violations(name: str, type: FieldType, form: FormSpec) -> Iterator[Violation]:
+def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
     """The rules that a field of a record format keeps by itself."""
     where = f"field {name} is {type}"
     is_number = isinstance(type.scalar, IntegerType) and type.name not in CHECKSUMS
-    yield from _length_violations(where, type, form)
+    yield from _length_violations(where, type, framing)
     for key, value in (
-        ("lengthOf", form.length_of),
-        ("countOf", form.count_of),
-        ("bits", form.bits),
-        ("deltaOf", form.delta_of),
-        ("equals", form.equals is not None),
+        ("lengthOf", framing.length_of),
+        ("countOf", framing.count_of),
+        ("bits", framing.bits),
+        ("deltaOf", framing.delta_of),
+        ("equals", framing.equals is not None),
     ):
         if value and not is_number:
             yield Violation("TW002", key, f"{where}, but only an integer can have {key}", ("type",))
-    if (type.name in CHECKSUMS) != bool(form.covers):
+    if (type.name in CHECKSUMS) != bool(framing.covers):
         text = f"{where}; a checksum says what it covers, and nothing else does"
-        yield Violation("TW004", "covers" if form.covers else "type", text, ("type", "covers"))
-    if form.includes_itself and (not form.length_of or type.name in RECORD_TYPES):
+        yield Violation("TW004", "covers" if framing.covers else "type", text, ("type", "covers"))
+    if framing.includes_itself and (not framing.length_of or type.name in RECORD_TYPES):
         text = f"{where}; only a length of fixed width can include itself"
         yield Violation("TW002", "includesItself", text, ("type", "lengthOf"))
-    if form.signed and type.name not in ("uvarint", "uvarlong"):
+    if framing.signed and type.name not in ("uvarint", "uvarlong"):
         yield Violation("TW002", "signed", f"{where}, but only uvarint and uvarlong can be signed", ("type",))
-    for key, wanted in (("ascending", form.ascending), ("notEmpty", form.not_empty)):
+    for key, wanted in (("ascending", framing.ascending), ("notEmpty", framing.not_empty)):
         if wanted and not type.is_array:
             yield Violation("TW002", key, f"{where}, but only arrays have {key}", ("type",))
-    yield from _bits_violations(name, type, form)
+    yield from _bits_violations(name, type, framing)
 
 
-def _length_violations(where: str, type: FieldType, form: FormSpec) -> Iterator[Violation]:
+def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
     """How long a text is, how many elements there are."""
     is_sized = type.scalar is not None and type.scalar.length != ""
-    if is_sized and not form.length:
+    if is_sized and not framing.length:
         text = f"{where}; say with length how its length is written: {', '.join(LENGTHS)}"
         yield Violation("TW003", "type", text, ("length",))
-    if form.length and not is_sized:
+    if framing.length and not is_sized:
         yield Violation("TW003", "length", f"{where}, but only string and bytes have a length before them", ("type",))
-    if form.count and not type.is_array:
+    if framing.count and not type.is_array:
         yield Violation("TW003", "count", f"{where}, but only arrays have a count before them", ("type",))
-    for key, value in (("length", form.length), ("count", form.count)):
+    for key, value in (("length", framing.length), ("count", framing.count)):
         if value and value not in LENGTHS:
             text = f"{quoted(value)} is no way to write a {key}; there are {', '.join(LENGTHS)}"
             yield Violation("TW003", key, text)
 
 
-def _bits_violations(name: str, type: FieldType, form: FormSpec) -> Iterator[Violation]:
+def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterator[Violation]:
     width = 8 * type.scalar.width if type.scalar else 0
     taken = 0
     seen: set[str] = set()
-    for group in form.bits:
+    for group in framing.bits:
         what = f"bits {quoted(group.name)} of field {name}"
         if not is_name(group.name):
             yield Violation("TW005", "bits", f"{what}: {NAME_RULE}")

@@ -8,7 +8,7 @@ from tagwire_generator.model.carried_formats import RecordFormats
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.field_type import FieldType
-from tagwire_generator.model.framing_spec import FormSpec
+from tagwire_generator.model.framing_spec import FramingSpec
 from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
 from tagwire_generator.reading.framing import FRAMING
 from tagwire_generator.reading.keys import attributes_of, keys_of
@@ -32,10 +32,10 @@ FIELD_KEYS: Final = keys_of("field", [FieldSpec], _OWN)
 """The keys of a field; those that hold members are the struct's."""
 OPTIONAL_FIELD_KEYS: Final = keys_of("optionalField", [FieldSpec], _OWN, {"nullable": ""})
 """Those of a field in the draft dialect's optionalFields."""
-FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FormSpec], _OWN, {"nullable": ""})
+FORMAT_FIELD_KEYS: Final = keys_of("formatField", [FieldSpec, FramingSpec], _OWN, {"nullable": ""})
 """Those of a field of a record format."""
 
-_FRAMING: Final = attributes_of(FormSpec)
+_FRAMING: Final = attributes_of(FramingSpec)
 _RELEASED_ONLY: Final = ("tag", "taggedVersions", "flexibleVersions")
 _STAND_IN: Final = FieldType("int8")
 
@@ -76,7 +76,7 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
 def _field(values: Mapping[str, Any], *, is_of_format: bool, is_optional: bool) -> FieldSpec:
     attributes = {FIELD_KEYS[key][0]: value for key, value in values.items() if key in FIELD_KEYS}
     framing = {name: values[key] for key, (name, _) in FORMAT_FIELD_KEYS.items() if key in values and name in _FRAMING}
-    return FieldSpec(**attributes, form=FormSpec(**framing), is_of_format=is_of_format, is_optional=is_optional)
+    return FieldSpec(**attributes, framing=FramingSpec(**framing), is_of_format=is_of_format, is_optional=is_optional)
 
 
 def check_hexadecimal(reading: Reading, node: Node | None) -> None:

@@ -1,4 +1,4 @@
-"""What only fields of record formats have, to the parts of a `FormSpec`."""
+"""What only fields of record formats have, to the parts of a `FramingSpec`."""
 
 import re
 from collections.abc import Mapping

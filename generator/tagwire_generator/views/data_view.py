@@ -279,13 +279,13 @@ def _history(spec: MessageSpec, cls: type[Message]) -> str:
     """What each version changed of the one before, a line a version; what the first has, its fields say."""
     lines = [_message_doc(spec), ""]
     first, *later = (layout_of(cls, version).root for version in spec.valid_versions)
-    before, form = dict(_paths(first, "")), _form(first)
+    before, shape = dict(_paths(first, "")), _shape(first)
     for version, root in zip(list(spec.valid_versions)[1:], later, strict=True):
         now = dict(_paths(root, ""))
         changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
-        if _form(root) != form:
-            form = _form(root)
-            changed.insert(0, form)
+        if _shape(root) != shape:
+            shape = _shape(root)
+            changed.insert(0, shape)
         changed += _new_formats(spec, version)
         added = [path for path in now if path not in before]
         dropped = [path for path in before if path not in now]
@@ -294,7 +294,7 @@ def _history(spec: MessageSpec, cls: type[Message]) -> str:
     return "\n".join(lines if later else lines[:1])
 
 
-def _form(root: StructLayout) -> str:
+def _shape(root: StructLayout) -> str:
     if root.section is None:
         return ""
     return "optional fields" if isinstance(root.section, OptionalBuffer) else "flexible"

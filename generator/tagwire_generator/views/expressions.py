@@ -36,7 +36,7 @@ class _Helpers(NamedTuple):
 
     value_of: str
     raw_of: str
-    form: str
+    call: str
     """How the first two are called."""
     read_many: str
     put_many: str
@@ -51,7 +51,16 @@ _SIZED: Final = {"text": ("string", "strings"), "binary": ("binary", "binaries")
 """The last word of the helpers for one value and for many, by family."""
 
 
-_RUNTIME_NAMES: Final = {"Any", "BOOLEANS", "BufferForm", "EMPTIES", "EMPTY", "Iterable", "Malformed", "Refused"} | {
+_RUNTIME_NAMES: Final = {
+    "Any",
+    "BOOLEANS",
+    "OptionalFieldsBuffer",
+    "EMPTIES",
+    "EMPTY",
+    "Iterable",
+    "Malformed",
+    "Refused",
+} | {
     "SERIALIZERS",
     "Serializer",
     "Struct",
@@ -119,10 +128,10 @@ class Expressions:
         self.constants[name] = f'{self.use("tagwire.wire", "fixed_array")}("{wire.name}").unpackers'
         return name
 
-    def buffer_form(self, section: OptionalBuffer) -> str:
-        form = self.use("tagwire.wire", "BufferForm")
+    def optional_fields_buffer(self, section: OptionalBuffer) -> str:
+        buffer = self.use("tagwire.wire", "OptionalFieldsBuffer")
         length = "zigzag" if section.length.zigzag else "unsigned"
-        self.constants["_OPTIONAL"] = f'{form}("{length}", counts_tag={section.counts_tag})'
+        self.constants["_OPTIONAL"] = f'{buffer}("{length}", counts_tag={section.counts_tag})'
         return "_OPTIONAL"
 
     # ------------------------------------------------------------ values
@@ -134,7 +143,7 @@ class Expressions:
         helpers = _FIXED.get(wire.family)
         if helpers is None:
             return f"{self.row(wire)}.value_of({raw})"
-        return helpers.form.format(self.use("tagwire.wire", helpers.value_of), raw)
+        return helpers.call.format(self.use("tagwire.wire", helpers.value_of), raw)
 
     def packed(self, wire: WireType, value: str) -> str:
         """What `struct` packs for a value."""
@@ -143,7 +152,7 @@ class Expressions:
         helpers = _FIXED.get(wire.family)
         if helpers is None:
             return f"{self.row(wire)}.raw_of({value})"
-        return helpers.form.format(self.use("tagwire.wire", helpers.raw_of), value)
+        return helpers.call.format(self.use("tagwire.wire", helpers.raw_of), value)
 
     def row(self, wire: WireType) -> str:
         """The row of a wire type."""

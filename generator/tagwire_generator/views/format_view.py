@@ -7,8 +7,8 @@ are no serializers: a format goes through the interpreter of its layout.
 from dataclasses import dataclass
 
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout
-from tagwire.layout.parts import Plain
-from tagwire.message.framing_table import Form
+from tagwire.layout.parts import FrozenData
+from tagwire.message.framing_table import Framing
 from tagwire.message.record_format import RecordFormat
 from tagwire_generator.expansion.format_classes import attributes_of, format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
@@ -67,7 +67,7 @@ class _FormatViews(DataViews):
             doc=prose(self.struct_doc(struct)),
             fields=tuple(map(self.field, attributes_of(struct))),
             constants=tuple(self.head()) if is_root else (),
-            rows=tuple(self.format_row(field, row.form) for field, row in zip(struct.fields, rows, strict=True)),
+            rows=tuple(self.format_row(field, row.framing) for field, row in zip(struct.fields, rows, strict=True)),
         )
 
     def struct_doc(self, struct: StructSpec) -> str:
@@ -86,39 +86,39 @@ class _FormatViews(DataViews):
         view = super().field(field)
         return FieldView(**{**vars(view), "doc": _field_doc(field)})
 
-    def format_row(self, field: FieldSpec, form: Form | None) -> str:
+    def format_row(self, field: FieldSpec, framing: Framing | None) -> str:
         row = self.row(field, self.default(field))
-        return row if form is None else f"{row[:-1]}, form={self.expression(form)})"
+        return row if framing is None else f"{row[:-1]}, framing={self.expression(framing)})"
 
     def expression(self, value: object) -> str:
-        """Plain data as the expression that makes it."""
+        """Frozen data as the expression that makes it."""
         if isinstance(value, tuple):
             return f"({', '.join(map(self.expression, value))}{',' * (len(value) == 1)})"
-        if not isinstance(value, Plain):
+        if not isinstance(value, FrozenData):
             return repr(value)
         name = self.imports.use("tagwire.message", type(value).__name__)
-        named = isinstance(value, Form | Condition | Order)
+        named = isinstance(value, Framing | Condition | Order)
         parts = (f"{key}={self.expression(part)}" if named else self.expression(part) for key, part in value.given())
         return f"{name}({', '.join(parts)})"
 
 
 def _field_doc(field: FieldSpec) -> str:
     facts = [str(field.type)]
-    if field.form.length or field.form.count:
-        facts.append(f"length: {field.form.length or field.form.count}")
+    if field.framing.length or field.framing.count:
+        facts.append(f"length: {field.framing.length or field.framing.count}")
     if field.nullable_versions:
         facts.append("nullable")
-    if field.form.equals is not None:
-        facts.append(f"always {field.form.equals}")
-    if field.form.delta_of:
-        facts.append(f"relative to {attribute_name(field.form.delta_of)}")
-    if field.form.when is not None:
-        when = field.form.when
+    if field.framing.equals is not None:
+        facts.append(f"always {field.framing.equals}")
+    if field.framing.delta_of:
+        facts.append(f"relative to {attribute_name(field.framing.delta_of)}")
+    if field.framing.when is not None:
+        when = field.framing.when
         what = attribute_name(when.field) + (f".{attribute_name(when.bits)}" if when.bits else "")
         facts.append(f"there when {what} is {when.equals}")
-    if field.form.rewritten:
+    if field.framing.rewritten:
         facts.append("rewritten in place")
-    for group in field.form.bits:
+    for group in field.framing.bits:
         values = f" ({', '.join(group.values)})" if group.values else ""
         facts.append(f"0x{group.mask:02x} {attribute_name(group.name)}{values}")
     return prose(f"{', '.join(facts)}." + (f" {field.about}" if field.about else ""))

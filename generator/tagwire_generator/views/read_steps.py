@@ -206,14 +206,14 @@ class _Steps:
         return ReadStep("tagged_section", cases=self.cases(fields), defaults=self.tag_defaults(fields))
 
     def optional_buffer(self, section: OptionalBuffer) -> ReadStep:
-        form = self.expressions.buffer_form(section)
+        buffer = self.expressions.optional_fields_buffer(section)
         if not section.fields:
-            return ReadStep("statements", lines=(f"m.unknown_tags, pos = {form}.unknown_tags(buf, pos)",))
+            return ReadStep("statements", lines=(f"m.unknown_tags, pos = {buffer}.unknown_tags(buf, pos)",))
         self.expressions.use("tagwire.wire", "NO_TAGS")
         self.expressions.use("tagwire.wire", "Malformed")
         return ReadStep(
             "optional_buffer",
-            source=form,
+            source=buffer,
             cases=self.cases(section.fields),
             defaults=self.tag_defaults(section.fields),
         )

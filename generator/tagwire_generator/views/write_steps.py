@@ -47,8 +47,8 @@ def write_steps(struct: StructLayout, expressions: Expressions) -> tuple[WriteSt
     section = struct.section
     steps = [writer.refusal(struct)]
     if isinstance(section, OptionalBuffer):
-        form = expressions.buffer_form(section)
-        steps.append(writer.section(section.fields, f"{form}.put"))
+        buffer = expressions.optional_fields_buffer(section)
+        steps.append(writer.section(section.fields, f"{buffer}.put"))
     steps += writer.items(struct.items)
     if section is not None and not isinstance(section, OptionalBuffer):
         put = expressions.use("tagwire.wire", "put_tags")

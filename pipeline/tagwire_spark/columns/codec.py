@@ -38,7 +38,7 @@ OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "version
 """Options of the functions for messages."""
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
-Place: TypeAlias = Callable[[int], str]
+RowName: TypeAlias = Callable[[int], str]
 """What a row is called where it came from."""
 
 
@@ -64,10 +64,10 @@ def message_class(name: str, package: str) -> type[Message]:
         raise PipelineError("KAFKA_MESSAGE_NOT_FOUND", f"{error}.") from None
 
 
-def _placed(error: TagwireError, place: Place | None) -> TagwireError:
+def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
     """The error of a row, which has a name that says more than its number in an array."""
-    if place is not None and error.row is not None:
-        error.args = (f"{place(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
+    if row_name is not None and error.row is not None:
+        error.args = (f"{row_name(error.row)}: {str(error).removeprefix(f'row {error.row}: ')}", *error.args[1:])
     return error
 
 
@@ -115,8 +115,8 @@ class Decoding(NamedTuple):
         """The message's class."""
         return message_class(self.name, self.package)
 
-    def decode(self, data: Any, version: Any = None, place: Place | None = None) -> Any:
-        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which tells a row's place."""
+    def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
+        """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which names the row."""
         has_versions = self.version is None
         unversioned = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
@@ -132,7 +132,7 @@ class Decoding(NamedTuple):
                 wide_unsigned=True,
             )
         except TagwireError as error:
-            raise refusal(_placed(error, place)) from None
+            raise refusal(_placed(error, row_name)) from None
         made = _types(self)
         if self.permissive:
             pairs = pa.array(column)

@@ -3,7 +3,7 @@
 A remote log is planned on a copy of its tree in which segments are holes:
 sparse files of the right length. Everything that is small (indexes,
 checkpoints, snapshots) is really there, so planning is the same for both. A
-task fetches the bytes of its own split to their place in such a file, on the
+task fetches the bytes of its own split to their location in such a file, on the
 worker's disk. So no segment is ever held in memory.
 """
 
@@ -22,7 +22,7 @@ from tagwire.log.segment import Segment
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.file_state import FileState, state_of_facts, state_of_status
 
-__all__ = ["Place", "capture_files", "fetched", "is_remote", "local_path", "opened", "places"]
+__all__ = ["Location", "capture_files", "fetched", "is_remote", "local_path", "locations", "opened"]
 
 _CHUNK: Final = 8 << 20
 _BESIDE: Final = ("index", "timeindex", "txnindex", "snapshot")
@@ -31,7 +31,7 @@ _ABOVE: Final = "log-start-offset-checkpoint"
 """What lies in the folder above a partition's."""
 
 
-class Place:
+class Location:
     """A path on this machine, and what it is called where it came from.
 
     `local` lies in `root`, or is it; `url` is what `root` is called, with
@@ -89,8 +89,8 @@ def is_remote(path: str) -> bool:
     return "://" in path and not path.startswith("file://")
 
 
-def places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
-    """The places that paths and patterns mean; copies go when `stack` is closed. Raises PipelineError."""
+def locations(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Location]:
+    """The locations that paths and patterns mean; copies go when `stack` is closed. Raises PipelineError."""
     for path in paths:
         found = list(_remote(path, stack) if is_remote(path) else _local(path))
         if not found:
@@ -104,30 +104,30 @@ def local_path(path: str) -> Path:
     return bare.resolve() if ".." in bare.parts else bare.absolute()
 
 
-def _local(path: str) -> Iterator[Place]:
+def _local(path: str) -> Iterator[Location]:
     whole = local_path(path)
     try:
         if whole.exists() or not glob.has_magic(str(whole)):
             if whole.exists():
-                yield Place(whole, whole, str(whole), is_named=True)
+                yield Location(whole, whole, str(whole), is_named=True)
             return
     except OSError as error:
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: can't be read: {error.strerror}.") from None
     for name in sorted(glob.glob(str(whole))):  # noqa: PTH207
-        yield Place(Path(name), Path(name), name, is_named=False)
+        yield Location(Path(name), Path(name), name, is_named=False)
 
 
 # ---------------------------------------------------------------- other file systems
 
 
-def _remote(path: str, stack: ExitStack) -> Iterator[Place]:
+def _remote(path: str, stack: ExitStack) -> Iterator[Location]:
     system, bare = _system(path)
     with _reaching(path):
         is_named = not glob.has_magic(bare)
         names = [bare] if is_named else sorted(system.glob(bare))
         url, _, archive = path.partition("::")
         copies = _Copies(system, stack, _UrlOf(url, bare, is_named=is_named), archive and f"::{archive}")
-        return iter([copies.place(name, is_named=is_named) for name in names if not name or system.exists(name)])
+        return iter([copies.location(name, is_named=is_named) for name in names if not name or system.exists(name)])
 
 
 class _UrlOf:
@@ -158,10 +158,10 @@ class _Copies:
         self._made: dict[str, Path] = {}
         self._states: dict[Path, FileState] = {}
 
-    def place(self, name: str, *, is_named: bool) -> Place:
+    def location(self, name: str, *, is_named: bool) -> Location:
         """What planning sees of a file or a folder."""
         local, root, url = self._copied(name)
-        return Place(local, root, url, self._behind, self._system, self._states, is_named=is_named)
+        return Location(local, root, url, self._behind, self._system, self._states, is_named=is_named)
 
     def _copied(self, name: str) -> tuple[Path, Path, str]:
         """A folder; a segment in its partition's folder, with what lies beside it; or another file. And its root."""
@@ -254,7 +254,7 @@ class Opened:
         self._name = name
 
     def fetch(self, start: int, end: int) -> None:
-        """Bring a range of bytes to its place. Raises PipelineError."""
+        """Bring a range of bytes to its location. Raises PipelineError."""
         with self.path.open("r+b") as target, _reaching(self._name):
             target.seek(start)
             for begin in range(start, end, _CHUNK):
@@ -288,9 +288,13 @@ def capture_files(paths: tuple[str, ...]) -> list[str]:
     """The files that paths and patterns mean: those in folders as well, but hidden ones. Raises PipelineError."""
     with ExitStack() as stack:
         found = []
-        for place in places(paths, stack):
-            files = [place.local] if place.local.is_file() else sorted(p for p in place.local.rglob("*") if p.is_file())
-            found += [place.name_of(file) for file in files if not file.name.startswith((".", "_"))]
+        for location in locations(paths, stack):
+            files = (
+                [location.local]
+                if location.local.is_file()
+                else sorted(p for p in location.local.rglob("*") if p.is_file())
+            )
+            found += [location.name_of(file) for file in files if not file.name.startswith((".", "_"))]
         return found
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tagwire.log import Segment
-from tagwire.log.batch_summary import Heads
+from tagwire.log.batch_summary import BatchSummary
 from tagwire.log.compact import CompactReport, bounds_of, carry_files
 from tagwire.log.compaction import Compaction
 from tagwire.log.convert import carry_directory_files
@@ -92,7 +92,7 @@ class _Log:
             for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
         ]
 
-    def take_heads(self, heads: list[Heads]) -> None:
+    def take_heads(self, heads: list[BatchSummary]) -> None:
         """What was seen in them. Where offsets do not ascend, only keys tell records from each other."""
         for each in heads:
             self.begins.append(self.begins[-1] if each.end is None else each.end)
@@ -166,7 +166,7 @@ class _Job:
         self._round(logs, [unit for of_log in units for unit in of_log])
         apart = [log for log in logs if log.is_apart]
         for log in apart:
-            heads, log.results = [Heads.from_json(result["heads"]) for result in log.results], []
+            heads, log.results = [BatchSummary.from_json(result["heads"]) for result in log.results], []
             log.take_heads(heads)
         self._find_keys([log for log in apart if log.is_apart])
         units = [log.as_left() if log.is_apart else log.as_a_whole() for log in apart]

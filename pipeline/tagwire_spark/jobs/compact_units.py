@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tagwire.log import Partition, Segment
-from tagwire.log.batch_summary import heads_of
+from tagwire.log.batch_summary import summarize
 from tagwire.log.compact import carry_segment, compact_partition
 from tagwire.log.compaction import Compaction, Judge
 from tagwire.log.rewriting import Rewriter, SegmentReport
@@ -30,7 +30,7 @@ def do_unit(unit: dict[str, Any], folder: str, rules: dict[str, Any]) -> dict[st
 
 def _heads(unit: dict[str, Any], job: Staged, asked: Compaction) -> dict[str, Any]:
     segment = Segment(unit["file"])
-    return {"heads": heads_of(segment, asked.format, asked.limits, partial=unit["partial"]).to_json()}
+    return {"heads": summarize(segment, asked.format, asked.limits, partial=unit["partial"]).to_json()}
 
 
 def _rewrite(unit: dict[str, Any], job: Staged, asked: Compaction) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError, Partition
 from tagwire.records.format_set import AUTO, Formats, format_set
-from tagwire_spark.jobs.export_part import TABLE, How, SegmentPlace, export_part
+from tagwire_spark.jobs.export_part import TABLE, How, TopicPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
 from tagwire_spark.jobs.outputs import staging
 from tagwire_spark.jobs.tasks import run_units
@@ -54,7 +54,7 @@ class _Unit(NamedTuple):
 
     part: Part
     source: Path
-    place: SegmentPlace | None
+    place: TopicPartition | None
 
     def to_json(self) -> dict[str, Any]:
         return {"part": self.part, "source": str(self.source), "place": self.place, "file": self.part.path_of(0)}
@@ -162,7 +162,7 @@ def _of_folder(
     if partition is not None and (not partition.state or is_root):
         segments = [segment.path for segment in partition.segments]
         topic = folder.name if partition.topic is None else partition.topic
-        place = SegmentPlace(topic, -1 if partition.partition is None else partition.partition)
+        place = TopicPartition(topic, -1 if partition.partition is None else partition.partition)
         for path in segments:
             yield _Unit(Part(0, target, ((path.name, sizes[path]),)), folder, place)
     beside = tuple((path.name, sizes[path]) for path in files if path not in segments)

@@ -20,7 +20,7 @@ from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.rebuilding import head_of
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
 from tagwire_spark.jobs.outputs import attempt
@@ -29,7 +29,7 @@ from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["TABLE", "How", "SegmentPlace", "export_part"]
+__all__ = ["TABLE", "How", "TopicPartition", "export_part"]
 
 TABLE: Final = "table"
 """The folder of an attempt that has its rows; pieces are in `EXACT`."""
@@ -48,7 +48,7 @@ class How(NamedTuple):
     formats: FormatSet
 
 
-class SegmentPlace(NamedTuple):
+class TopicPartition(NamedTuple):
     """The partition of a segment, as the table has it."""
 
     topic: str
@@ -68,7 +68,9 @@ def export_part(unit: dict[str, Any], attempts: str, how: list[Any]) -> dict[str
                 made.add_file(number, path)
             else:
                 table = folder / TABLE / f"{part.name}.parquet"
-                facts = _Segment(path, size, unit["file"], How(*how)).export(SegmentPlace(*unit["place"]), table, made)
+                facts = _Segment(path, size, unit["file"], How(*how)).export(
+                    TopicPartition(*unit["place"]), table, made
+                )
         except OSError as error:
             raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
         if made.end != size or path.stat().st_size != size:
@@ -83,11 +85,11 @@ class _Segment:
     def __init__(self, path: Path, size: int, file: str, how: How) -> None:
         self.path = path
         self.size = size
-        self.file = plain(file)
+        self.file = encodable(file)
         """As the table has it: below the root of the logs."""
         self.how = how
 
-    def export(self, place: SegmentPlace, table: Path, made: "_Pieces") -> dict[str, Any]:
+    def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
         """Write its rows and its pieces, and say what they are."""
         try:
             rows, damage = self._rows(place, table, permissive=False)
@@ -104,7 +106,7 @@ class _Segment:
             "damage": damage,
         }
 
-    def _rows(self, place: SegmentPlace, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
+    def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """The rows, which are not all written before they are closed; and where there is damage, with the reason."""
         query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats)
         split = Split(str(self.path), *place, 0, self.size, None, 0, NO_OFFSET, is_last=False)

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tagwire.log.whole_folder import on_disk
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 
@@ -145,7 +145,7 @@ def _below(name: str) -> str:
 
 def table_folder(topic: str, partition: int) -> str:
     """Where the records of a partition are, in the manner of Hive."""
-    escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in plain(topic))
+    escaped = "".join(quote(char, safe=" ") if char.isascii() else char for char in encodable(topic))
     return f"topic={escaped}/partition={partition}"
 
 

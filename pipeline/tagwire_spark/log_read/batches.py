@@ -107,7 +107,7 @@ def _begin(scan: Scan, source: Opened, split: Split, query: LogQuery) -> int:
         return 0
     if not source.is_whole:
         _fetch_all(scan, source)
-    every = pieces(scan) if query.permissive else scan.places()
+    every = pieces(scan) if query.permissive else scan.spans()
     try:
         return next((each.position for each in every if each.position >= split.start), split.end)
     except LogError as error:

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute
 
 from tagwire.records import Record, RecordBatch
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn", "SplitPlace", "record_places"]
+__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn", "SplitPlace", "record_names"]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
@@ -40,7 +40,7 @@ class SplitPlace(NamedTuple):
     @classmethod
     def of(cls, split: Split) -> "SplitPlace":
         """The place of a split; names that are not UTF-8 have `?`."""
-        return cls(plain(split.topic), split.partition, plain(split.file))
+        return cls(encodable(split.topic), split.partition, encodable(split.file))
 
 
 class BatchPlace(NamedTuple):
@@ -89,7 +89,7 @@ class LogColumn(NamedTuple):
         return self.make(*(columns[name] for name in self.needs))
 
 
-def record_places(file: str, offsets: Any) -> Callable[[int], str]:
+def record_names(file: str, offsets: Any) -> Callable[[int], str]:
     """What the records of a column are called in errors."""
     return lambda row: f"{file}: the record at offset {offsets[row].as_py()}"
 

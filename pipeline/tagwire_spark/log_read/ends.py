@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tagwire.log import LogError, Partition, Segment
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.file_bytes import open_file
-from tagwire.log.scan import Place, Scan
+from tagwire.log.scan import BatchSpan, Scan
 
 __all__ = [
     "LogEnd",
@@ -47,28 +47,28 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
     last = partition.segments[-1]
     with open_file(last.path) as data:
         scan = Scan(str(last.path), data, format)
-        places = [*_last_places(scan, position_before(scan, last, None), permissive=permissive)]
-        if places and not _is_whole(scan, places[-1].position):
-            places.pop()
-        if not places:
+        spans = [*_last_spans(scan, position_before(scan, last, None), permissive=permissive)]
+        if spans and not _is_whole(scan, spans[-1].position):
+            spans.pop()
+        if not spans:
             return LogEnd(last.base_offset or 0, 0, len(data))
-        position = places[-1].position + places[-1].size
-        return LogEnd(places[-1].last_offset + 1, position, len(data) - position)
+        position = spans[-1].position + spans[-1].size
+        return LogEnd(spans[-1].last_offset + 1, position, len(data) - position)
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
     """The offset behind the batch that has this one, or behind the next batch. Raises LogError."""
-    return next((place.last_offset + 1 for place in _places(partition, offset, format)), offset)
+    return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
     """Up to which offset there are at most so many bytes of batches from `start` on, or one batch. Raises LogError."""
     reached = start
-    for place in _places(partition, start, format):
-        most -= place.size
-        if (most < 0 and reached > start) or place.last_offset >= end:
+    for span in _spans(partition, start, format):
+        most -= span.size
+        if (most < 0 and reached > start) or span.last_offset >= end:
             break
-        reached = place.last_offset + 1
+        reached = span.last_offset + 1
     return reached if reached > start else end  # a head that says no good is for who reads the batch
 
 
@@ -92,8 +92,8 @@ def missing_offsets(partition: Partition, start: int, end: int, format: Any = "a
         with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
             try:
-                places = [*scan.places(position_before(scan, segment, None))]
-                reached = places[-1].last_offset + 1 if places else behind  # nothing is left of it: it was compacted
+                spans = [*scan.spans(position_before(scan, segment, None))]
+                reached = spans[-1].last_offset + 1 if spans else behind  # nothing is left of it: it was compacted
                 if max(reached, start) < min(behind, end) and not (_has_gaps(scan) or partition.is_compacted):
                     return max(reached, start), behind
             except LogError:  # the task that reads it reports the damage
@@ -104,8 +104,8 @@ def missing_offsets(partition: Partition, start: int, end: int, format: Any = "a
 def _has_gaps(scan: Scan) -> bool:
     """Whether offsets of a segment are left out in it. Raises LogError."""
     reached = None
-    for place in scan.places():
-        batch = scan.outline(place.position)
+    for span in scan.spans():
+        batch = scan.outline(span.position)
         count = batch.last_offset - batch.base_offset + 1
         if (reached is not None and batch.base_offset > reached) or (batch.count is not None and batch.count < count):
             return True
@@ -113,7 +113,7 @@ def _has_gaps(scan: Scan) -> bool:
     return False
 
 
-def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
+def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan]:
     """Where batches are, from the one on that has an offset."""
     segments = partition.segments
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
@@ -122,7 +122,7 @@ def _places(partition: Partition, offset: int, format: Any) -> Iterator[Place]:
         with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
             yield from (
-                each for each in scan.places(position_before(scan, segment, offset)) if each.last_offset >= offset
+                each for each in scan.spans(position_before(scan, segment, offset)) if each.last_offset >= offset
             )
 
 
@@ -139,12 +139,12 @@ def position_before(scan: Scan, segment: Segment, offset: int | None) -> int:
     return 0
 
 
-def _last_places(scan: Scan, position: int, *, permissive: bool) -> Iterator[Place]:
+def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[BatchSpan]:
     """Where batches are, up to what is not written to its end."""
     last = -1
     while not scan.ends_at(position):
         try:
-            place = scan.place(position)
+            span = scan.span(position)
         except LogError:
             damage, *found = _until_next(scan, position, last)
             if not found:
@@ -153,8 +153,8 @@ def _last_places(scan: Scan, position: int, *, permissive: bool) -> Iterator[Pla
                 raise
             position = damage.end
             continue
-        yield place
-        position, last = place.position + place.size, place.last_offset
+        yield span
+        position, last = span.position + span.size, span.last_offset
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:

@@ -15,7 +15,7 @@ from tagwire.log.column_stream import arrays_between
 from tagwire.log.scan import Scan
 from tagwire.message.engines import engine
 from tagwire_spark.columns.schema_check import asked_batch
-from tagwire_spark.log_read.column_table import RECORD_COLUMNS, SplitPlace, record_places
+from tagwire_spark.log_read.column_table import RECORD_COLUMNS, SplitPlace, record_names
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 
@@ -57,7 +57,7 @@ def native_rows(split: Split, query: LogQuery, scan: Scan, position: int, schema
 def _rows(made: dict[str, Any], count: int, split: Split, query: LogQuery, schema: Any) -> Any:
     if "message" in schema.names:
         assert query.message is not None
-        made["message"] = query.message.decode(made["value"], place=record_places(split.file, made["offset"]))
+        made["message"] = query.message.decode(made["value"], row_name=record_names(split.file, made["offset"]))
     if not schema.names:  # count() may need no column at all
         nothing = pa.Array.from_buffers(pa.struct([]), count, [None], children=[])
         return pa.RecordBatch.from_struct_array(nothing)

@@ -20,7 +20,7 @@ from tagwire_spark.log_read.column_table import (
     BatchPlace,
     Builder,
     SplitPlace,
-    record_places,
+    record_names,
 )
 from tagwire_spark.log_read.native_rows import goes_natively, native_rows
 from tagwire_spark.log_read.query import LogQuery
@@ -157,8 +157,8 @@ class _Rows:
         arrays = self.builder.arrays()
         if _MESSAGE in self.schema.names:
             assert self.query.message is not None
-            places = record_places(self.place.file, arrays["offset"])
-            arrays[_MESSAGE] = self.query.message.decode(arrays["value"], place=places)
+            names = record_names(self.place.file, arrays["offset"])
+            arrays[_MESSAGE] = self.query.message.decode(arrays["value"], row_name=names)
         count = self.builder.rows
         self.builder.clear()
         if not self.schema.names:  # count() may need no column at all

@@ -21,12 +21,12 @@ from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
-from tagwire_spark.files.storage import Place, is_remote, places
+from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
-__all__ = ["Split", "log_places", "packed", "partitions_of", "plan", "settled_place"]
+__all__ = ["Split", "log_locations", "packed", "partitions_of", "plan", "settled_location"]
 
 _LOOKS: Final = 5
 _NAMED: Final = 5
@@ -80,8 +80,8 @@ def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
     with ExitStack() as stack:
         try:
             for path in query.paths:
-                found = [*log_places((path,), stack)]
-                of_path = [split for place in found for split in _settled(query, place)]
+                found = [*log_locations((path,), stack)]
+                of_path = [split for location in found for split in _settled(query, location)]
                 if not of_path and not may_be_empty:
                     _check_found(path, found)
                 splits += of_path
@@ -90,16 +90,16 @@ def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
     return splits
 
 
-def log_places(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Place]:
-    """The places that paths and patterns mean. Raises PipelineError.
+def log_locations(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Location]:
+    """The locations that paths and patterns mean. Raises PipelineError.
 
     Of what a pattern matches, files that are no segments do not count, nor
     folders of partitions on their way in or out; who wants those names them.
     """
     for path in paths:
-        found = list(places((path,), stack))
-        counted = [place for place in found if place.is_named or _counts(place.local)]
-        if not counted and all(place.local.is_file() for place in found):
+        found = list(locations((path,), stack))
+        counted = [location for location in found if location.is_named or _counts(location.local)]
+        if not counted and all(location.local.is_file() for location in found):
             raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: no file that it matches is a segment of a log.")
         yield from counted
 
@@ -129,24 +129,24 @@ def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     return tasks
 
 
-def _settled(query: LogQuery, place: Place) -> list[Split]:
+def _settled(query: LogQuery, location: Location) -> list[Split]:
     for _ in range(_LOOKS - 1):
         try:
-            with settled_place(place):
-                return [*_splits(query, place)]
+            with settled_location(location):
+                return [*_splits(query, location)]
         except PipelineError as error:
             if error.condition != "KAFKA_LOG_CHANGED":  # a write was committed meanwhile, and no lock kept it waiting
                 raise
-    with settled_place(place):
-        return [*_splits(query, place)]
+    with settled_location(location):
+        return [*_splits(query, location)]
 
 
 @contextmanager
-def settled_place(place: Place) -> Generator[None]:
-    """Nobody moves anything in a place now that was written by `kafka_log`. Raises PipelineError."""
+def settled_location(location: Location) -> Generator[None]:
+    """Nobody moves anything in a location now that was written by `kafka_log`. Raises PipelineError."""
     with ExitStack() as stack:
-        if not is_remote(place.origin):
-            for folder in sorted(_written_to(place.local)):
+        if not is_remote(location.origin):
+            for folder in sorted(_written_to(location.local)):
                 stack.enter_context(settled(folder))
         yield
 
@@ -158,45 +158,47 @@ def _written_to(path: Path) -> set[Path]:
     return {path, *(each.parent for each in partition_folders(path))}
 
 
-def _check_found(path: str, found: Sequence[Place]) -> None:
+def _check_found(path: str, found: Sequence[Location]) -> None:
     """Refuse a path without a segment: nobody asks for that. Raises PipelineError, which tells what is there.
 
     What was written by `kafka_log` may have no rows, and so no segment.
     """
     names: list[str] = []
-    for place in found:
-        if place.local.is_file() or (place.local / DONE).exists():
+    for location in found:
+        if location.local.is_file() or (location.local / DONE).exists():
             return
-        if any(each.segments for each in partitions_of(place, LogQuery(()))):
+        if any(each.segments for each in partitions_of(location, LogQuery(()))):
             return
-        names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in place.local.iterdir())
+        names += sorted(f"{each.name}/" if each.is_dir() else each.name for each in location.local.iterdir())
     shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
     text = f"{path}: there is no segment of a log in it, but {shown or 'nothing'}; a segment is a file such as"
     raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 
-def _splits(query: LogQuery, place: Place) -> Iterator[Split]:
-    if place.local.is_file():
-        yield from _of_partition(query, Partition(place.local.parent), (Segment(place.local),), place)
+def _splits(query: LogQuery, location: Location) -> Iterator[Split]:
+    if location.local.is_file():
+        yield from _of_partition(query, Partition(location.local.parent), (Segment(location.local),), location)
         return
-    for partition in partitions_of(place, query):
-        yield from _of_partition(query, partition, partition.segments, place)
+    for partition in partitions_of(location, query):
+        yield from _of_partition(query, partition, partition.segments, location)
 
 
-def partitions_of(place: Place, query: LogQuery) -> Iterator[Partition]:
+def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
     """The partitions that are, or lie in, a folder, and are asked for; no files of others are listed.
 
     Those on their way in or out count where the folder is one.
     """
-    for folder in partition_folders(place.local):
+    for folder in partition_folders(location.local):
         name = partition_name(folder.absolute())
-        if name is None or folder == place.local or not name.state:
+        if name is None or folder == location.local or not name.state:
             topic, number = (name.topic, name.partition) if name else (folder.name, -1)
             if query.wants(topic, number):
                 yield Partition(folder)
 
 
-def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segment], place: Place) -> Iterator[Split]:
+def _of_partition(
+    query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
+) -> Iterator[Split]:
     topic = partition.path.name if partition.topic is None else partition.topic
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):
@@ -205,13 +207,13 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
     end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
     if query.from_log_start and partition.log_start_offset is not None:
         first = max(first, partition.log_start_offset)
-    transactions = transactions_of(partition, place, query) if query.committed else None
+    transactions = transactions_of(partition, location, query) if query.committed else None
     for index, segment in enumerate(segments):
         base = segment.base_offset or 0
         behind = NO_OFFSET if index + 1 == len(segments) else segments[index + 1].base_offset or 0
         if base >= end or behind <= first:
             continue
-        file, known = place.name_of(segment.path), transactions and transactions.within(base, behind)
+        file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
         wanted = first
         if query.first_timestamp is not None and not is_remote(file):
@@ -219,7 +221,7 @@ def _of_partition(query: LogQuery, partition: Partition, segments: Sequence[Segm
             if earlier is not None and earlier.is_all and not is_last:
                 continue
             wanted = first if earlier is None else max(first, earlier.end_offset)
-        state = place.state_of(segment.path)
+        state = location.state_of(segment.path)
         whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state)
         yield from _cut(query, segment, whole)
 
@@ -254,9 +256,9 @@ def _cuts_by_index(
     found = entries.at_or_before(whole.first_offset - base) if whole.first_offset > base else None
     first = (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
     cuts: list[tuple[int, tuple[int, int] | None]] = [(0, first)]
-    begin, place = first[0] if first else 0, 0
-    while begin + step < whole.end and (place := entries.from_on(begin + step, 1, place)) < len(entries):
-        offset, position = entries[place]
+    begin, location = first[0] if first else 0, 0
+    while begin + step < whole.end and (location := entries.from_on(begin + step, 1, location)) < len(entries):
+        offset, position = entries[location]
         if not begin + step <= position < whole.end:
             break
         begin = position

@@ -26,14 +26,14 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
-from tagwire.text_format import plain, shown
+from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.files.storage import Place, is_remote
+from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, missing_offsets, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of
-from tagwire_spark.log_read.splits import Split, log_places, packed, partitions_of, plan, settled_place
+from tagwire_spark.log_read.splits import Split, log_locations, packed, partitions_of, plan, settled_location
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
 
@@ -190,16 +190,16 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found: dict[tuple[str, int], Log] = {}
         with ExitStack() as stack:
             try:
-                for place in log_places(self.query.paths, stack):
-                    _check_folder(place)
-                    with settled_place(place):
-                        for partition in partitions_of(place, self.query):
-                            self._add(found, partition, place)
+                for location in log_locations(self.query.paths, stack):
+                    _check_folder(location)
+                    with settled_location(location):
+                        for partition in partitions_of(location, self.query):
+                            self._add(found, partition, location)
             except TagwireError as error:
                 raise refusal(error, "MALFORMED_KAFKA_LOG") from None
         return dict(sorted(found.items()))
 
-    def _add(self, found: dict[tuple[str, int], Log], partition: Partition, place: Place) -> None:
+    def _add(self, found: dict[tuple[str, int], Log], partition: Partition, location: Location) -> None:
         key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
         if not self.query.wants(*key):
             return
@@ -207,7 +207,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if end is None:
             return
         check_number(key[1], str(partition.path))
-        if plain(key[0]) != key[0]:
+        if encodable(key[0]) != key[0]:
             text = f"{partition.path}: the folder's topic is no text, and an offset of Spark's is; rename it."
             raise PipelineError("MALFORMED_KAFKA_LOG", text)
         if key in found:
@@ -219,7 +219,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self.query.from_log_start and partition.log_start_offset is not None:
             first = max(first, partition.log_start_offset)
         if self.query.committed:
-            offset = min(offset, transactions_of(partition, place, self.query).stable)
+            offset = min(offset, transactions_of(partition, location, self.query).stable)
         found[key] = Log(partition, first, max(first, offset), end.position)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
@@ -270,11 +270,11 @@ def _loss(why: str) -> PipelineError:
     return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
 
 
-def _check_folder(place: Place) -> None:
+def _check_folder(location: Location) -> None:
     """Refuse a segment, also where a pattern means it: what comes next is in others. Raises PipelineError."""
-    if place.local.is_file():
-        text = f"Option path means the file {place.origin}, but a stream reads folders, in which new segments come"
-        raise invalid(f"{text}; give it {place.local.parent}.")
+    if location.local.is_file():
+        text = f"Option path means the file {location.origin}, but a stream reads folders, in which new segments come"
+        raise invalid(f"{text}; give it {location.local.parent}.")
 
 
 def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:

@@ -46,13 +46,13 @@ def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earl
         latest, offset = found[0], (segment.base_offset or 0) + found[1]
         with open_file(segment.path) as data:
             scan = Scan(str(segment.path), data, format)
-            places = islice(scan.places(position_before(scan, segment, offset)), _HEADS)
-            place = next((each for each in places if each.last_offset >= offset), None)
-            if place is None:
+            spans = islice(scan.spans(position_before(scan, segment, offset)), _HEADS)
+            span = next((each for each in spans if each.last_offset >= offset), None)
+            if span is None:
                 return None
-            batch = scan.outline(place.position)
+            batch = scan.outline(span.position)
             if batch.base_offset > offset or batch.max_timestamp != latest:
                 return None
-            return Earlier(place.last_offset + 1, place.position + place.size == len(data))
+            return Earlier(span.last_offset + 1, span.position + span.size == len(data))
     except (LogError, LogPathError):
         return None

@@ -15,7 +15,7 @@ from tagwire.log.errors import placed
 from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch, control_record
-from tagwire_spark.files.storage import Place
+from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 
 __all__ = ["Transactions", "transactions_of"]
@@ -43,7 +43,7 @@ class Transactions(NamedTuple):
         return any(batch.producer_id == each and first <= base <= last for each, first, last in self.aborted)
 
 
-def transactions_of(partition: Partition, place: Place, query: LogQuery) -> Transactions:
+def transactions_of(partition: Partition, location: Location, query: LogQuery) -> Transactions:
     """What is known of a partition's transactions. Raises LogError; in PERMISSIVE only for what is no batch's."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
@@ -61,7 +61,7 @@ def transactions_of(partition: Partition, place: Place, query: LogQuery) -> Tran
         is_last = index + 1 == len(bases)
         if not is_last and bases[index + 1] <= known_to:
             continue
-        place.bring(segment.path)
+        location.bring(segment.path)
         for position, batch in _batches(segment, known_to, query, is_last=is_last):
             if batch.is_transactional and batch.last_offset >= known_to:
                 try:

@@ -14,7 +14,7 @@ from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
-from tagwire.records.conversion import header_form
+from tagwire.records.conversion import header_rules
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import Job, staging, sync
 from tagwire_spark.log_write.entries import Entry, Facts, as_record
@@ -183,7 +183,7 @@ class _Log:
         )
         self.facts, self.base_offset, self.bytes, self.count = facts, base, _HEAD, 0
         self.has_tombstones = "is_tombstone" in format.record_bits
-        self.has_number_keys = header_form(format)[0] is int
+        self.has_number_keys = header_rules(format)[0] is int
 
     def _flush(self) -> None:
         if not self.count:

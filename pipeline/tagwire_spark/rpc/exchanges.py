@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.frames.registry import Registry, UnknownMessageError
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, described
 from tagwire_spark.rpc.captured_frames import CapturedFrame
 
@@ -131,7 +131,7 @@ def _header_version(registry: Registry, key: int | None, version: int | None) ->
 
 
 def _shown(text: str | None) -> str | None:
-    return None if text is None else plain(text)
+    return None if text is None else encodable(text)
 
 
 def _micros(time: float | None) -> int | None:

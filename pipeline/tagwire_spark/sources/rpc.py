@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from tagwire.frames.known_packages import KAFKA_MESSAGES
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, find_registry, message_class
 from tagwire_spark.columns.schema_check import asked_batch, check_asked, under_names
@@ -183,4 +183,4 @@ def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # a gap may have hidden any API
             continue
-        yield {**row, "file": plain(file)}
+        yield {**row, "file": encodable(file)}

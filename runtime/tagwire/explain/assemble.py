@@ -20,7 +20,7 @@ import json
 import re
 from typing import Final
 
-from tagwire.explain.fix_lengths import Line, refit
+from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.text import TITLES, AnnotationError
 
 __all__ = ["AssembleError", "assemble"]
@@ -81,7 +81,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
     if fix:
         for message in made:
             for part in message:
-                refit(part)
+                fix_lengths(part)
     return [b"".join(line.data for part in message for line in part) for message in made]
 
 

@@ -16,7 +16,7 @@ from tagwire.wire.checksums import checksum
 from tagwire.wire.types import WIRE_TYPES, IntegerType
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
 
-__all__ = ["Line", "refit"]
+__all__ = ["Line", "fix_lengths"]
 
 _FIXED: Final = {name: wire.width for name, wire in WIRE_TYPES.items() if isinstance(wire, IntegerType)}
 _WITH_LENGTH: Final = {name: wire.length for name, wire in WIRE_TYPES.items() if wire.length}
@@ -38,7 +38,7 @@ class Line:
         """As layouts print it; "" for packed elements, which nothing here can count."""
 
 
-def refit(lines: Sequence[Line]) -> None:
+def fix_lengths(lines: Sequence[Line]) -> None:
     """Put into the lines of one header or body what fits. Lines that say nothing about others stay as they are.
 
     So do optional fields of the draft dialect, which have no sections to count.
@@ -49,15 +49,15 @@ def refit(lines: Sequence[Line]) -> None:
         line = lines[place]
         words = line.type.split()
         if words and line.data:
-            _refit_one(line, words, lines[place + 1 :])
+            _fix_one(line, words, lines[place + 1 :])
 
 
-def _refit_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
+def _fix_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
     code = next((word for word in words if word in _CODES), "")
     last = words[-1]
     struct = line.path.rpartition(".")[0]
     if last in _WITH_LENGTH and words[0] != "raw":
-        _refit_length(line, code or _WITH_LENGTH[last], _size(_opened(line, behind)))
+        _fix_length(line, code or _WITH_LENGTH[last], _size(_opened(line, behind)))
     elif last == "length":
         line.data = _CODES[code](_size(_measured(line, struct, behind)))
     elif last == "count" and (count := _elements(behind, f"{struct}." if struct else "")) is not None:
@@ -75,7 +75,7 @@ def _refit_one(line: Line, words: list[str], behind: Sequence[Line]) -> None:
         line.data = uvarint_bytes(int(last)) + uvarint_bytes(_size(_in_struct(line, line.path, behind)))
 
 
-def _refit_length(line: Line, code: str, opened: int) -> None:
+def _fix_length(line: Line, code: str, opened: int) -> None:
     """A length before content: what follows in its line, and `opened` bytes below; null stays null without any."""
     width = _width(code, line.data)
     content = line.data[width:]

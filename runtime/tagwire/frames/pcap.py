@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.extras import required
-from tagwire.frames.tcp_frames import DirectionFrames, LostBytes, RequestHeads, ResponseHeads
+from tagwire.frames.tcp_frames import DirectionFrames, LostBytes, RequestHeaders, ResponseHeaders
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -70,14 +70,14 @@ class NetworkGap(NamedTuple):
 class _Direction:
     """One direction of a connection: its segments in order."""
 
-    def __init__(self, heads: RequestHeads | ResponseHeads, start: int | None = None) -> None:
+    def __init__(self, headers: RequestHeaders | ResponseHeaders, start: int | None = None) -> None:
         """`start` is the sequence number of its first byte, None where the capture has not shown it."""
-        self._heads = heads
+        self._headers = headers
         self._begin(start)
 
     def _begin(self, start: int | None) -> None:
         self.start = start
-        self._frames = DirectionFrames(self._heads, is_start=start is not None)
+        self._frames = DirectionFrames(self._headers, is_start=start is not None)
         self._next = start
         """The sequence number of the next byte; it goes on counting behind 2^32."""
         self._waiting: list[tuple[int, int, bytes, float]] = []
@@ -139,8 +139,8 @@ class _Connection:
     def __init__(self, name: str, registry: "Registry | None", start: int | None = None) -> None:
         asked: dict[int, None] = {}
         self._name = name
-        self._responses = ResponseHeads(asked)
-        self._sides = {True: _Direction(RequestHeads(asked, registry), start), False: _Direction(self._responses)}
+        self._responses = ResponseHeaders(asked)
+        self._sides = {True: _Direction(RequestHeaders(asked, registry), start), False: _Direction(self._responses)}
 
     def starts_at(self, start: int, *, is_request: bool) -> bool:
         """Whether a direction begins with this number."""

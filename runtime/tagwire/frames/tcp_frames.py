@@ -20,7 +20,7 @@ from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["DirectionFrames", "LostBytes", "RequestHeads", "ResponseHeads"]
+__all__ = ["DirectionFrames", "LostBytes", "RequestHeaders", "ResponseHeaders"]
 
 _SIZE: Final = 4
 _APIS: Final = 1 << 10
@@ -38,7 +38,7 @@ class LostBytes(NamedTuple):
     reason: str
 
 
-class RequestHeads:
+class RequestHeaders:
     """What the first bytes of a request look like: a size, an API key and a version that the registry has."""
 
     width: Final = 12
@@ -78,7 +78,7 @@ class RequestHeads:
             self._asked[number] = None
 
 
-class ResponseHeads:
+class ResponseHeaders:
     """What the first bytes of a response look like: a size, and the correlation id of a request that waits for it.
 
     Where no request of the connection was captured, ids that ascend.
@@ -112,17 +112,17 @@ class ResponseHeads:
         self._asked.pop(_int32(frame, 0), None)
 
 
-Heads = RequestHeads | ResponseHeads
+FrameHeaders = RequestHeaders | ResponseHeaders
 
 
 class _Search:
     """Where the next frame begins, in bytes of which nobody knows where one does."""
 
-    def __init__(self, heads: Heads) -> None:
+    def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
         self.dropped = 0
         """Bytes before `data`, in which no frame begins."""
-        self._heads = heads
+        self._headers = headers
         self._checked = 0
         self._waiting: list[tuple[int, int]] = []
         """A heap: end and begin of what may be a frame and is not decided yet."""
@@ -152,17 +152,17 @@ class _Search:
 
     def _is_decidable(self, end: int) -> bool:
         """Whether a segment ends where the frame does, or the next head is there."""
-        return end == len(self.data) or end + self._heads.width <= len(self.data)
+        return end == len(self.data) or end + self._headers.width <= len(self.data)
 
     def _is_frame(self, at: int, end: int) -> bool:
-        return end == len(self.data) or self._heads.follows(self.data, at, end)
+        return end == len(self.data) or self._headers.follows(self.data, at, end)
 
     def _new(self) -> int | None:
         """The first frame in the bytes that were not looked at before."""
-        last = len(self.data) - self._heads.width
-        for match in self._heads.pattern.finditer(self.data, self._checked):
+        last = len(self.data) - self._headers.width
+        for match in self._headers.pattern.finditer(self.data, self._checked):
             at = match.start()
-            if not self._heads.holds(self.data, at):
+            if not self._headers.holds(self.data, at):
                 continue
             end = at + _SIZE + _int32(self.data, at)
             if not self._is_decidable(end):
@@ -188,9 +188,9 @@ class _Search:
 class DirectionFrames:
     """Bytes of a direction in their order, and how many are missing, to frames and losses."""
 
-    def __init__(self, heads: Heads, *, is_start: bool) -> None:
+    def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
         """With `is_start` the first byte is the first of the connection, else of whatever was captured first."""
-        self._heads = heads
+        self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start
         self._search: _Search | None = None
@@ -203,7 +203,7 @@ class DirectionFrames:
         """The frames that are whole with these bytes."""
         if not self._is_start:
             self._is_start = True
-            if len(data) < self._heads.width or not (self._heads.is_sure and self._heads.holds(data, 0)):
+            if len(data) < self._headers.width or not (self._headers.is_sure and self._headers.holds(data, 0)):
                 self._begin_search("the capture begins within a frame")
         if self._skip is not None:
             damaged = data[: self._skip]
@@ -256,7 +256,7 @@ class DirectionFrames:
             data = b""
             try:
                 for frame in self._splitter:
-                    self._heads.take(frame)
+                    self._headers.take(frame)
                     yield frame
             except DecodeError as error:  # of a size: the next frame may begin behind its first byte
                 data = self._splitter.rest()[1:]
@@ -272,13 +272,13 @@ class DirectionFrames:
             yield from self._feed(data)
 
     def _begin_search(self, reason: str) -> None:
-        self._search = _Search(self._heads)
+        self._search = _Search(self._headers)
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
         """Search behind a gap: what is before it holds no frame."""
         self._skipped += search.dropped + len(search.data)
-        self._search = _Search(self._heads)
+        self._search = _Search(self._headers)
 
     def _found(self, search: _Search, at: int) -> bytearray:
         """The search has ended: the bytes from where a frame begins."""

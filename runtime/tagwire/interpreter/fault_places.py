@@ -17,7 +17,7 @@ from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLa
 from tagwire.limits import Limits
 from tagwire.wire.byte_count import ByteCount
 
-__all__ = ["Place", "Site", "read_on", "refuse_bytes"]
+__all__ = ["FaultPlace", "Site", "read_on", "refuse_bytes"]
 
 T = TypeVar("T")
 
@@ -34,16 +34,16 @@ class Site(IntEnum):
     MESSAGE_END = 7
 
 
-Place = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
+FaultPlace = tuple[int, list[str | int], int, int, int, int, tuple[int, int, int]]
 """Site, path, position, end of the extent, tag, its size, and what was counted: elements, unknown tags, their bytes."""
 
 
-def refuse_bytes(layout: Layout, data: bytes, place: Place, limits: Limits) -> None:
+def refuse_bytes(layout: Layout, data: bytes, place: FaultPlace, limits: Limits) -> None:
     """Raise the DecodeError of the fault at `place`; LimitError where the limits are the reason."""
     read_on(LayoutReader(layout, data, limits=limits), place)
 
 
-def read_on(reader: LayoutReader, place: Place) -> None:
+def read_on(reader: LayoutReader, place: FaultPlace) -> None:
     """Let a reader go on at `place`, where it is to fail; its recorder has what is before that."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts

@@ -116,7 +116,7 @@ class LayoutReader(FramedCursor):
     def field(self, item: Item, struct: StructLayout, scopes: Scopes) -> Any:
         """An item that is there."""
         self.path.append(item.name)
-        plain = item.is_plain and not struct.checks
+        plain = item.is_unframed and not struct.checks
         value = self.value(item.type, scopes) if plain else self.item(item, struct, scopes)
         self.path.pop()
         return value

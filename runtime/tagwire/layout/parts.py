@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, ClassVar, Final, TypeVar
 
-    P = TypeVar("P", bound="Plain")
+    P = TypeVar("P", bound="FrozenData")
 
 __all__ = [
     "COMPACT",
@@ -38,14 +38,14 @@ __all__ = [
     "Count",
     "Extent",
     "Fixed",
+    "FrozenData",
     "LengthCode",
     "Order",
-    "Plain",
     "Varint",
 ]
 
 
-class Plain:
+class FrozenData:
     """Data that is its slots: compared by them, shown by them, never changed."""
 
     __slots__: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Plain:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Plain) and type(self) is type(other) and self._values() == other._values()
+        return isinstance(other, FrozenData) and type(self) is type(other) and self._values() == other._values()
 
     def __hash__(self) -> int:
         return hash((type(self), *map(repr, self._values())))
@@ -73,7 +73,7 @@ class Plain:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.given())})"
 
 
-class LengthCode(Plain):
+class LengthCode(FrozenData):
     """How a length or a count is written before what it counts.
 
     `code` is the `struct` code of a fixed length and "" for a varint; then
@@ -108,7 +108,7 @@ UVARINT: Final = LengthCode("uvarint", "", 1)
 """A plain unsigned varint: counts that can't be null."""
 
 
-class Fixed(Plain):
+class Fixed(FrozenData):
     """A primitive of fixed width."""
 
     __slots__ = ("wire",)
@@ -125,7 +125,7 @@ class Fixed(Plain):
         return self.wire.name
 
 
-class Varint(Plain):
+class Varint(FrozenData):
     """An integer as a varint: zig-zag (`varint`, `varlong`) or unsigned (`uvarint`, `uvarlong`).
 
     With `signed`, the bytes of an unsigned varint mean a signed value: a negative
@@ -156,7 +156,7 @@ class Varint(Plain):
         return f"signed {name}" if self.signed and not self.zigzag else name
 
 
-class Extent(Plain):
+class Extent(FrozenData):
     """A number of bytes: those of the item `of`, or, where `of` is "", all that follow in the struct.
 
     With `counts_itself` its own bytes are among them.
@@ -177,7 +177,7 @@ class Extent(Plain):
         return f"{self.code} length"
 
 
-class Count(Plain):
+class Count(FrozenData):
     """The number of elements of the array `of`."""
 
     __slots__ = ("code", "of")
@@ -194,7 +194,7 @@ class Count(Plain):
         return f"{self.code} count"
 
 
-class Checksum(Plain):
+class Checksum(FrozenData):
     """A uint32 over the bytes from the item `first` to the end of the struct; `algorithm` is crc32 or crc32c."""
 
     __slots__ = ("algorithm", "first")
@@ -213,7 +213,7 @@ class Checksum(Plain):
         return self.algorithm
 
 
-class Bits(Plain):
+class Bits(FrozenData):
     """A bit, or a group of bits, of an integer: those of `mask`.
 
     `values` names what the group can hold, from 0 on; other values are
@@ -266,7 +266,7 @@ def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
     return words
 
 
-class Compression(Plain):
+class Compression(FrozenData):
     """Bytes that are packed as the group `bits` of the item `field` says; its first value means that they are not.
 
     The packed bytes are an array to the end of its extent, or a sized value that
@@ -283,7 +283,7 @@ class Compression(Plain):
         self.bits = bits
 
 
-class Order(Plain):
+class Order(FrozenData):
     """The elements of an array ascend by their field `field`, each value once; as unsigned numbers, or as they are."""
 
     __slots__ = ("field", "unsigned")
@@ -293,7 +293,7 @@ class Order(Plain):
         self.unsigned = unsigned
 
 
-class Condition(Plain):
+class Condition(FrozenData):
     """An item stands on the wire only where `value of field & mask == equals`.
 
     The field is looked up among the items read so far, in the struct itself and

@@ -28,9 +28,9 @@ from tagwire.layout.parts import (
     Count,
     Extent,
     Fixed,
+    FrozenData,
     LengthCode,
     Order,
-    Plain,
     Varint,
 )
 from tagwire.wire.types import WireType
@@ -69,7 +69,7 @@ DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
 """The default of a field that holds a struct of its own defaults: each object gets a fresh one."""
 
 
-class Sized(Plain):
+class Sized(FrozenData):
     """Text or bytes with a length before them, or, where `length` is None, to the end of the enclosing extent."""
 
     __slots__ = ("length", "longest", "nullable", "wire")
@@ -92,7 +92,7 @@ class Sized(Plain):
         return _text(self, self.wire.name)
 
 
-class Array(Plain):
+class Array(FrozenData):
     """Elements with a count before them.
 
     Where `length` is None, there are as many as the item `counted_by` says
@@ -135,7 +135,7 @@ class Array(Plain):
         return _text(self, f"[]{element}")
 
 
-class Nested(Plain):
+class Nested(FrozenData):
     """A struct; where it may be null, a marker stands before it.
 
     The marker is an int8 of -1 or 1, and in a tagged field an unsigned varint
@@ -182,7 +182,7 @@ def _text(sized: Sized | Array, name: str) -> str:
     return " ".join([*words, name])
 
 
-class Item(Plain):
+class Item(FrozenData):
     """A field of a struct in this version.
 
     `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value
@@ -201,7 +201,7 @@ class Item(Plain):
         "default",
         "equals",
         "extent",
-        "is_plain",
+        "is_unframed",
         "json_name",
         "name",
         "relative_to",
@@ -241,11 +241,11 @@ class Item(Plain):
         self.compression = compression
         self.rewritten = rewritten
         self.sensitive = sensitive
-        self.is_plain = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
+        self.is_unframed = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
         """Whether it is read by its type alone."""
 
     def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "is_plain"]
+        return [(name, value) for name, value in super().given() if name != "is_unframed"]
 
     def default_value(self) -> Any:
         """The value of a fresh object; a fresh one where it is a struct."""
@@ -254,7 +254,7 @@ class Item(Plain):
         return self.default
 
 
-class Missing(Plain):
+class Missing(FrozenData):
     """A field that the class has and this version lacks: encode refuses or drops it.
 
     `cls` is the struct's class where `default` is DEFAULT_STRUCT.
@@ -276,7 +276,7 @@ class Missing(Plain):
         return self.cls() if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
-class TaggedSection(Plain):
+class TaggedSection(FrozenData):
     """KIP-482's section at the end of a struct: count, then tag, size and data of each, ascending."""
 
     __slots__ = ("fields",)
@@ -285,7 +285,7 @@ class TaggedSection(Plain):
         self.fields = _in_tag_order(fields, 0x7FFFFFFF)
 
 
-class OptionalBuffer(Plain):
+class OptionalBuffer(FrozenData):
     """The first KIP-482 draft's buffer at the start of a struct.
 
     Entries of length, tag (uint16) and value, tags ascending, up to a length of
@@ -316,7 +316,7 @@ def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
     return tuple(sorted(fields, key=lambda field: field.tag or 0))
 
 
-class StructLayout(Plain):
+class StructLayout(FrozenData):
     """A struct in this version. `cls` is the data class of its values, or None where they are dicts."""
 
     __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
@@ -408,7 +408,7 @@ def _depth(type: Type) -> int:
     return type.struct.depth if isinstance(type, Nested) else 0
 
 
-class Layout(Plain):
+class Layout(FrozenData):
     """A message in one version. `version` is None for what has no versions: a schema, a record format."""
 
     __slots__ = ("name", "root", "version")

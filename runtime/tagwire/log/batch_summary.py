@@ -16,7 +16,7 @@ from tagwire.log.segment import Segment
 from tagwire.log.transactions import ABORT, COMMIT
 from tagwire.records import Record, RecordBatch
 
-__all__ = ["Heads", "Producer", "heads_of", "marker_type", "spans_from_json"]
+__all__ = ["BatchSummary", "Producer", "marker_type", "spans_from_json", "summarize"]
 
 _NO_TYPE: Final = -1
 
@@ -69,7 +69,7 @@ def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[i
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 
-class Heads:
+class BatchSummary:
     """Feed it the batches of a segment, or put it together of those of several."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class Heads:
         if kind == ABORT and first is not None:
             self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
 
-    def go_on(self, later: "Heads") -> None:
+    def go_on(self, later: "BatchSummary") -> None:
         """Take what is known of the segment behind."""
         in_order = self.end is None or later.first is None or later.first >= self.end
         self.ascends = self.ascends and later.ascends and in_order
@@ -137,7 +137,7 @@ class Heads:
         self.open = later.open | {each: first for each, first in self.open.items() if each not in later.markers}
         self.markers = later.markers | self.markers
 
-    def _aborted_in(self, later: "Heads", producer_id: int) -> list[tuple[int, int]]:
+    def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
         """The transactions that a producer has aborted in the segment behind; the first may have begun before."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
@@ -153,7 +153,7 @@ class Heads:
         return vars(self) | {"producers": producers}
 
     @classmethod
-    def from_json(cls, facts: dict[str, Any]) -> "Heads":
+    def from_json(cls, facts: dict[str, Any]) -> "BatchSummary":
         """The same, out of what JSON could hold."""
         found = cls()
         vars(found).update(facts)
@@ -165,11 +165,11 @@ class Heads:
         return found
 
 
-def heads_of(
+def summarize(
     segment: Segment, format: Any, limits: Limits, *, partial: bool, tell: Callable[[int], None] | None = None
-) -> Heads:
+) -> BatchSummary:
     """Look at all batches of a segment; with `partial`, not at a last one that is cut off. Raises LogError."""
-    found = Heads()
+    found = BatchSummary()
     for position, batch in segment.placed_batches(None, format, limits, partial=partial):
         try:
             found.see(batch)

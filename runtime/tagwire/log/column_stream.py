@@ -27,7 +27,7 @@ from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.message.engines import DisagreementError, engine
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
-from tagwire.text_format import plain
+from tagwire.text_format import encodable
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message
@@ -97,7 +97,7 @@ def arrays_between(
     """
     formats = format_set(format)
     way = Pass(root_column("record", columns, formats), ReadOptions(first_offset, formats))
-    way.rows.begin(plain(scan.file), start, first_offset)
+    way.rows.begin(encodable(scan.file), start, first_offset)
     fault = None
     try:
         yield from way.of_file(scan, first_offset, cut_off=cut_off, end=end)
@@ -210,7 +210,7 @@ class Pass:
                 with open_file(segment.path) as data:
                     scan = Scan(str(segment.path), data, self.wanted.formats, self.wanted.limits)
                     position = 0 if first_offset is None else segment.position_of(scan, first_offset)
-                    self.rows.begin(plain(scan.file), position, first_offset)
+                    self.rows.begin(encodable(scan.file), position, first_offset)
                     yield from self.of_file(scan, first_offset, cut_off=self.wanted.partial and is_last)
         except LogError:
             if len(self.rows):
@@ -246,7 +246,7 @@ class Pass:
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
         """The batch that the loop left to Python, from the record on that it stopped at. Raises LogError."""
         rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
-        position, done, file = rows.position, rows.index, plain(scan.file)
+        position, done, file = rows.position, rows.index, encodable(scan.file)
         batch = scan.outline(position) if heads_only else scan.batch(position)
         size = batch.size
         try:

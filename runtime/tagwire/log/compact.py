@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tagwire.log.batch_summary import heads_of
+from tagwire.log.batch_summary import summarize
 from tagwire.log.compaction import Compaction, CompactionError, Judge
 from tagwire.log.errors import refuse
 from tagwire.log.key_map import KeyMap
@@ -79,7 +79,7 @@ class _Compactor:
     def run(self) -> CompactReport:
         segments, asked = self.partition.segments, self.compaction
         heads = [
-            heads_of(segment, asked.format, asked.limits, partial=self._is_active(segment), tell=self.tell)
+            summarize(segment, asked.format, asked.limits, partial=self._is_active(segment), tell=self.tell)
             for segment in segments
         ]
         known = survey(segments, heads, bounds_of(asked))

@@ -20,7 +20,7 @@ from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import window_of
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
-from tagwire.records.head_places import LONGEST
+from tagwire.records.head_positions import LONGEST
 
 __all__ = ["Damage", "Found", "pieces"]
 

@@ -50,7 +50,7 @@ class SalvageReport(NamedTuple):
     problems: list[Problem]
 
 
-class _Place(NamedTuple):
+class _Span(NamedTuple):
     position: int
     end: int
     first: int
@@ -118,20 +118,20 @@ class _Salvage:
         problems = sorted(self._problems.rows())
         return SalvageReport(segment.path, self._kept_batches, self._kept_records, writer.size, self._lost, problems)
 
-    def _keep(self, scan: Scan, places: Iterable[_Place], writer: SegmentWriter) -> None:
+    def _keep(self, scan: Scan, spans: Iterable[_Span], writer: SegmentWriter) -> None:
         rules = BatchRules([])
         rules.problems = self._problems
-        for place in places:
-            batch = scan.batch(place.position)
-            seen = rules.check(place.position, batch, None)
+        for span in spans:
+            batch = scan.batch(span.position)
+            seen = rules.check(span.position, batch, None)
             writer.append(seen)
             self._epoch(batch.partition_leader_epoch, batch.base_offset)
             self._kept_batches, self._kept_records = self._kept_batches + 1, self._kept_records + seen.records
             self.last_offset = batch.last_offset
 
-    def _choose(self, scan: Scan, begin: int, end: int) -> list[_Place]:
-        """The places of the batches to keep; the others are problems."""
-        places = []
+    def _choose(self, scan: Scan, begin: int, end: int) -> list[_Span]:
+        """The spans of the batches to keep; the others are problems."""
+        spans = []
         try:
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
@@ -140,20 +140,20 @@ class _Salvage:
                 else:
                     batch = piece.batch
                     stop = piece.position + batch.size
-                    places.append(_Place(piece.position, stop, batch.base_offset, batch.last_offset))
+                    spans.append(_Span(piece.position, stop, batch.base_offset, batch.last_offset))
                 if self.tell:
                     self.tell(stop - self._reached)
                 self._reached = stop
         except LogPathError as error:  # what was read before it is whole
             text = f"{unread(Path(scan.file), error, 0).message}; bytes {self._reached} to {len(scan.data)} are skipped"
             self._lose(Problem(self._reached, "TWL100", text), len(scan.data) - self._reached)
-        chosen = ascending([place for place in places if begin <= place.first <= place.last < end])
-        kept = {place.position for place in chosen}
-        for place in places:
-            if place.position not in kept:
-                what = f"offsets {place.first} to {place.last} are not where they belong"
-                skipped = f"bytes {place.position} to {place.end} are skipped"
-                self._lose(Problem(place.position, "TWL108", f"{what}; {skipped}"), place.end - place.position)
+        chosen = ascending([span for span in spans if begin <= span.first <= span.last < end])
+        kept = {span.position for span in chosen}
+        for span in spans:
+            if span.position not in kept:
+                what = f"offsets {span.first} to {span.last} are not where they belong"
+                skipped = f"bytes {span.position} to {span.end} are skipped"
+                self._lose(Problem(span.position, "TWL108", f"{what}; {skipped}"), span.end - span.position)
         return chosen
 
     def _unread(self, segment: Segment, kept: int, error: LogPathError) -> None:
@@ -223,25 +223,25 @@ def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
     return known[at - 1].epoch if at else None
 
 
-def ascending(places: list[_Place]) -> list[_Place]:
-    """As many of the places as can be kept in their order with offsets that ascend.
+def ascending(spans: list[_Span]) -> list[_Span]:
+    """As many of the spans as can be kept in their order with offsets that ascend.
 
     The longest ascending chain, by the last offsets of the best chains of each length.
     """
     lasts: list[int] = []
     ends: list[int] = []
     before: list[int] = []
-    for number, place in enumerate(places):
-        length = bisect_left(lasts, place.first)
+    for number, span in enumerate(spans):
+        length = bisect_left(lasts, span.first)
         before.append(ends[length - 1] if length else -1)
         if length == len(lasts):
-            lasts.append(place.last)
+            lasts.append(span.last)
             ends.append(number)
-        elif place.last < lasts[length]:
-            lasts[length], ends[length] = place.last, number
+        elif span.last < lasts[length]:
+            lasts[length], ends[length] = span.last, number
     chain = []
     at = ends[-1] if ends else -1
     while at >= 0:
-        chain.append(places[at])
+        chain.append(spans[at])
         at = before[at]
     return chain[::-1]

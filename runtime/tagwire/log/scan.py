@@ -21,17 +21,17 @@ from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
-from tagwire.records.head_places import LONGEST
+from tagwire.records.head_positions import LONGEST
 from tagwire.records.reading import batch_at, read_outline
 
-__all__ = ["Place", "Scan"]
+__all__ = ["BatchSpan", "Scan"]
 
 _HEAD: Final = 17
 """Bytes of a head up to the magic byte of v0, v1 and v2."""
 _ZEROS: Final = bytes(1 << 16)
 
 
-class Place(NamedTuple):
+class BatchSpan(NamedTuple):
     """Where a batch is, by its head alone."""
 
     position: int
@@ -99,7 +99,7 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """From now on many places may be tried that are no batches: a wrong checksum is found at once."""
+        """From now on many positions may be tried that are no batches: a wrong checksum is found at once."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     def outline(self, position: int) -> RecordBatch:
@@ -110,25 +110,25 @@ class Scan:
         except DecodeError as error:
             raise placed(error, self.file, "TWL105", position) from None
 
-    def places(self, position: int = 0) -> Iterator[Place]:
+    def spans(self, position: int = 0) -> Iterator[BatchSpan]:
         """Where batches are, by their heads; their checksums are not looked at. Raises LogError."""
         while not self.ends_at(position):
-            place = self.place(position)
-            yield place
-            position += place.size
+            span = self.span(position)
+            yield span
+            position += span.size
 
-    def place(self, position: int) -> Place:
+    def span(self, position: int) -> BatchSpan:
         """Where the batch at this position ends, and its last offset. Raises LogError."""
         size = self.size(position)
-        places = self._clear.places if self._clear is not None else None
-        if places is None or not places.gives_last_offset:  # behind varints, or in bytes that may be two formats
+        known = self._clear.head_positions if self._clear is not None else None
+        if known is None or not known.gives_last_offset:  # behind varints, or in bytes that may be two formats
             batch = self.batch(position)
-            return Place(position, batch.size, batch.last_offset)
+            return BatchSpan(position, batch.size, batch.last_offset)
         head = self.data[position : position + LONGEST]
-        offset = _number(head, places.offset_at or 0, 8)
-        if places.last_delta_at is not None:
-            offset += _number(head, places.last_delta_at, 4)
-        return Place(position, size, offset)
+        offset = _number(head, known.offset_at or 0, 8)
+        if known.last_delta_at is not None:
+            offset += _number(head, known.last_delta_at, 4)
+        return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
         """Read the file anew from now on: somebody has written to it."""
@@ -150,22 +150,22 @@ class Scan:
             if left < _HEAD:
                 refuse(self.file, "TWL101", position, f"{left} bytes", f"a batch's head of {_HEAD} bytes or more")
             refuse(self.file, "TWL103", position + 16, f"magic {head[16]}", self.formats.magics)
-        fitting = [size for each in found if 0 < (size := each.places.sound_size(head, 0)) <= left]
+        fitting = [size for each in found if 0 < (size := each.head_positions.sound_size(head, 0)) <= left]
         if not fitting:
             self._refuse_size(found[0], head, position, left)
         return max(fitting)
 
     def _refuse_size(self, format: Format, head: bytes, position: int, left: int) -> NoReturn:
-        if not format.places.has_length:
+        if not format.head_positions.has_length:
             raise LogPathError(f"{self.file}: batches of {format.name} don't say how long they are; read them as bytes")
-        found = format.places.length(head, 0)
+        found = format.head_positions.length(head, 0)
         if found is None:
             refuse(self.file, "TWL101", position, f"{left} bytes", f"the head of a batch of {format.name}")
-        length, least = found[0], format.places.least
+        length, least = found[0], format.head_positions.least
         if length < least:
-            at = position + (format.places.length_at or 0)
+            at = position + (format.head_positions.length_at or 0)
             refuse(self.file, "TWL102", at, f"a length of {length}", f"{least} or more for {format.name}")
-        size = format.places.size(head, 0)
+        size = format.head_positions.size(head, 0)
         refuse(self.file, "TWL101", position, f"a batch of {size} bytes", f"no more than the {left} that are left")
 
 

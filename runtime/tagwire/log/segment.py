@@ -79,8 +79,8 @@ class Segment:
         """The offset behind the last batch, by the batches' heads; None for a segment without one."""
         with open_file(self.path) as data:
             last = None
-            for place in Scan(str(self.path), data, format).places():
-                last = place.last_offset
+            for span in Scan(str(self.path), data, format).spans():
+                last = span.last_offset
             return None if last is None else last + 1
 
     def position_of(self, scan: Scan, offset: int) -> int:
@@ -97,10 +97,10 @@ class Segment:
         except LogError:
             start = 0
         try:
-            for place in scan.places(start):
-                if place.last_offset >= offset:
-                    return place.position
-                start = place.position + place.size
+            for span in scan.spans(start):
+                if span.last_offset >= offset:
+                    return span.position
+                start = span.position + span.size
         except LogError:
             pass  # for whoever reads on from there: what is cut off may be left out
         return start

@@ -14,7 +14,7 @@ from tagwire.log.errors import LogError, refuse
 from tagwire.log.file_bytes import Bytes
 from tagwire.log.range_sums import RangeSums
 from tagwire.records import Format
-from tagwire.records.head_places import LONGEST
+from tagwire.records.head_positions import LONGEST
 
 __all__ = ["SumCheck"]
 
@@ -35,7 +35,7 @@ class SumCheck:
         One whose length does not fit there is none anyway.
         """
         head, left = self._data[position : position + LONGEST], len(self._data) - position
-        sizes = [(each, each.places.sound_size(head, 0)) for each in formats]
+        sizes = [(each, each.head_positions.sound_size(head, 0)) for each in formats]
         faults = [self._fault(position, head, size, each) for each, size in sizes if 0 < size <= left]
         if len(formats) == 1 and faults[0] is not None:
             raise faults[0]

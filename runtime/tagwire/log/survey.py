@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tagwire.log.batch_summary import Heads, Producer, spans_from_json
+from tagwire.log.batch_summary import BatchSummary, Producer, spans_from_json
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 
@@ -36,7 +36,7 @@ class Survey:
         """Whether offsets do, as they must: else one offset could be that of two records."""
         self.producers: dict[int, Producer] = {}
         self.aborted: dict[int, list[tuple[int, int]]] = {}
-        """As of `Heads`."""
+        """As of `BatchSummary`."""
         self.begun: dict[int, int] = {}
         """By base offset of a segment: where the first batch is of the transactions that go on when it begins."""
 
@@ -94,9 +94,9 @@ class Bounds(NamedTuple):
     include_active: bool
 
 
-def survey(segments: Sequence[Segment], heads: Sequence[Heads], bounds: Bounds) -> Survey:
+def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: Bounds) -> Survey:
     """What the heads of the segments of a partition say together."""
-    found, known = Survey(), Heads()
+    found, known = Survey(), BatchSummary()
     for segment, of_segment in zip(segments, heads, strict=True):
         if known.begun:
             found.begun[segment.base_offset or 0] = min(known.begun.values())
@@ -119,7 +119,9 @@ def survey(segments: Sequence[Segment], heads: Sequence[Heads], bounds: Bounds) 
     return found
 
 
-def _end(segments: Sequence[Segment], heads: Sequence[Heads], known: Heads, bounds: Bounds) -> tuple[int, str]:
+def _end(
+    segments: Sequence[Segment], heads: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
+) -> tuple[int, str]:
     """The first offset that is left alone, and why that."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]

@@ -25,7 +25,7 @@ __all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
 """How full batches are: at most so many records, and the name of that class."""
-_SIZES: Final = ("plain_before", "plain_after", "packed_before", "packed_after", "head_before", "head_after")
+_SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_after", "head_before", "head_after")
 
 
 class Kind(NamedTuple):
@@ -54,9 +54,9 @@ class Measure:
         self.batches = 0
         """Compared ones, and so on."""
         self.records = 0
-        self.plain_before = 0
+        self.unpacked_before = 0
         """Not packed; before and after."""
-        self.plain_after = 0
+        self.unpacked_after = 0
         self.packed_before = 0
         """Packed with the batch's codec, by the same library."""
         self.packed_after = 0
@@ -90,9 +90,9 @@ class Measure:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
-    def saved_plain(self) -> int:
+    def saved_unpacked(self) -> int:
         """Bytes saved where nothing is packed."""
-        return self.plain_before - self.plain_after
+        return self.unpacked_before - self.unpacked_after
 
     @property
     def saved_packed(self) -> int:
@@ -107,14 +107,14 @@ class Measure:
     @property
     def saved_per_record(self) -> float:
         """Bytes of a record, not packed, on the average."""
-        saved = self.saved_plain - (self.head_before - self.head_after)
+        saved = self.saved_unpacked - (self.head_before - self.head_after)
         return saved / self.records if self.records else 0.0
 
     def to_json(self) -> dict[str, Any]:
         """As what JSON can hold."""
         counts = {name: getattr(self, name) for name in ("bytes", "batches", "records", *_SIZES, "left_out", "refused")}
         return counts | {
-            "saved_plain": self.saved_plain,
+            "saved_unpacked": self.saved_unpacked,
             "saved_packed": self.saved_packed,
             "saved_per_batch": round(self.saved_per_batch, 3),
             "saved_per_record": round(self.saved_per_record, 3),
@@ -169,8 +169,8 @@ class WhatIf:
             converted = converted_batch(batch, after, lambda loss: losses.add((loss,), file, piece.position), codec)
             measure.seconds += process_time() - begun
             reference = converted_batch(batch, before, _ignore, codec)
-            plain = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
-            reference_plain = reference if codec == "none" else converted_batch(batch, before, _ignore, "none")
+            unpacked = converted if codec == "none" else converted_batch(batch, after, _ignore, "none")
+            reference_unpacked = reference if codec == "none" else converted_batch(batch, before, _ignore, "none")
         except EncodeError as error:
             measure.left_out += 1
             measure.refused += 1
@@ -181,9 +181,9 @@ class WhatIf:
         measure.records += count
         measure.packed_before += reference.size
         measure.packed_after += converted.size
-        measure.plain_before += reference_plain.size
-        measure.plain_after += plain.size
-        heads = _head(reference_plain), _head(plain)
+        measure.unpacked_before += reference_unpacked.size
+        measure.unpacked_after += unpacked.size
+        heads = _head(reference_unpacked), _head(unpacked)
         measure.head_before += heads[0]
         measure.head_after += heads[1]
         measure.head_saved[heads[0] - heads[1]] += 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.binding import constructor
     from tagwire.message.field_table import FieldRow, OptionalFields
-    from tagwire.message.framing_table import Form
+    from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.register import KeyRange, Register
     from tagwire.message.serializer import Serializer
@@ -29,7 +29,7 @@ __all__ = [
     "Compression",
     "Condition",
     "FieldRow",
-    "Form",
+    "Framing",
     "KeyRange",
     "Message",
     "OptionalFields",
@@ -48,7 +48,7 @@ _MODULES = {
     "tagwire.message.base": ("Message", "Struct"),
     "tagwire.message.binding": ("constructor",),
     "tagwire.message.field_table": ("FieldRow", "OptionalFields"),
-    "tagwire.message.framing_table": ("Form",),
+    "tagwire.message.framing_table": ("Framing",),
     "tagwire.message.record_format": ("RecordFormat",),
     "tagwire.message.register": ("KeyRange", "Register"),
     "tagwire.message.serializer": ("Serializer",),

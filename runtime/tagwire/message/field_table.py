@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from tagwire.message.base import Message, Struct
-    from tagwire.message.framing_table import Form
+    from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
 
 __all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
@@ -58,14 +58,14 @@ class FieldRow:
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements.
-    `form` is what only fields of record formats have. `sensitive` values are
+    `framing` is what only fields of record formats have. `sensitive` values are
     hidden where values are shown.
     """
 
     __slots__ = (
         "_default",
         "flexible",
-        "form",
+        "framing",
         "ignorable",
         "name",
         "nullable",
@@ -95,7 +95,7 @@ class FieldRow:
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
-        form: Form | None = None,
+        framing: Framing | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -110,7 +110,7 @@ class FieldRow:
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
-        self.form = form
+        self.framing = framing
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
@@ -176,13 +176,13 @@ def layout_of_format(cls: type[RecordFormat]) -> Layout:
 
 
 def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], StructLayout]) -> StructLayout:
-    from tagwire.message.framing_table import Form, record_item
+    from tagwire.message.framing_table import Framing, record_item
 
     items = []
     for row in cls.FIELDS:
         inner = row.struct
         struct = None if inner is None else known.get(inner) or _format_struct(inner, inner.__name__, known)
-        items.append(record_item(row, row.form or Form(), struct))
+        items.append(record_item(row, row.framing or Framing(), struct))
     layout = known[cls] = StructLayout(name, tuple(items), cls=cls)
     return layout
 

@@ -1,7 +1,7 @@
 """Rows of record formats: what a field table says of a field that only record formats have, and its item.
 
 A format has no versions: its rows are in all of them, and its layout's version
-is None. What a row adds for a format is its `Form`.
+is None. What a row adds for a format is its `Framing`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
-from tagwire.layout.parts import Plain
+from tagwire.layout.parts import FrozenData
 from tagwire.wire.types import WIRE_TYPES
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tagwire.layout import StructLayout
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["CHECKSUMS", "LENGTHS", "VARINTS", "Form", "record_item"]
+__all__ = ["CHECKSUMS", "LENGTHS", "VARINTS", "Framing", "record_item"]
 
 VARINTS: Final = {
     "varint": Varint(32, zigzag=True),
@@ -61,7 +61,7 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
 """What may stand before bytes, texts and elements; `rest`: nothing, they fill the extent that they are in."""
 
 
-class Form(Plain):
+class Framing(FrozenData):
     """How a field of a record format is written; names are those of attributes, "" is none.
 
     `length` is the key of `LENGTHS` before bytes and texts, `count` that before
@@ -131,57 +131,57 @@ class Form(Plain):
 
     def given(self) -> list[tuple[str, object]]:
         """What differs from a field without any of these."""
-        plain = Form()
+        plain = Framing()
         return [(name, value) for name, value in super().given() if value != getattr(plain, name)]
 
 
-def record_item(row: FieldRow, form: Form, struct: StructLayout | None) -> Item:
+def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
     """The item of a row; `struct` is what it holds, one or many. Raises SchemaError for what is no type."""
     return Item(
         row.name,
-        _type(row, form, struct),
+        _type(row, framing, struct),
         json_name=row.json_name,
         default=row.default,
-        condition=form.when,
-        extent=form.extent,
-        equals=form.equals,
-        bits=form.bits,
-        relative_to=form.relative_to,
-        compression=form.compression,
-        rewritten=form.rewritten,
+        condition=framing.when,
+        extent=framing.extent,
+        equals=framing.equals,
+        bits=framing.bits,
+        relative_to=framing.relative_to,
+        compression=framing.compression,
+        rewritten=framing.rewritten,
     )
 
 
-def _type(row: FieldRow, form: Form, struct: StructLayout | None) -> Type:
+def _type(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Type:
     if row.type.startswith("[]"):
-        element = Nested(struct) if struct else _plain(row.type[2:], form)
+        element = Nested(struct) if struct else _plain(row.type[2:], framing)
         assert not isinstance(element, Extent | Count | Checksum)
         return Array(
             element,
-            LENGTHS[form.count] if form.count else None,
+            LENGTHS[framing.count] if framing.count else None,
             nullable=False,
-            counted_by=form.counted_by,
-            order=form.ascending,
-            filled=form.filled,
+            counted_by=framing.counted_by,
+            order=framing.ascending,
+            filled=framing.filled,
         )
     if struct is not None:
         return Nested(struct)
     if row.type in CHECKSUMS:
-        return Checksum(row.type, form.covers)
+        return Checksum(row.type, framing.covers)
     wire = WIRE_TYPES.get(row.type)
     if wire is not None and wire.length:
-        return Sized(wire, LENGTHS[form.length], nullable=bool(row.nullable))
-    number = _plain(row.type, form)
-    if form.length_of:
-        of = "" if form.length_of == "rest" else form.length_of
-        return Extent(number, of, counts_itself=form.counts_itself)
-    return Count(number, form.count_of) if form.count_of else number
+        return Sized(wire, LENGTHS[framing.length], nullable=bool(row.nullable))
+    number = _plain(row.type, framing)
+    if framing.length_of:
+        of = "" if framing.length_of == "rest" else framing.length_of
+        return Extent(number, of, counts_itself=framing.counts_itself)
+    return Count(number, framing.count_of) if framing.count_of else number
 
 
-def _plain(name: str, form: Form) -> Fixed | Varint:
+def _plain(name: str, framing: Framing) -> Fixed | Varint:
     varint = VARINTS.get(name)
     if varint is not None:
-        return Varint(varint.bits, zigzag=varint.zigzag, signed=form.signed)
+        return Varint(varint.bits, zigzag=varint.zigzag, signed=framing.signed)
     wire = WIRE_TYPES.get(name)
     if wire is None or not wire.is_fixed:
         raise SchemaError(f"{name!r} is no number; expected one of {', '.join([*VARINTS, *WIRE_TYPES])}")

@@ -18,7 +18,7 @@ from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout
 from tagwire.message.engines import DisagreementError
 from tagwire.message.record_format import RecordFormat
-from tagwire.records import plain_records
+from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch, own_batch
 from tagwire.records.building_messages import build_messages
 from tagwire.records.format import Format
@@ -295,11 +295,11 @@ class BatchBuilder:
         """The records as bytes: in straight lines, and where these refuse one, by the layout, which says why."""
         records = self.format.records
         assert records is not None
-        if self.format.is_plain and not any(record.tombstone is not None for record in self.records):
-            with_attributes = plain_records.has_attributes(self.format.record, head)
-            with suppress(*plain_records.REFUSALS):
+        if self.format.has_magic2_records and not any(record.tombstone is not None for record in self.records):
+            with_attributes = record_items.has_attributes(self.format.record, head)
+            with suppress(*record_items.REFUSALS):
                 return bytes(
-                    plain_records.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
+                    record_items.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
                 )
         elements = self.of_each(
             lambda record: record_fields(self.format, record, base_offset, base_timestamp, as_read=self.as_read)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.message.register import Register
-from tagwire.records.conversion import header_form
+from tagwire.records.conversion import header_rules
 from tagwire.records.formats import format_of
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
@@ -202,7 +202,7 @@ class ConsumerRecord(_WithHeaders):
 
 
 def _has_int_keys(format: "str | Format | None") -> bool:
-    return format is not None and header_form(format_of(format))[0] is int
+    return format is not None and header_rules(format_of(format))[0] is int
 
 
 def _received(record: Record, format: "str | Format | None") -> Headers | IntHeaders:

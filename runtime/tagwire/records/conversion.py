@@ -107,7 +107,7 @@ class _Conversion:
         self.has_headers = "headers" in target.has
         self.has_tombstone = "is_tombstone" in target.record_bits
         self.has_timestamps = "base_timestamp" in target.fields
-        self.header_key, self.null_headers, self.header_order = header_form(target)
+        self.header_key, self.null_headers, self.header_order = header_rules(target)
 
     def lose(self, path: str, value: Any, reason: str) -> None:
         self.tell(RecordLoss(path, value, reason))
@@ -262,7 +262,7 @@ def _range(format: Format, role: str) -> tuple[int, int]:
     return (code.low, code.high) if isinstance(code, Varint | WireType) else (-(1 << 63), (1 << 63) - 1)
 
 
-def header_form(format: Format) -> tuple[type, bool, Order | None]:
+def header_rules(format: Format) -> tuple[type, bool, Order | None]:
     """The type of a format's header keys, whether a header's value may be null, and how headers ascend."""
     item = next((item for item in format.record.items if item.name == "headers"), None)
     if item is None or not isinstance(item.type, Array) or not isinstance(item.type.element, Nested):

@@ -28,8 +28,8 @@ from tagwire.layout import (
     StructLayout,
 )
 from tagwire.message.record_format import RecordFormat
-from tagwire.records import plain_records
-from tagwire.records.head_places import HeadPlaces
+from tagwire.records import record_items
+from tagwire.records.head_positions import HeadPositions
 from tagwire.records.native import Plans
 from tagwire.wire.types import WIRE_TYPES
 
@@ -97,9 +97,9 @@ class Format:
         return -1 if magic is None or magic.equals is None else magic.equals
 
     @cached_property
-    def places(self) -> HeadPlaces:
+    def head_positions(self) -> HeadPositions:
         """Where its heads have what tells batches apart."""
-        return HeadPlaces(self)
+        return HeadPositions(self)
 
     @cached_property
     def record(self) -> StructLayout:
@@ -148,14 +148,14 @@ class Format:
         return Layout(self.name, None, StructLayout(self.root.name, tuple(items)))
 
     @cached_property
-    def is_plain(self) -> bool:
+    def has_magic2_records(self) -> bool:
         """Whether records have the shape of magic 2's, which straight lines read."""
-        return self.records is not None and plain_records.fits(self)
+        return self.records is not None and record_items.fits(self)
 
     @cached_property
     def is_movable(self) -> bool:
         """Whether records have that shape with an attributes byte in each, as native code moves them."""
-        return self.is_plain and self.record.items[1].condition is None
+        return self.has_magic2_records and self.record.items[1].condition is None
 
     @cached_property
     def plans(self) -> Plans:

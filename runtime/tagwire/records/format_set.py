@@ -61,9 +61,9 @@ class FormatSet:
         """All of them, by ascending magic byte."""
         self.alone = self.formats[0] if len(self.formats) == 1 else None
         """The one that every batch is read as; None where there are several."""
-        self.by_magic = {each.magic: each for each in self.formats if each.places.magic_at == MAGIC_AT}
+        self.by_magic = {each.magic: each for each in self.formats if each.head_positions.magic_at == MAGIC_AT}
         """Those that have their magic byte at its usual place."""
-        self.tried = tuple(each for each in self.formats if each.places.magic_at != MAGIC_AT)
+        self.tried = tuple(each for each in self.formats if each.head_positions.magic_at != MAGIC_AT)
         """The others."""
 
     @property
@@ -81,10 +81,10 @@ class FormatSet:
             return [self.alone]
         found = self.claims(head, pos)
         rest = len(head) - pos if left is None else left
-        if len(found) < 2 and (not found or found[0].places.magic_at == MAGIC_AT):
+        if len(found) < 2 and (not found or found[0].head_positions.magic_at == MAGIC_AT):
             return found  # which is nearly always so
         return [
-            each for each in found if each not in self.tried or 0 < each.places.sound_size(head, pos) <= rest
+            each for each in found if each not in self.tried or 0 < each.head_positions.sound_size(head, pos) <= rest
         ] or found
 
     def claims(self, head: bytes, pos: int) -> list[Format]:
@@ -93,20 +93,20 @@ class FormatSet:
         if len(head) - pos > MAGIC_AT and (usual := self.by_magic.get(head[pos + MAGIC_AT])) is not None:
             found.append(usual)
         for each in self.tried:
-            if each.places.has_magic(head, pos):
+            if each.head_positions.has_magic(head, pos):
                 found.append(each)
         return found
 
     def may_begin(self, head: bytes, left: int) -> bool:
         """Whether `head` begins with the magic byte of a format and a length that fits into the bytes that are left."""
-        return any(0 < each.places.sound_size(head, 0) <= left for each in self.claims(head, 0))
+        return any(0 < each.head_positions.sound_size(head, 0) <= left for each in self.claims(head, 0))
 
     def is_cut(self, buf: bytes, pos: int) -> bool:
         """Whether the batch at `pos` says that it is longer than what is left, or can't even say so."""
         found = [self.alone] if self.alone is not None else self.claims(buf, pos)
         if not found:
             return len(buf) - pos <= MAGIC_AT
-        sizes = [each.places.size(buf, pos) for each in found if each.places.has_length]
+        sizes = [each.head_positions.size(buf, pos) for each in found if each.head_positions.has_length]
         return bool(sizes) and all(size is None or size > len(buf) - pos for size in sizes)
 
     def nearest(self, buf: bytes, pos: int) -> Format:
@@ -125,13 +125,13 @@ class FormatSet:
         """What a batch with an offset below 2^56 begins with; None where that can't be said."""
         ways = []
         for each in self.formats:
-            places, magic = each.places, re.escape(bytes((each.magic & 0xFF,)))
-            if places.offset_at != 0 or places.length_at != 8 or not _is_findable(each):
+            positions, magic = each.head_positions, re.escape(bytes((each.magic & 0xFF,)))
+            if positions.offset_at != 0 or positions.length_at != 8 or not _is_findable(each):
                 return None
-            if places.length_is_varint is None and places.magic_at is not None:
-                ways.append(rb"[\0-\x7f][\s\S]{%d}%b" % (places.magic_at - 9, magic))
+            if positions.length_is_varint is None and positions.magic_at is not None:
+                ways.append(rb"[\0-\x7f][\s\S]{%d}%b" % (positions.magic_at - 9, magic))
             else:
-                gap = places.magic_behind or 0
+                gap = positions.magic_behind or 0
                 ways.append(rb"[\s\S]{%d,%d}%b" % (gap + 1, gap + 5, magic))
         return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(ways))
 
@@ -178,5 +178,5 @@ def _remade(named: tuple[Any, ...], only: bool) -> FormatSet:
 
 def _is_findable(format: Format) -> bool:
     """Whether a magic byte says which format it is."""
-    places = format.places
-    return format.magic >= 0 and (places.magic_at is not None or places.magic_behind is not None)
+    positions = format.head_positions
+    return format.magic >= 0 and (positions.magic_at is not None or positions.magic_behind is not None)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from functools import cache
 from typing import Any, Final
 
-from tagwire.records import plain_records
+from tagwire.records import record_items
 from tagwire.records.batch import RecordBatch
 
 __all__ = ["native_lines"]
@@ -24,13 +24,13 @@ def native_lines(batch: RecordBatch, head: bytes) -> Generator[bytes, None, int 
     """
     limits, format, lines = batch.limits, batch.described_by, _native()
     is_bounded = limits.records is not None or limits.headers is not None
-    if lines is None or format.plans.records is None or is_bounded or not format.is_plain:
+    if lines is None or format.plans.records is None or is_bounded or not format.has_magic2_records:
         return 0
     walk = batch.walk()
     count = walk.count()
     if count is None or walk.bounds_records():
         return 0
-    how = (walk.bases, plain_records.has_attributes(format.record, walk.head), head, _AT_ONCE)
+    how = (walk.bases, record_items.has_attributes(format.record, walk.head), head, _AT_ONCE)
     pos, left = walk.pos, count
     while left:
         text, pos, still = lines(walk.data, pos, walk.end, left, *how)

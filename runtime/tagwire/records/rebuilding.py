@@ -18,7 +18,7 @@ from tagwire.errors import EncodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.building import BatchBuilder
-from tagwire.records.conversion import header_form
+from tagwire.records.conversion import header_rules
 from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import format_of
 from tagwire.records.reading import read_outline
@@ -69,7 +69,7 @@ def _is_plain(batch: RecordBatch) -> bool:
     """Whether offsets, timestamps, keys, values and headers may be all that its records say."""
     format = batch.described_by
     has_head = format.records is not None and batch.codec == "none"
-    return has_head and "is_tombstone" not in format.record_bits and header_form(format)[0] is str
+    return has_head and "is_tombstone" not in format.record_bits and header_rules(format)[0] is str
 
 
 def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:

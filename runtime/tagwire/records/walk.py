@@ -16,7 +16,7 @@ from tagwire.interpreter.framed_cursor import Good
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.layout import Array
 from tagwire.limits import Limits
-from tagwire.records import plain_records
+from tagwire.records import record_items
 from tagwire.records.format import Format
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
@@ -114,8 +114,8 @@ class Walk:
         count = self.count()
         self.reader.bound("elements", count or 0)
         index = 0
-        if count is not None and self.format.is_plain and not self.bounds_records():
-            for record in plain_records.read(self, count):
+        if count is not None and self.format.has_magic2_records and not self.bounds_records():
+            for record in record_items.read(self, count):
                 yield record
                 index += 1
             if index == count and self.reader.pos == self.end:

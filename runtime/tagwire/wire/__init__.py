@@ -11,7 +11,7 @@ from tagwire.lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire.wire.number_arrays import EMPTY, fixed_array
-    from tagwire.wire.optional_fields import BufferForm
+    from tagwire.wire.optional_fields import OptionalFieldsBuffer
     from tagwire.wire.scalars import (
         BOOLEAN_BYTES,
         BOOLEANS,
@@ -61,8 +61,8 @@ __all__ = [
     "EMPTY",
     "NO_TAGS",
     "WIRE_TYPES",
-    "BufferForm",
     "Malformed",
+    "OptionalFieldsBuffer",
     "Refused",
     "booleans",
     "fixed_array",
@@ -105,7 +105,7 @@ _MODULES = {
         "EMPTY",
         "fixed_array",
     ),
-    "tagwire.wire.optional_fields": ("BufferForm",),
+    "tagwire.wire.optional_fields": ("OptionalFieldsBuffer",),
     "tagwire.wire.scalars": (
         "BOOLEANS",
         "BOOLEAN_BYTES",

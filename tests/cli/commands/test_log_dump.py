@@ -18,7 +18,7 @@ from tagwire.wire.compression import pack, unpack
 from tagwire_cli.app import app
 
 DUMP = [sys.executable, "-m", "tagwire_cli", "log", "dump"]
-FORMS = pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+ENCODINGS = pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 
 
 def some(first: int, count: int, format: str = "v2", **how: Any) -> bytes:
@@ -62,7 +62,7 @@ def in_shell(path: Path, form: list[str], rest: str, **environment: str) -> subp
     return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, env=env)
 
 
-@FORMS
+@ENCODINGS
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_who_reads_one_line_is_told_nothing_more(segment: Path, form: list[str], unbuffered: str) -> None:
     result = in_shell(segment, form, "| head -n 1", PYTHONUNBUFFERED=unbuffered)
@@ -71,7 +71,7 @@ def test_who_reads_one_line_is_told_nothing_more(segment: Path, form: list[str],
     assert (whole.returncode, whole.stderr, whole.stdout.count("\n")) == (0, "", 3000)
 
 
-@FORMS
+@ENCODINGS
 def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) -> None:
     closed = in_shell(segment, form, ">&-")
     assert (closed.returncode, closed.stderr) == (0, "")
@@ -80,7 +80,7 @@ def test_standard_output_that_is_closed_or_full(segment: Path, form: list[str]) 
         assert (full.returncode, full.stderr) == (1, "tagwire: [Errno 28] No space left on device\n")
 
 
-@FORMS
+@ENCODINGS
 @pytest.mark.parametrize("good", [0, 40])
 @pytest.mark.parametrize("engine", ["python", ""])
 def test_what_stands_before_a_fault_is_printed_before_it(
@@ -109,7 +109,7 @@ def test_what_stands_before_a_fault_is_printed_before_it(
         )
 
 
-@FORMS
+@ENCODINGS
 def test_lines_on_a_terminal_have_no_bar_among_them(segment: Path, form: list[str]) -> None:
     whole = in_shell(segment, form, "").stdout
     assert on_terminal("log", "dump", str(segment), *form) == (0, whole)

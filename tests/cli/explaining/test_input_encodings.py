@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import tagwire_messages as messages
 from tagwire_cli.app import app
-from tagwire_cli.explaining.input_encodings import FORMS, bytes_of, form_of
+from tagwire_cli.explaining.input_encodings import ENCODINGS, bytes_of, encoding_of
 from tagwire_cli.input.bytes import InputError
 
 DATA = bytes.fromhex("0003 000c 00000007 0003 646f63 00 01 01 00 00")
@@ -67,16 +67,16 @@ def test_forms_are_found_out(form: str, size: int) -> None:
         text = f"{write(data)}\n".encode()
         assert bytes_of(text, form) == data, text
         if form != "base64" or size > 2:  # a few letters may be both
-            assert (form_of(text), bytes_of(text, "auto")) == (form, data), text
+            assert (encoding_of(text), bytes_of(text, "auto")) == (form, data), text
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", DATA, b"\xff\xfe", b"not any of them!", b"abc", "tést".encode()])
 def test_all_else_is_bytes(data: bytes) -> None:
-    assert (form_of(data), bytes_of(data, "auto")) == ("binary", data)
+    assert (encoding_of(data), bytes_of(data, "auto")) == ("binary", data)
 
 
 def test_hex_that_begins_with_zeros_is_no_dump() -> None:
-    assert form_of(b"0000 0009 00000001 0000\n") == "hex"
+    assert encoding_of(b"0000 0009 00000001 0000\n") == "hex"
 
 
 def test_lines_left_out_of_a_dump_are_filled() -> None:
@@ -111,4 +111,4 @@ def test_the_command_offers_all_of_them(tmp_path: Path) -> None:
     seen = [CliRunner().invoke(app, ("explain", "--request", "--input", form, str(path))) for form in ("dump", "auto")]
     assert seen[0].exit_code == 0 and seen[0].stdout == seen[1].stdout
     help_text = CliRunner().invoke(app, ("explain", "--help")).stdout
-    assert all(form in help_text for form in FORMS)
+    assert all(form in help_text for form in ENCODINGS)

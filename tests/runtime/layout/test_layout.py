@@ -26,7 +26,7 @@ from tagwire.layout import (
     TaggedSection,
     Varint,
 )
-from tagwire.layout.parts import Plain, words_of_bits
+from tagwire.layout.parts import FrozenData, words_of_bits
 from tagwire.message.field_table import FieldRow, OptionalFields, layout_of
 from tagwire.records import format_of
 from tagwire.versions import Versions
@@ -115,9 +115,9 @@ def test_layouts_are_plain_data() -> None:
     assert str(Layout("A", 3, EMPTY)) == "A v3" and str(Layout("A", None, EMPTY)) == "A"
 
 
-def parts(value: Any) -> Iterator[Plain]:
+def parts(value: Any) -> Iterator[FrozenData]:
     """A layout and everything that it is made of."""
-    if isinstance(value, Plain):
+    if isinstance(value, FrozenData):
         yield value
         for _, part in value.given():
             yield from parts(part)

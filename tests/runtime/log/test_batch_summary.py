@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwire.log.batch_summary import Heads, marker_type
+from tagwire.log.batch_summary import BatchSummary, marker_type
 from tagwire.records import Record, RecordBatch, build
 from tagwire.records.building import BatchBuilder
 
@@ -35,14 +35,14 @@ def batch(kind: str, offset: int, producer: int = 1, epoch: int = 0, time: int =
     return build(records, "v2", **settings)
 
 
-def summary(batches: Sequence[RecordBatch]) -> Heads:
-    heads = Heads()
+def summary(batches: Sequence[RecordBatch]) -> BatchSummary:
+    heads = BatchSummary()
     for each in batches:
         heads.see(each)
     return heads
 
 
-def facts(heads: Heads) -> dict[str, Any]:
+def facts(heads: BatchSummary) -> dict[str, Any]:
     return {**heads.to_json(), "aborted": {each: spans for each, spans in heads.aborted.items() if spans}}
 
 
@@ -143,7 +143,7 @@ def test_whether_batches_ascend(offsets: list[int], ascends: bool) -> None:
 
 
 def test_the_newest_timestamp() -> None:
-    assert Heads().newest == -1
+    assert BatchSummary().newest == -1
     assert summary([batch("plain", 0, time=500), batch("plain", 2, time=100)]).newest == 501
 
 
@@ -160,9 +160,9 @@ STEPS = st.tuples(KINDS, st.sampled_from((-1, 1, 2)), st.sampled_from((0, 0, 1))
 
 
 def assert_same_when_cut(batches: list[RecordBatch], cuts: list[int]) -> None:
-    together = Heads()
+    together = BatchSummary()
     for begin, end in zip([0, *cuts], [*cuts, len(batches)], strict=True):
-        together.go_on(Heads.from_json(json.loads(json.dumps(summary(batches[begin:end]).to_json()))))
+        together.go_on(BatchSummary.from_json(json.loads(json.dumps(summary(batches[begin:end]).to_json()))))
     assert facts(together) == facts(summary(batches))
 
 

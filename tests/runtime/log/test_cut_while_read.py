@@ -41,7 +41,7 @@ ways = {
     "read": lambda: [list(batch) for batch in log.read(path)],
     "columns": lambda: [len(array) for array in log.columns(path)],
     "heads": lambda: [len(array) for array in log.columns(path, level="batch")],
-    "places": lambda: log.Segment(path).end_offset(),
+    "spans": lambda: log.Segment(path).end_offset(),
     "stat": lambda: stat(log.Segment(path)),
     "whatif": lambda: WhatIf(Conversion("v3")).add(log.Segment(path), "t"),
     "convert": lambda: convert_partition(log.Partition(path.parent), path.parent / "out", Conversion("v3")),
@@ -65,7 +65,7 @@ def segment(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("engine", [pytest.param("native", marks=native), "python"])
-@pytest.mark.parametrize("way", ["read", "columns", "heads", "places", "stat", "whatif", "convert"])
+@pytest.mark.parametrize("way", ["read", "columns", "heads", "spans", "stat", "whatif", "convert"])
 def test_a_segment_that_is_cut_while_it_is_read_is_reported(way: str, engine: str, segment: Path) -> None:
     if engine == "python" and way == "columns":
         pytest.importorskip("pyarrow")
@@ -93,10 +93,10 @@ def test_what_is_read_is_what_a_slice_gives(segment: Path) -> None:
 def test_what_is_appended_while_a_segment_is_read_is_not_seen(segment: Path) -> None:
     with open_file(segment) as data:
         scan = Scan(str(segment), data)
-        places = scan.places()
-        next(places)
+        spans = scan.spans()
+        next(spans)
         with segment.open("ab") as file:
             file.write(b"\1" * 1000)
-        assert sum(1 for _ in places) == 199
+        assert sum(1 for _ in spans) == 199
     with pytest.raises(log.LogError):
         list(log.read(segment))

@@ -29,7 +29,7 @@ _APART = 300
 
 
 def heads(count: int, magic: int) -> bytes:
-    """Heads that each say that half of what is left belongs to them."""
+    """BatchSummary that each say that half of what is left belongs to them."""
     return b"".join(
         struct.pack(">qiibI", n + 5, max(60, (count - n) * _APART // 2), 0, magic, 0).ljust(_APART, b"\xff")
         for n in range(count)

@@ -165,7 +165,7 @@ def test_the_checksum_of_v3_may_look_like_a_magic_byte(tmp_path: Path, number: i
     path = tmp_path / "o-0" / f"{0:020}.log"
     path.parent.mkdir()
     path.write_bytes(b"".join(batches))
-    assert [place.last_offset for place in Scan(str(path), path.read_bytes()).places()] == [99, 103, 106]
+    assert [span.last_offset for span in Scan(str(path), path.read_bytes()).spans()] == [99, 103, 106]
     for offset in (100, 101, 102, 103, 104):
         assert [batch.base_offset for batch in log.read(path.parent, offset)] == [100, 104][offset > 103 :]
         found = [row for each in log.columns(path.parent, ["offset"], start_offset=offset) for row in offsets_of(each)]

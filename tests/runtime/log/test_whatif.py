@@ -40,7 +40,7 @@ def test_the_proposal_s_own_case_saves_what_it_says(tmp_path: Path) -> None:
     total = found.total()
     assert (total.batches, total.records, total.bytes) == (1, 201, batch.size)
     assert (total.saved_per_batch, total.saved_per_record) == (10.0, 1.0)
-    assert total.saved_plain == total.saved_packed == 10 + 201
+    assert total.saved_unpacked == total.saved_packed == 10 + 201
     assert total.head_saved == {10: 1}
     assert found.measures.keys() == {Kind("orders", "v2", "none", "100 to 999")}
 
@@ -52,7 +52,7 @@ def test_sizes_are_those_of_the_conversion(tmp_path: Path) -> None:
     total = found.total()
     assert total.packed_after == convert(batch, "v3")[0].size
     assert total.packed_before == batch.size  # packed by this library before
-    assert total.plain_before - total.plain_after == 211
+    assert total.unpacked_before - total.unpacked_after == 211
     assert total.seconds > 0 and len(found.losses) == 0
 
 
@@ -63,15 +63,15 @@ def test_both_sides_are_changed_alike(tmp_path: Path) -> None:
     assert found.measures.keys() == {Kind("orders", "v2", "zstd", "10 to 99")}
     total = found.total()
     assert (total.batches, total.records, total.bytes) == (2, 40, 40 * ones[0].size)
-    assert total.plain_before == 2 * build([Record(n, NOW, b"k", b"v" * 50) for n in range(20)], "v2").size
+    assert total.unpacked_before == 2 * build([Record(n, NOW, b"k", b"v" * 50) for n in range(20)], "v2").size
 
 
 def test_another_format_may_be_what_it_is_compared_with(tmp_path: Path) -> None:
     records = [Record(n, NOW, b"k", b"v") for n in range(5)]
     found = WhatIf(Conversion("kip87"), against="v1")
     found.add(segment(tmp_path, build(records, "v2")), "orders")
-    assert found.total().plain_before == build(records, "v1").size
-    assert found.total().saved_plain == 0
+    assert found.total().unpacked_before == build(records, "v1").size
+    assert found.total().saved_unpacked == 0
 
 
 def test_what_has_no_place_is_left_out_and_counted(logs: Path) -> None:
@@ -122,7 +122,7 @@ def test_whatif_as_json(logs: Path) -> None:
     total = found["total"]
     assert (found["to"], found["against"], found["losses"]) == ("v3", None, [])
     assert total["batches"] == sum(kind["batches"] for kind in found["kinds"]) > 100
-    assert total["saved_plain"] == total["plain_before"] - total["plain_after"] > 0
+    assert total["saved_unpacked"] == total["unpacked_before"] - total["unpacked_after"] > 0
     assert {kind["topic"] for kind in found["kinds"]} == {"alpha-txn-many"}
 
 

@@ -341,7 +341,7 @@ def test_the_engine_knows_all_that_layouts_can_say() -> None:
         "Extent": {"code", "counts_itself", "of"},
         "Count": {"code", "of"},
         "Checksum": {"algorithm", "first"},
-        "Item": {"condition", "default", "is_plain", "json_name", "name", "tag", "type"}
+        "Item": {"condition", "default", "is_unframed", "json_name", "name", "tag", "type"}
         | {"bits", "compression", "equals", "extent", "relative_to", "rewritten", "sensitive"},
         "Missing": {"cls", "default", "ignorable", "name", "sensitive"},
         "StructLayout": {"checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section"},

@@ -13,8 +13,8 @@ from tagwire.records import (
     build,
     format_of,
     formats,
-    plain_records,
     read_batches,
+    record_items,
     register,
 )
 from tagwire.wire.types import WIRE_TYPES
@@ -71,7 +71,7 @@ def test_straight_lines_write_what_the_layout_writes(format: str, monkeypatch: p
     ]
     fast = build(records, format)
     read_fast = list(fast)
-    monkeypatch.setattr(plain_records, "fits", lambda format: False)
+    monkeypatch.setattr(record_items, "fits", lambda format: False)
     slow = build(records, format)
     assert fast.encode() == slow.encode()
     assert read_fast == list(slow) == records

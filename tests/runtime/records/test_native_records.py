@@ -47,7 +47,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Format]]:
         straight, by_layout = Format(native.layout), Format(native.layout)
         assert straight.plans.records is None and by_layout.plans.head is None
         monkeypatch.setenv("TAGWIRE_ENGINE", "native")
-        by_layout.is_plain = False
+        by_layout.has_magic2_records = False
         return {"native": native, "straight": straight, "by layout": by_layout}
 
     return of

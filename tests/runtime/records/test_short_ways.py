@@ -34,7 +34,7 @@ def in_each_engine(layout: Layout) -> dict[str, Format]:
             patch.setenv("TAGWIRE_ENGINE", engine)
             formats[engine] = Format(layout)
             assert (formats[engine].plans.records is None) == (engine == "python")
-    formats["python"].is_plain = False
+    formats["python"].has_magic2_records = False
     return formats
 
 

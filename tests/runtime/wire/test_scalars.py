@@ -8,7 +8,7 @@ import pytest
 from tagwire import wire
 from tagwire.message.serializer import READ_FAULTS, WRITE_FAULTS
 from tagwire.wire.number_arrays import fixed_array
-from tagwire.wire.optional_fields import BufferForm
+from tagwire.wire.optional_fields import OptionalFieldsBuffer
 from tagwire.wire.tagged_fields import merged_fields, put_tags, read_tags, tag_header
 
 ONE = UUID(int=1)
@@ -88,8 +88,8 @@ def test_reading_binaries_slices_the_other_buffer() -> None:
         (fixed_array("int32").read, (b"", 0, -1)),
         (tag_header, (b"\x01\x00", 0, 1)),
         (tag_header, (b"\x01\x02\x00", 0, -1)),
-        (BufferForm("zigzag", counts_tag=False).header, (b"\x03\x00\x01\x00", 0, -1)),
-        (BufferForm("unsigned", counts_tag=True).header, (b"\x02\x00\x01", 0, -1)),
+        (OptionalFieldsBuffer("zigzag", counts_tag=False).header, (b"\x03\x00\x01\x00", 0, -1)),
+        (OptionalFieldsBuffer("unsigned", counts_tag=True).header, (b"\x02\x00\x01", 0, -1)),
     ],
 )
 def test_bad_bytes_are_refused(call: Any, arguments: tuple[Any, ...]) -> None:
@@ -153,7 +153,7 @@ def test_bad_unknown_tags_are_refused(unknown: Any) -> None:
     ],
 )
 def test_the_readings_of_the_draft(varint: str, counts_tag: bool, hex_text: str) -> None:
-    form = BufferForm(varint, counts_tag=counts_tag)
+    form = OptionalFieldsBuffer(varint, counts_tag=counts_tag)
     out = bytearray()
     form.put(out, [(7, b"a")], {})
     assert out == bytes.fromhex(hex_text)
@@ -163,4 +163,4 @@ def test_the_readings_of_the_draft(varint: str, counts_tag: bool, hex_text: str)
 
 def test_an_empty_value_would_end_the_buffer() -> None:
     with pytest.raises(WRITE_FAULTS):
-        BufferForm("zigzag", counts_tag=False).put(bytearray(), [], {5: b""})
+        OptionalFieldsBuffer("zigzag", counts_tag=False).put(bytearray(), [], {5: b""})

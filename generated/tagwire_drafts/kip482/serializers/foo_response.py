@@ -6,10 +6,20 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, NO_TAGS, null, put_count, put_nullable_string, put_string, Refused
+from tagwire.wire import (
+    Malformed,
+    new,
+    NO_TAGS,
+    null,
+    OptionalFieldsBuffer,
+    put_count,
+    put_nullable_string,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482.foo_response import Foo, FooResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _TAGS_1 = frozenset({1})
 _pack_h = Struct(">h").pack
 _unpack_h = Struct(">h").unpack_from

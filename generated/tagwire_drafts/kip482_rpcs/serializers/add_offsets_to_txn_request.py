@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_string, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_string, Refused
 from tagwire_drafts.kip482_rpcs.add_offsets_to_txn_request import AddOffsetsToTxnRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_qh = Struct(">qh").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_qhh = Struct(">qhh").unpack_from

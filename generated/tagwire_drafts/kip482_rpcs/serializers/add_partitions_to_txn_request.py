@@ -6,10 +6,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, fixed_array, Malformed, new, put_count, put_string, Refused
+from tagwire.wire import fixed_array, Malformed, new, OptionalFieldsBuffer, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_qh = Struct(">qh").pack
 _unpack_h = Struct(">h").unpack_from

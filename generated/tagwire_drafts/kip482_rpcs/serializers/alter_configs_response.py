@@ -6,10 +6,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_nullable_string, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_configs_response import AlterConfigsResourceResponse, AlterConfigsResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_b = Struct(">b").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack

@@ -6,14 +6,14 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, fixed_array, Malformed, new, null, put_count, put_string, Refused
+from tagwire.wire import fixed_array, Malformed, new, null, OptionalFieldsBuffer, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_i = Struct(">i").pack
 _unpack_h = Struct(">h").unpack_from

@@ -6,14 +6,14 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, fixed_array, Malformed, new, put_count, put_string, Refused
+from tagwire.wire import fixed_array, Malformed, new, OptionalFieldsBuffer, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.alter_replica_log_dirs_request import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirTopic,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, Refused
+from tagwire.wire import new, OptionalFieldsBuffer, Refused
 from tagwire_drafts.kip482_rpcs.controlled_shutdown_request import ControlledShutdownRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_iq = Struct(">iq").pack
 _unpack_iq = Struct(">iq").unpack_from
 

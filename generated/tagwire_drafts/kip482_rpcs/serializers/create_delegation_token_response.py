@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_binary, put_string, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_binary, put_string, Refused
 from tagwire_drafts.kip482_rpcs.create_delegation_token_response import CreateDelegationTokenResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_qqq = Struct(">qqq").pack

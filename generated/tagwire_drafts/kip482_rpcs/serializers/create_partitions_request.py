@@ -9,11 +9,11 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     fixed_array,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_string,
     Refused,
@@ -24,7 +24,7 @@ from tagwire_drafts.kip482_rpcs.create_partitions_request import (
     CreatePartitionsTopic,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack

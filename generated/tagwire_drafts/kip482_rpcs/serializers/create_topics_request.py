@@ -9,11 +9,11 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     fixed_array,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_nullable_string,
     put_string,
@@ -26,7 +26,7 @@ from tagwire_drafts.kip482_rpcs.create_topics_request import (
     CreateTopicsRequest,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack

@@ -6,10 +6,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_nullable_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_count, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.delete_acls_request import DeleteAclsFilter, DeleteAclsRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_b = Struct(">b").pack
 _pack_bb = Struct(">bb").pack
 _unpack_bb = Struct(">bb").unpack_from

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_count, put_strings, read_strings, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_count, put_strings, read_strings, Refused
 from tagwire_drafts.kip482_rpcs.delete_topics_request import DeleteTopicsRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_i = Struct(">i").pack
 _unpack_i = Struct(">i").unpack_from
 

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, null, put_nullable_string, Refused
+from tagwire.wire import new, null, OptionalFieldsBuffer, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_acls_request import DescribeAclsRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_b = Struct(">b").pack
 _pack_bb = Struct(">bb").pack
 _unpack_bb = Struct(">bb").unpack_from

@@ -6,10 +6,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_nullable_string, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_acls_response import AclDescription, DescribeAclsResource, DescribeAclsResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_b = Struct(">b").pack
 _pack_bb = Struct(">bb").pack
 _pack_ih = Struct(">ih").pack

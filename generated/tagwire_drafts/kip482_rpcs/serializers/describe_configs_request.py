@@ -9,10 +9,10 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_string,
     put_strings,
@@ -21,7 +21,7 @@ from tagwire.wire import (
 )
 from tagwire_drafts.kip482_rpcs.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_B = Struct(">B").pack
 _pack_b = Struct(">b").pack
 _unpack_bh = Struct(">bh").unpack_from

@@ -9,10 +9,10 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_nullable_string,
     put_string,
@@ -25,7 +25,7 @@ from tagwire_drafts.kip482_rpcs.describe_configs_response import (
     DescribeConfigsSynonym,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_BbB = Struct(">BbB").pack
 _pack_b = Struct(">b").pack
 _pack_h = Struct(">h").pack

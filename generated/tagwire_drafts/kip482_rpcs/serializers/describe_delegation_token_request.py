@@ -6,13 +6,13 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_delegation_token_request import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 

@@ -6,14 +6,14 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_binary, put_count, put_string, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_binary, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_delegation_token_response import (
     DescribedDelegationToken,
     DescribedDelegationTokenRenewer,
     DescribeDelegationTokenResponse,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_qqq = Struct(">qqq").pack

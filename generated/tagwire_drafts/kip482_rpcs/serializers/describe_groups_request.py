@@ -8,9 +8,9 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     Malformed,
     new,
+    OptionalFieldsBuffer,
     put_count,
     put_strings,
     read_strings,
@@ -18,7 +18,7 @@ from tagwire.wire import (
 )
 from tagwire_drafts.kip482_rpcs.describe_groups_request import DescribeGroupsRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_B = Struct(">B").pack
 _unpack_i = Struct(">i").unpack_from
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from tagwire.message import Serializer
 from tagwire.wire import (
-    BufferForm,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_binary,
     put_count,
     put_nullable_string,
@@ -23,7 +23,7 @@ from tagwire_drafts.kip482_rpcs.describe_groups_response import (
     DescribeGroupsResponse,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _unpack_h = Struct(">h").unpack_from

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, BufferForm, Malformed, new, put_count, put_string, Refused
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, OptionalFieldsBuffer, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.describe_log_dirs_response import (
     DescribeLogDirsPartition,
     DescribeLogDirsResponse,
@@ -14,7 +14,7 @@ from tagwire_drafts.kip482_rpcs.describe_log_dirs_response import (
     DescribeLogDirsTopic,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_iqqB = Struct(">iqqB").pack

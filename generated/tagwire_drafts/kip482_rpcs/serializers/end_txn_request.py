@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, BufferForm, Malformed, new, put_string, Refused
+from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, Malformed, new, OptionalFieldsBuffer, put_string, Refused
 from tagwire_drafts.kip482_rpcs.end_txn_request import EndTxnRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_qhB = Struct(">qhB").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_qhB = Struct(">qhB").unpack_from

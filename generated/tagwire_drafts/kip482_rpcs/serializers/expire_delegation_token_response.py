@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, Refused
+from tagwire.wire import new, OptionalFieldsBuffer, Refused
 from tagwire_drafts.kip482_rpcs.expire_delegation_token_response import ExpireDelegationTokenResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_hqi = Struct(">hqi").pack
 _unpack_hqi = Struct(">hqi").unpack_from
 

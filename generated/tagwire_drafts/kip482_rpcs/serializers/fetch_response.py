@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_nullable_binary, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_count, put_nullable_binary, put_string, Refused
 from tagwire_drafts.kip482_rpcs.fetch_response import (
     AbortedTransaction,
     FetchablePartitionResponse,
@@ -14,7 +14,7 @@ from tagwire_drafts.kip482_rpcs.fetch_response import (
     FetchResponse,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_i = Struct(">i").pack
 _pack_ihi = Struct(">ihi").pack
 _pack_ihqqq = Struct(">ihqqq").pack

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_nullable_string, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.find_coordinator_response import FindCoordinatorResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _unpack_i = Struct(">i").unpack_from

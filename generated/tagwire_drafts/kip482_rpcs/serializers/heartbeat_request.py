@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_nullable_string, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.heartbeat_request import HeartbeatRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_i = Struct(">i").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_ih = Struct(">ih").unpack_from

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, Refused
+from tagwire.wire import new, OptionalFieldsBuffer, Refused
 from tagwire_drafts.kip482_rpcs.heartbeat_response import HeartbeatResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_ih = Struct(">ih").pack
 _unpack_ih = Struct(">ih").unpack_from
 

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, null, put_nullable_string, Refused
+from tagwire.wire import new, null, OptionalFieldsBuffer, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.init_producer_id_request import InitProducerIdRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_i = Struct(">i").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from

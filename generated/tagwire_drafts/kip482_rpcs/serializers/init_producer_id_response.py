@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, Refused
+from tagwire.wire import new, OptionalFieldsBuffer, Refused
 from tagwire_drafts.kip482_rpcs.init_producer_id_response import InitProducerIdResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_ihqh = Struct(">ihqh").pack
 _unpack_ihqh = Struct(">ihqh").unpack_from
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from tagwire.message import Serializer
 from tagwire.wire import (
-    BufferForm,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_binary,
     put_count,
     put_nullable_string,
@@ -19,7 +19,7 @@ from tagwire.wire import (
 )
 from tagwire_drafts.kip482_rpcs.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_ii = Struct(">ii").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from

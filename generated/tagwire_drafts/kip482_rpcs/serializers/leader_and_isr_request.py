@@ -9,10 +9,10 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     fixed_array,
     Malformed,
     new,
+    OptionalFieldsBuffer,
     put_count,
     put_string,
     Refused,
@@ -24,7 +24,7 @@ from tagwire_drafts.kip482_rpcs.leader_and_isr_request import (
     LeaderAndIsrTopicState,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_B = Struct(">B").pack
 _pack_i = Struct(">i").pack

@@ -4,10 +4,10 @@
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, new, Refused
+from tagwire.wire import new, OptionalFieldsBuffer, Refused
 from tagwire_drafts.kip482_rpcs.list_groups_request import ListGroupsRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 
 
 class ListGroupsRequestV3(Serializer[ListGroupsRequest]):

@@ -7,11 +7,11 @@ from typing import Any
 
 from tagwire.message import Serializer
 from tagwire.wire import (
-    BufferForm,
     fixed_array,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_nullable_string,
     put_string,
@@ -23,7 +23,7 @@ from tagwire_drafts.kip482_rpcs.list_partition_reassignments_response import (
     OngoingTopicReassignment,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack

@@ -6,10 +6,20 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BOOLEAN_BYTES, BOOLEANS, BufferForm, Malformed, new, null, put_count, put_string, Refused
+from tagwire.wire import (
+    BOOLEAN_BYTES,
+    BOOLEANS,
+    Malformed,
+    new,
+    null,
+    OptionalFieldsBuffer,
+    put_count,
+    put_string,
+    Refused,
+)
 from tagwire_drafts.kip482_rpcs.metadata_request import MetadataRequest, MetadataRequestTopic
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_BBB = Struct(">BBB").pack
 _unpack_BBB = Struct(">BBB").unpack_from
 _unpack_h = Struct(">h").unpack_from

@@ -6,14 +6,14 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_count, put_nullable_string, put_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_count, put_nullable_string, put_string, Refused
 from tagwire_drafts.kip482_rpcs.offset_commit_request import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_i = Struct(">i").pack
 _pack_iqi = Struct(">iqi").pack
 _unpack_h = Struct(">h").unpack_from

@@ -7,10 +7,10 @@ from typing import Any
 
 from tagwire.message import Serializer
 from tagwire.wire import (
-    BufferForm,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_nullable_binary,
     put_nullable_string,
@@ -19,7 +19,7 @@ from tagwire.wire import (
 )
 from tagwire_drafts.kip482_rpcs.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_hi = Struct(">hi").pack
 _pack_i = Struct(">i").pack
 _unpack_h = Struct(">h").unpack_from

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_binary, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_binary, Refused
 from tagwire_drafts.kip482_rpcs.sasl_authenticate_request import SaslAuthenticateRequest
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _unpack_i = Struct(">i").unpack_from
 
 

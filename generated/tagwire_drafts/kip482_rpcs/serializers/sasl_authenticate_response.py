@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, null, put_binary, put_nullable_string, Refused
+from tagwire.wire import Malformed, new, null, OptionalFieldsBuffer, put_binary, put_nullable_string, Refused
 from tagwire_drafts.kip482_rpcs.sasl_authenticate_response import SaslAuthenticateResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_h = Struct(">h").pack
 _pack_q = Struct(">q").pack
 _unpack_hh = Struct(">hh").unpack_from

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_count, put_strings, read_strings, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_count, put_strings, read_strings, Refused
 from tagwire_drafts.kip482_rpcs.sasl_handshake_response import SaslHandshakeResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_h = Struct(">h").pack
 _unpack_hi = Struct(">hi").unpack_from
 

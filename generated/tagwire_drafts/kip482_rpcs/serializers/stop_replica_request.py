@@ -9,17 +9,17 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     fixed_array,
     Malformed,
     new,
+    OptionalFieldsBuffer,
     put_count,
     put_string,
     Refused,
 )
 from tagwire_drafts.kip482_rpcs.stop_replica_request import StopReplicaRequest, StopReplicaTopic
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_iiqB = Struct(">iiqB").pack
 _unpack_h = Struct(">h").unpack_from

@@ -5,10 +5,10 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_binary, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_binary, Refused
 from tagwire_drafts.kip482_rpcs.sync_group_response import SyncGroupResponse
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_ih = Struct(">ih").pack
 _unpack_ihi = Struct(">ihi").unpack_from
 

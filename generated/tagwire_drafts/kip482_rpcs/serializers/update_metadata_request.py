@@ -7,11 +7,11 @@ from typing import Any
 
 from tagwire.message import Serializer
 from tagwire.wire import (
-    BufferForm,
     fixed_array,
     Malformed,
     new,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_nullable_string,
     put_string,
@@ -25,7 +25,7 @@ from tagwire_drafts.kip482_rpcs.update_metadata_request import (
     UpdateMetadataTopicState,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack

@@ -9,10 +9,10 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     fixed_array,
     Malformed,
     new,
+    OptionalFieldsBuffer,
     put_count,
     put_string,
     Refused,
@@ -23,7 +23,7 @@ from tagwire_drafts.kip482_rpcs.write_txn_markers_request import (
     WriteTxnMarkersRequest,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _int32s = fixed_array("int32")
 _pack_i = Struct(">i").pack
 _pack_qhB = Struct(">qhB").pack

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any
 
 from tagwire.message import Serializer
-from tagwire.wire import BufferForm, Malformed, new, put_count, put_string, Refused
+from tagwire.wire import Malformed, new, OptionalFieldsBuffer, put_count, put_string, Refused
 from tagwire_drafts.kip482_rpcs.write_txn_markers_response import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -14,7 +14,7 @@ from tagwire_drafts.kip482_rpcs.write_txn_markers_response import (
     WriteTxnMarkersResponse,
 )
 
-_OPTIONAL = BufferForm("zigzag", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("zigzag", counts_tag=False)
 _pack_ih = Struct(">ih").pack
 _pack_q = Struct(">q").pack
 _unpack_h = Struct(">h").unpack_from

@@ -9,12 +9,12 @@ from tagwire.message import Serializer
 from tagwire.wire import (
     BOOLEAN_BYTES,
     BOOLEANS,
-    BufferForm,
     fixed_array,
     Malformed,
     new,
     NO_TAGS,
     null,
+    OptionalFieldsBuffer,
     put_count,
     put_nullable_binary,
     put_nullable_string,
@@ -24,7 +24,7 @@ from tagwire.wire import (
 from tagwire_drafts.kip482_unsigned.foo_request import Filter, FooRequest, Origin
 
 _DEFAULT_ORIGIN = Origin()
-_OPTIONAL = BufferForm("unsigned", counts_tag=False)
+_OPTIONAL = OptionalFieldsBuffer("unsigned", counts_tag=False)
 _TAGS_1_2 = frozenset({1, 2})
 _TAGS_1_2_256_32768 = frozenset({1, 2, 256, 32768})
 _int32s = fixed_array("int32")

@@ -21,8 +21,8 @@ enum tw_magic2_item {
 
 static inline int tw_magic2_has_attributes(const tw_struct *s, const int64_t *known)
 {
-    const tw_form *form = s->items[TW_MAGIC2_ATTRIBUTES].form;
-    return !form->is_guarded || tw_holds(form, known);
+    const tw_framing *framing = s->items[TW_MAGIC2_ATTRIBUTES].framing;
+    return !framing->is_guarded || tw_holds(framing, known);
 }
 
 static int tw_sink_some_headers(const tw_sink *k, tw_record_reader *w, int64_t at, tw_magic2_headers headers)
@@ -66,7 +66,7 @@ static inline int tw_sink_headers(const tw_sink *k, tw_record_reader *w, int64_t
 static inline int tw_sink_attributes(
     const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at, int is_there, uint8_t attributes)
 {
-    return is_there ? tw_sink_checked(f->form, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
+    return is_there ? tw_sink_checked(f->framing, k, w, at, (int8_t)attributes) : tw_sink_absent(f, k, w, at);
 }
 
 /* The record at the reader's place, each of its items to its sink. */
@@ -80,9 +80,9 @@ static inline int tw_take_magic2(
         return TW_REFUSED;
     fault = tw_sink_attributes(f + TW_MAGIC2_ATTRIBUTES, k + TW_MAGIC2_ATTRIBUTES, w, at, has_attributes, record.attributes);
     if (fault == 0)
-        fault = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].form, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
+        fault = tw_sink_number(f[TW_MAGIC2_TIMESTAMP].framing, k + TW_MAGIC2_TIMESTAMP, w, at, record.timestamp);
     if (fault == 0)
-        fault = tw_sink_number(f[TW_MAGIC2_OFFSET].form, k + TW_MAGIC2_OFFSET, w, at, record.offset);
+        fault = tw_sink_number(f[TW_MAGIC2_OFFSET].framing, k + TW_MAGIC2_OFFSET, w, at, record.offset);
     if (fault == 0)
         fault = tw_sink_bytes(k + TW_MAGIC2_KEY, w, at, record.key, record.key_size);
     if (fault == 0)

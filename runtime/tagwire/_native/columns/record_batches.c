@@ -15,8 +15,8 @@ static int tw_is_delta(const tw_field *f, int bits) { return tw_way_of(f) == TW_
 static int tw_is_headers(const tw_field *f)
 {
     const tw_struct *header = f->kind == TW_ARRAY ? f->element->child : NULL;
-    return header != NULL && tw_way_of(f) == TW_LIST && !f->form->filled && !f->form->ordered && !header->enclosed &&
-           header->items_count == 2 && header->items[0].kind == TW_TEXT && header->items[0].form->is_usual &&
+    return header != NULL && tw_way_of(f) == TW_LIST && !f->framing->filled && !f->framing->ordered && !header->enclosed &&
+           header->items_count == 2 && header->items[0].kind == TW_TEXT && header->items[0].framing->is_usual &&
            header->items[0].length == TW_LENGTH_VARINT && !header->items[0].nullable &&
            header->items[0].longest >= TW_UVARINT_MAX && tw_is_nullable_bytes(header->items + 1);
 }
@@ -25,8 +25,8 @@ int tw_is_magic2(const tw_struct *s)
 {
     const tw_field *f = s->items;
     return s->enclosed && s->items_count == TW_MAGIC2_ITEMS && tw_way_of(f + TW_MAGIC2_LENGTH) == TW_BOUNDS &&
-           f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].form->frame == TW_VALUE &&
-           !f[TW_MAGIC2_ATTRIBUTES].form->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
+           f[TW_MAGIC2_ATTRIBUTES].kind == TW_INT8 && f[TW_MAGIC2_ATTRIBUTES].framing->frame == TW_VALUE &&
+           !f[TW_MAGIC2_ATTRIBUTES].framing->sum && tw_is_delta(f + TW_MAGIC2_TIMESTAMP, 64) &&
            tw_is_delta(f + TW_MAGIC2_OFFSET, 32) && tw_is_nullable_bytes(f + TW_MAGIC2_KEY) &&
            tw_is_nullable_bytes(f + TW_MAGIC2_VALUE) && tw_is_headers(f + TW_MAGIC2_HEADERS);
 }

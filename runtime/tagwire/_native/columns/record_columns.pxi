@@ -79,7 +79,7 @@ cdef class RecordPlan:
                 if field.nullable or field.element.kind != TW_STRUCT or field.element.marker or field.element.minimum < 1:
                     raise NotNative("native columns have no such array")
                 sinks[index].inner = self.sinks_of(field.element.child)
-            elif not field.form.is_number and field.kind != TW_TEXT and field.kind != TW_BINARY:
+            elif not field.framing.is_number and field.kind != TW_TEXT and field.kind != TW_BINARY:
                 raise NotNative("native columns have no such field")
         return sinks
 
@@ -130,7 +130,7 @@ cdef class RecordPlan:
                 sinks[index].slot = no_sinks[index].slot = TW_SLOT_OFFSET
             elif name == "value":
                 sinks[index].slot = TW_SLOT_VALUE
-            self.c.has_flag |= s.items[index].form.flag_mask != 0
+            self.c.has_flag |= s.items[index].framing.flag_mask != 0
             column = self.shape.root.child(name) if name in OF_RECORD else None
             if column is not None:
                 self.sink(&sinks[index], column)

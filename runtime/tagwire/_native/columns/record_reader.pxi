@@ -40,7 +40,7 @@ cdef class RecordColumns:
         """Which plan a batch has. Raises NotNative where more than magic bytes at their usual places say it."""
         cdef RecordPlan plan
         for plan in self.plans:
-            format, places = plan.format, plan.format.places
+            format, places = plan.format, plan.format.head_positions
             if format is formats.alone:
                 self.b.alone = &plan.c
             elif format in formats.by_magic.values() and format.magic < TW_MAGICS:

@@ -1,4 +1,4 @@
-/* Structs of record formats into columns: by the plan that objects are read by (plan.h, forms.h), without an object.
+/* Structs of record formats into columns: by the plan that objects are read by (plan.h, framing.h), without an object.
  *
  * A sink says where an item goes: into a column, into a slot that the loop over batches looks at, or nowhere. What is
  * checked does not depend on it. Functions return 0 or a fault; a row that is refused is taken back whole.
@@ -31,12 +31,12 @@ static inline int tw_put_number(tw_frame *frame, int32_t column, int64_t at, int
     }
 }
 
-static inline int tw_sink_number(const tw_form *form, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
+static inline int tw_sink_number(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
-    int64_t base = w->r.known[form->base], sum;
+    int64_t base = w->r.known[framing->base], sum;
     if (k->slot < 0 && k->column < 0)
         return 0;
-    x = (x & ~form->hidden) * w->r.known[form->scale];
+    x = (x & ~framing->hidden) * w->r.known[framing->scale];
     if (TW_UNLIKELY(!tw_add(base, x, &sum)))
         return TW_UNTRIED; /* more than 64 bits: an object would have it, a column can't */
     if (k->slot >= 0)
@@ -87,14 +87,14 @@ static inline int tw_sink_sized(const tw_field *f, const tw_sink *k, tw_record_r
 /* What an item has that is not there. */
 static TW_RARE int tw_sink_absent(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    const tw_form *form = f->form;
-    w->r.known[form->keep] = form->absent;
+    const tw_framing *framing = f->framing;
+    w->r.known[framing->keep] = framing->absent;
     if (k->slot >= 0)
-        w->slots[k->slot] = form->is_number ? form->absent : TW_NULL;
+        w->slots[k->slot] = framing->is_number ? framing->absent : TW_NULL;
     if (k->column < 0)
         return 0;
-    if (form->is_number)
-        return tw_put_number(w->frame, k->column, at, form->absent);
+    if (framing->is_number)
+        return tw_put_number(w->frame, k->column, at, framing->absent);
     tw_put_null(w->frame, k->column, at); /* which is an empty list where none may be null */
     return 0;
 }
@@ -119,7 +119,7 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
             return fault;
         index++;
     }
-    if (index == 0 && f->form->filled)
+    if (index == 0 && f->framing->filled)
         return TW_REFUSED;
     if (level >= 0) {
         frame->levels[level].length = base + index;
@@ -131,13 +131,13 @@ static int tw_walk_elements(const tw_field *f, const tw_sink *k, tw_record_reade
 /* An array of structs: counted, or to the end of its extent. */
 static int tw_walk_array(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     tw_reader *r = &w->r;
     int64_t count = -1;
-    if (form->ordered)
-        r->known[form->ordered] = INT64_MIN;
-    if (form->counted_by || f->length != TW_NO_LENGTH) {
-        count = form->counted_by ? r->known[form->counted_by] : tw_read_length(r, f->length);
+    if (framing->ordered)
+        r->known[framing->ordered] = INT64_MIN;
+    if (framing->counted_by || f->length != TW_NO_LENGTH) {
+        count = framing->counted_by ? r->known[framing->counted_by] : tw_read_length(r, f->length);
         if (count < 0 || count > r->end - r->p || count * f->element->minimum > r->end - r->p)
             return TW_REFUSED;
     }
@@ -153,7 +153,7 @@ static inline int tw_walk_value(const tw_field *f, const tw_sink *k, tw_record_r
 static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     const uint8_t *around = w->r.end;
-    int64_t size = w->r.known[f->form->extent];
+    int64_t size = w->r.known[f->framing->extent];
     int fault;
     if (size < 0 || size > around - w->r.p)
         return TW_REFUSED;
@@ -166,61 +166,61 @@ static int tw_walk_within(const tw_field *f, const tw_sink *k, tw_record_reader 
 }
 
 /* A number that was read, held against what its item asks of it. */
-static inline int tw_sink_checked(const tw_form *form, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
+static inline int tw_sink_checked(const tw_framing *framing, const tw_sink *k, tw_record_reader *w, int64_t at, int64_t x)
 {
-    w->r.known[form->keep] = x;
-    if (form->is_checked && tw_check_number(form, x, w->r.known) < 0)
+    w->r.known[framing->keep] = x;
+    if (framing->is_checked && tw_check_number(framing, x, w->r.known) < 0)
         return TW_REFUSED;
-    if (form->flag_mask)
-        w->flag = (x & form->flag_mask) != 0;
-    return tw_sink_number(form, k, w, at, x);
+    if (framing->flag_mask)
+        w->flag = (x & framing->flag_mask) != 0;
+    return tw_sink_number(framing, k, w, at, x);
 }
 
 static int tw_walk_number(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     const uint8_t *start = w->r.p;
     int64_t x;
     int fault;
     if (TW_UNLIKELY(tw_read_number(f, &w->r, &x) < 0))
         return TW_REFUSED;
-    fault = tw_sink_checked(form, k, w, at, x);
-    if (fault == 0 && (form->frame == TW_EXTENT || form->frame == TW_EXTENT_OF) && tw_enter(form, &w->r, x, start) < 0)
+    fault = tw_sink_checked(framing, k, w, at, x);
+    if (fault == 0 && (framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF) && tw_enter(framing, &w->r, x, start) < 0)
         return TW_REFUSED;
     return fault;
 }
 
 /* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
-static int tw_walk_sum(const tw_form *form, const tw_record_reader *w)
+static int tw_walk_sum(const tw_framing *framing, const tw_record_reader *w)
 {
-    const tw_crc32c_tables *tables = form->algorithm == TW_CRC32C ? w->crc32c : w->crc32;
+    const tw_crc32c_tables *tables = framing->algorithm == TW_CRC32C ? w->crc32c : w->crc32;
     if (w->r.trusted)
         return 0;
-    return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[form->sum] ? 0 : TW_REFUSED;
+    return (int64_t)tw_crc32c(tables, w->r.p, w->r.end - w->r.p) == w->r.known[framing->sum] ? 0 : TW_REFUSED;
 }
 
 /* An item on which others depend, or it on them. */
 static int tw_walk_item(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
-    const tw_form *form = f->form;
-    if (form->is_guarded && !tw_holds(form, w->r.known))
+    const tw_framing *framing = f->framing;
+    if (framing->is_guarded && !tw_holds(framing, w->r.known))
         return tw_sink_absent(f, k, w, at);
-    if (form->sum && tw_walk_sum(form, w) < 0)
+    if (framing->sum && tw_walk_sum(framing, w) < 0)
         return TW_REFUSED;
-    if (form->is_number)
+    if (framing->is_number)
         return tw_walk_number(f, k, w, at);
-    return form->extent ? tw_walk_within(f, k, w, at) : tw_walk_value(f, k, w, at);
+    return framing->extent ? tw_walk_within(f, k, w, at) : tw_walk_value(f, k, w, at);
 }
 
 static int tw_walk_usual(const tw_field *f, const tw_sink *k, tw_record_reader *w, int64_t at)
 {
     int64_t x;
-    if (!f->form->is_number)
+    if (!f->framing->is_number)
         return tw_walk_value(f, k, w, at);
     if (tw_read_number(f, &w->r, &x) < 0)
         return TW_REFUSED;
-    w->r.known[f->form->keep] = x;
-    return tw_sink_number(f->form, k, w, at, x);
+    w->r.known[f->framing->keep] = x;
+    return tw_sink_number(f->framing, k, w, at, x);
 }
 
 /* The items of a struct, each to its sink. */
@@ -229,7 +229,7 @@ static int tw_walk_struct(const tw_struct *s, const tw_sink *sinks, tw_record_re
     const uint8_t *around = w->r.end;
     for (Py_ssize_t index = 0; index < s->items_count; index++) {
         const tw_field *f = s->items + index;
-        int fault = f->form->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at);
+        int fault = f->framing->is_usual ? tw_walk_usual(f, sinks + index, w, at) : tw_walk_item(f, sinks + index, w, at);
         if (TW_UNLIKELY(fault < 0))
             return fault;
     }

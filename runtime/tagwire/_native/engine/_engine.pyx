@@ -69,7 +69,7 @@ cdef object NO_LIMITS = DEFAULT_LIMITS  # as a C variable, which needs no look i
 cdef tuple WRITE_FAULTS = (ValueError, TypeError, AttributeError, KeyError, OverflowError, BufferError)
 
 include "engine/kinds.pxi"
-include "engine/plain.pxi"
+include "engine/coercion.pxi"
 include "engine/slots.pxi"
 include "engine/plan.pxi"
 include "engine/lazy_struct.pxi"

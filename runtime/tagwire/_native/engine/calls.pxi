@@ -54,7 +54,7 @@ cdef class Codec:
     cdef Plan plan(self, object version):
         """The plan of a version; None where the pure engine has it. Raises UnsupportedVersionError."""
         cdef int64_t index
-        if tw_plain_int(version, &index):
+        if tw_exact_int(version, &index):
             index -= self.low
             if 0 <= index < TABLE and self.table[index] != NULL:
                 return <Plan>self.table[index]

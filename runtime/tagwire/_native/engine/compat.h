@@ -45,7 +45,7 @@
 #endif
 
 /* The number of an int that is no subclass, if it can be had without further ado: 1, or 0 where it can't. */
-static inline int tw_plain_int(PyObject *value, int64_t *x)
+static inline int tw_exact_int(PyObject *value, int64_t *x)
 {
     if (TW_UNLIKELY(!PyLong_CheckExact(value)))
         return 0;
@@ -94,7 +94,7 @@ static inline int tw_is_small_int(PyObject *value)
 {
 #if defined(Py_LIMITED_API)
     int64_t x;
-    return tw_plain_int(value, &x) && x == (int32_t)x;
+    return tw_exact_int(value, &x) && x == (int32_t)x;
 #elif PY_VERSION_HEX >= 0x030C0000
     return PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value);
 #else

@@ -62,12 +62,12 @@ cdef object DATA_CLASS_LOCK = RLock()  # a class's defaults may be objects of ot
 @final
 @no_gc_clear
 cdef class DataClass:
-    """One data class; `is_plain` where C may go by its slots, `hides` where `repr` is not to show all values."""
+    """One data class; `goes_by_slots` where C may go by its slots, `hides` where `repr` is not to show all values."""
 
     cdef tw_data_class c
     cdef PyObject *cls
     cdef list kept
-    cdef bint is_plain, hides
+    cdef bint goes_by_slots, hides
 
     def __cinit__(self, cls):
         self.hides = any([row.sensitive for row in cls.FIELDS])
@@ -76,7 +76,7 @@ cdef class DataClass:
         try:
             self.learn(cls)
         except (NotNative, TypeError, AttributeError):
-            self.is_plain = False
+            self.goes_by_slots = False
 
     cdef int learn(self, object cls) except -1:
         check_class(cls)
@@ -107,14 +107,14 @@ cdef class DataClass:
         self.c.count = len(names)
         self.c.attributes = attributes
         self.c.opening = <PyObject *>opening
-        self.is_plain = True
+        self.goes_by_slots = True
         return 0
 
     cdef int stand_for(self, object cls, object init) except -1:
         """Construct the class by C in the place of `init`, where the text of that says what C does."""
         names = cls.__slots__
         code = init.__code__
-        if not TW_CONSTRUCTS or not self.is_plain or len(names) > TW_MOST_ATTRIBUTES or type(cls) is not type:
+        if not TW_CONSTRUCTS or not self.goes_by_slots or len(names) > TW_MOST_ATTRIBUTES or type(cls) is not type:
             return 0
         if code.co_argcount != 1 or set(init.__kwdefaults__ or ()) != set(names) or code.co_kwonlyargcount != len(names):
             return 0
@@ -160,7 +160,7 @@ cdef public const tw_data_class *data_class_of "tw_data_class_of"(PyTypeObject *
     if tw_class_attribute(cls, <PyObject *>EQ) != <PyObject *>NATIVE_EQ:
         return NULL
     found = data_class(cls)
-    return &found.c if found.is_plain else NULL
+    return &found.c if found.goes_by_slots else NULL
 
 
 cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject *cls) except? NULL:
@@ -169,7 +169,7 @@ cdef public const tw_data_class *shown_class_of "tw_shown_class_of"(PyTypeObject
     if tw_class_attribute(cls, <PyObject *>REPR) != <PyObject *>NATIVE_REPR:
         return NULL
     found = data_class(cls)
-    return &found.c if found.is_plain and not found.hides else NULL
+    return &found.c if found.goes_by_slots and not found.hides else NULL
 
 
 cdef public int same_odd_arrays "tw_same_odd_arrays"(object one, object other) except -1:
@@ -198,7 +198,7 @@ cdef object eq(object struct, object other):
         return NotImplemented
     cdef tw_comparing t
     cdef DataClass c = data_class(Py_TYPE(struct))
-    if not c.is_plain:
+    if not c.goes_by_slots:
         return PYTHON_EQ(struct, other)
     t.sameness = TW_EQUAL
     t.cls = Py_TYPE(struct)

@@ -2,7 +2,7 @@
 #ifndef TAGWIRE_DEFAULTS_H
 #define TAGWIRE_DEFAULTS_H
 
-#include "engine/plain.h"
+#include "engine/coercion.h"
 
 /* An object with empty slots. */
 static inline PyObject *tw_new_object(const tw_class *made, int untracked)
@@ -53,7 +53,7 @@ static PyObject *tw_copy_fresh(const tw_fresh *fresh, int untracked)
 }
 
 /* What an empty slot stands for, from now on in the slot; borrowed. */
-static TW_MAYBE_UNUSED PyObject *tw_late_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
+static TW_MAYBE_UNUSED PyObject *tw_lazy_value(PyObject *object, Py_ssize_t slot, const tw_fresh *fresh)
 {
     PyObject *value = tw_copy_fresh(fresh, 0);
     if (value == NULL)

@@ -146,23 +146,23 @@ cdef int see(
     FramedBuilder builder, object cls, const tw_field *field, str name, object bases, object hidden, object flags, object follows
 ) except -1:
     """How objects have an item's number."""
-    cdef tw_form *form = <tw_form *>field.form
+    cdef tw_framing *framing = <tw_framing *>field.framing
     cdef tw_follow *bits
     cdef Py_ssize_t index
-    if not form.is_number:
+    if not framing.is_number:
         if name in bases or name in hidden or name in flags or name in follows:
             raise NotNative(f"{name} is no number of 64 bits")
         return 0
     if name in bases:
         base, scale = bases[name]
-        form.base = builder.register_of(base)
-        form.scale = builder.register_of(scale) if scale else ONE
-    form.hidden = hidden.get(name, 0)
+        framing.base = builder.register_of(base)
+        framing.scale = builder.register_of(scale) if scale else ONE
+    framing.hidden = hidden.get(name, 0)
     if name in flags:
-        if form.is_guarded:
+        if framing.is_guarded:
             raise NotNative(f"{name} has a flag, but may be absent")
-        attribute, form.flag_mask = flags[name]
-        form.flag_slot = builder.slot(cls, attribute)
+        attribute, framing.flag_mask = flags[name]
+        framing.flag_slot = builder.slot(cls, attribute)
     found = follows.get(name, ())
     bits = <tw_follow *>builder.memory(len(found) * sizeof(tw_follow))
     for index, (mask, how, attribute, flag) in enumerate(found):
@@ -170,8 +170,8 @@ cdef int see(
         bits[index].how = FOLLOWS[how]
         bits[index].slot = builder.slot(cls, attribute)
         bits[index].flag = builder.slot(cls, flag) if flag else 0
-    form.follows, form.follows_count = bits, len(found)
-    form.is_usual = form.is_usual and not found and not form.flag_mask and not form.hidden
+    framing.follows, framing.follows_count = bits, len(found)
+    framing.is_usual = framing.is_usual and not found and not framing.flag_mask and not framing.hidden
     return 0
 
 

@@ -170,10 +170,10 @@ static int tw_refuse_lost(const tw_struct *s, PyObject *object, const tw_shared 
 }
 
 /* An int of the plain kind, for which there is room; 0 where tw_write_value has to look at it. */
-static inline int tw_put_plain_int(int kind, PyObject *value, tw_writer *w)
+static inline int tw_put_exact_int(int kind, PyObject *value, tw_writer *w)
 {
     int64_t x;
-    if (!tw_plain_int(value, &x))
+    if (!tw_exact_int(value, &x))
         return 0;
     if (kind == TW_INT32 && x == (int32_t)x) {
         tw_put32(w->p, (uint32_t)x);
@@ -195,10 +195,10 @@ static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer
         PyObject *value = TW_SLOT(object, f->slot);
         int failed;
         if (TW_UNLIKELY(value == NULL) && f->late)
-            value = tw_late_value(object, f->slot, f->fresh);
+            value = tw_lazy_value(object, f->slot, f->fresh);
         if (TW_UNLIKELY(value == NULL || tw_make_room(w, f->run) < 0))
             return -1;
-        if (f->kind <= TW_INT64 && tw_put_plain_int(f->kind, value, w))
+        if (f->kind <= TW_INT64 && tw_put_exact_int(f->kind, value, w))
             continue;
         if (f->kind == TW_ARRAY && PyTuple_CheckExact(value))
             failed = tw_write_array(f, value, w);
@@ -245,24 +245,24 @@ static int tw_write_struct(const tw_struct *s, PyObject *object, tw_writer *w)
 /* A struct that must be held while it is written. One of a subclass may have its attributes in another way. */
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    PyObject *plain;
+    PyObject *coerced;
     int failed;
     if (TW_UNLIKELY(s->shape != TW_OBJECT))
         return tw_write_framed(s, object, w);
     if (TW_LIKELY(Py_TYPE(object) == s->made.cls)) {
         Py_INCREF(object);
-        plain = object;
+        coerced = object;
     } else {
         if (!PyType_IsSubtype(Py_TYPE(object), s->made.cls))
             return -1;
         Py_INCREF(object);
-        plain = tw_plain_struct(s, object);
+        coerced = tw_coerced_struct(s, object);
         Py_DECREF(object);
-        if (plain == NULL)
+        if (coerced == NULL)
             return -1;
     }
-    failed = tw_write_struct(s, plain, w);
-    Py_DECREF(plain);
+    failed = tw_write_struct(s, coerced, w);
+    Py_DECREF(coerced);
     return failed;
 }
 
@@ -329,7 +329,7 @@ static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w)
         tuple = value;
     } else {
         Py_INCREF(value);
-        tuple = tw_plain_array(value);
+        tuple = tw_coerced_array(value);
         Py_DECREF(value);
         if (tuple == NULL)
             return -1;

@@ -32,23 +32,23 @@ static TW_RARE PyObject *tw_big_sum(int64_t a, int64_t b)
 }
 
 /* What objects have for a number: without the bits that they have otherwise, and counted from its base. */
-static inline PyObject *tw_new_number(const tw_form *form, const tw_reader *r, int64_t x)
+static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
-    int64_t sum, base = r->known[form->base];
-    x = (x & ~form->hidden) * r->known[form->scale];
+    int64_t sum, base = r->known[framing->base];
+    x = (x & ~framing->hidden) * r->known[framing->scale];
     return TW_LIKELY(tw_add(base, x, &sum)) ? tw_new_int(r->shared, sum) : tw_big_sum(base, x);
 }
 
 /* ---------------------------------------------------------------- checksums */
 
 /* Refuses bytes, from here to the end of the extent, that do not have their checksum. */
-static int tw_verify(const tw_form *form, const tw_reader *r)
+static int tw_verify(const tw_framing *framing, const tw_reader *r)
 {
     int64_t found;
     if (r->trusted)
         return 0;
-    found = tw_checksum(r->shared, form->algorithm, r->p, r->end - r->p);
-    return found == r->known[form->sum] ? 0 : -1;
+    found = tw_checksum(r->shared, framing->algorithm, r->p, r->end - r->p);
+    return found == r->known[framing->sum] ? 0 : -1;
 }
 
 /* ---------------------------------------------------------------- values */
@@ -58,11 +58,11 @@ static int tw_verify(const tw_form *form, const tw_reader *r)
  */
 static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     const uint8_t *start = r->p;
-    int64_t count = r->known[form->counted_by];
+    int64_t count = r->known[framing->counted_by];
     PyObject *tuple;
-    if (!form->counted_by)
+    if (!framing->counted_by)
         tuple = tw_read_array(f, r);
     else
         tuple = count < 0 || count > r->end - r->p ? NULL : tw_read_counted(f, r, count);
@@ -71,18 +71,18 @@ static PyObject *tw_read_noted_array(const tw_field *f, tw_reader *r)
             r->good[0] = (tw_good){start, r->p, TW_TUPLE_SIZE(tuple), r->elements, INT64_MIN};
     } else if (r->refused != NULL && r->filled > 0 && !f->element->marker && r->good_count < TW_MOST_GOOD)
         r->good[r->good_count++] = (tw_good){
-            start, r->refused, r->filled, r->refused_elements, form->ordered ? r->known[form->ordered] : INT64_MIN};
+            start, r->refused, r->filled, r->refused_elements, framing->ordered ? r->known[framing->ordered] : INT64_MIN};
     return tuple;
 }
 
 static PyObject *tw_read_framed_array(const tw_field *f, tw_reader *r)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     PyObject *tuple;
-    if (form->ordered)
-        r->known[form->ordered] = INT64_MIN;
+    if (framing->ordered)
+        r->known[framing->ordered] = INT64_MIN;
     tuple = tw_read_noted_array(f, r);
-    if (tuple != NULL && form->filled && TW_TUPLE_SIZE(tuple) == 0)
+    if (tuple != NULL && framing->filled && TW_TUPLE_SIZE(tuple) == 0)
         Py_CLEAR(tuple);
     return tuple;
 }
@@ -93,9 +93,9 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
     const uint8_t *end = r->end;
     tw_reader inner = *r;
     PyObject *value, *data;
-    if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->form->codecs))
+    if (r->packed || r->views != NULL || codec >= TW_TUPLE_SIZE(f->framing->codecs))
         return NULL;
-    data = tw_unpacked(TW_TUPLE_GET(f->form->codecs, codec), r->p, end - r->p, r->limits);
+    data = tw_unpacked(TW_TUPLE_GET(f->framing->codecs, codec), r->p, end - r->p, r->limits);
     if (data == NULL || data == Py_None) { /* None: they do not unpack, or not within the limits */
         Py_XDECREF(data);
         return NULL;
@@ -116,11 +116,11 @@ static PyObject *tw_read_packed(const tw_field *f, tw_reader *r, int64_t codec)
 
 static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     if (f->kind != TW_ARRAY)
         return tw_read_value(f, r);
-    if (form->packing) {
-        int64_t codec = (r->known[form->packing] & form->packing_mask) >> form->packing_shift;
+    if (framing->packing) {
+        int64_t codec = (r->known[framing->packing] & framing->packing_mask) >> framing->packing_shift;
         if (codec)
             return tw_read_packed(f, r, codec);
     }
@@ -131,7 +131,7 @@ static PyObject *tw_read_framed_value(const tw_field *f, tw_reader *r)
 static PyObject *tw_read_within(const tw_field *f, tw_reader *r)
 {
     const uint8_t *around = r->end;
-    int64_t size = r->known[f->form->extent];
+    int64_t size = r->known[f->framing->extent];
     PyObject *value;
     if (size < 0 || size > around - r->p)
         return NULL;
@@ -170,30 +170,30 @@ static inline int tw_keep(const tw_struct *s, const tw_field *f, PyObject *made,
 
 static inline int tw_read_framed_number(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     const uint8_t *start = r->p;
     int64_t x;
     if (TW_UNLIKELY(tw_read_number(f, r, &x) < 0))
         return -1;
-    r->known[form->keep] = x;
-    if (form->is_checked && tw_check_number(form, x, r->known) < 0)
+    r->known[framing->keep] = x;
+    if (framing->is_checked && tw_check_number(framing, x, r->known) < 0)
         return -1;
-    if (form->frame == TW_EXTENT || form->frame == TW_EXTENT_OF)
-        return tw_enter(form, r, x, start);
-    if (form->flag_mask)
-        TW_SLOT(made, form->flag_slot) = PyBool_FromLong((x & form->flag_mask) != 0);
-    return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(form, r, x));
+    if (framing->frame == TW_EXTENT || framing->frame == TW_EXTENT_OF)
+        return tw_enter(framing, r, x, start);
+    if (framing->flag_mask)
+        TW_SLOT(made, framing->flag_slot) = PyBool_FromLong((x & framing->flag_mask) != 0);
+    return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_new_number(framing, r, x));
 }
 
 /* An item as most are: of a number that nothing depends on, of bytes, or of whatever else as any value. */
 static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 {
     int64_t x;
-    if (f->form->is_number) {
+    if (f->framing->is_number) {
         if (TW_UNLIKELY(tw_read_number(f, r, &x) < 0))
             return NULL;
-        r->known[f->form->keep] = x;
-        return tw_new_number(f->form, r, x);
+        r->known[f->framing->keep] = x;
+        return tw_new_number(f->framing, r, x);
     }
     if (f->kind == TW_BINARY)
         return tw_new_sized(f, r);
@@ -202,16 +202,16 @@ static inline PyObject *tw_read_usual(const tw_field *f, tw_reader *r)
 
 static inline int tw_read_item(const tw_struct *s, const tw_field *f, tw_reader *r, PyObject *made)
 {
-    const tw_form *form = f->form;
-    if (form->is_guarded && !tw_holds(form, r->known)) {
-        r->known[form->keep] = form->absent;
+    const tw_framing *framing = f->framing;
+    if (framing->is_guarded && !tw_holds(framing, r->known)) {
+        r->known[framing->keep] = framing->absent;
         return f->slot == TW_NOWHERE ? 0 : tw_keep(s, f, made, tw_default(f, r->untracked));
     }
-    if (TW_UNLIKELY(form->sum) && tw_verify(form, r) < 0)
+    if (TW_UNLIKELY(framing->sum) && tw_verify(framing, r) < 0)
         return -1;
-    if (form->is_number)
+    if (framing->is_number)
         return tw_read_framed_number(s, f, r, made);
-    return tw_keep(s, f, made, form->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
+    return tw_keep(s, f, made, framing->extent ? tw_read_within(f, r) : tw_read_framed_value(f, r));
 }
 
 /* Bytes in place of what a slot holds: the same object, if it has as many and nobody else has it. */
@@ -237,9 +237,9 @@ static inline PyObject *tw_read_shortly(const tw_field *f, const tw_reader *r, c
 {
     const uint8_t *data = *p;
     int64_t size = tw_from_zigzag(bits);
-    if (f->form->way == TW_NUMBER)
-        return tw_new_number(f->form, r, size);
-    if (f->form->way == TW_LIST)
+    if (f->framing->way == TW_NUMBER)
+        return tw_new_number(f->framing, r, size);
+    if (f->framing->way == TW_LIST)
         return Py_NewRef(r->shared->empty_tuple);
     if (TW_UNLIKELY(size < 0))
         return size == TW_NULL && f->nullable ? Py_NewRef(Py_None) : NULL;
@@ -256,11 +256,11 @@ static int tw_read_short(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     const uint8_t *p = r->p;
     for (const tw_field *f = s->items, *last = f + s->items_count; f < last; f++) {
-        int way = f->form->way;
+        int way = f->framing->way;
         PyObject *value, *held;
         uint64_t bits;
         if (way == TW_PASS)
-            value = p < r->end ? tw_new_number(f->form, r, (int8_t)*p++) : NULL;
+            value = p < r->end ? tw_new_number(f->framing, r, (int8_t)*p++) : NULL;
         else if (way == TW_LIST && !(p < r->end && *p == 0)) {
             r->p = p;
             value = tw_read_noted_array(f, r);
@@ -298,7 +298,7 @@ static inline PyObject *tw_new_made(const tw_struct *s, const tw_reader *r)
 static inline int tw_read_framed_items(const tw_struct *s, tw_reader *r, PyObject *made)
 {
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        int failed = f->form->is_usual ? tw_keep(s, f, made, tw_read_usual(f, r)) : tw_read_item(s, f, r, made);
+        int failed = f->framing->is_usual ? tw_keep(s, f, made, tw_read_usual(f, r)) : tw_read_item(s, f, r, made);
         if (TW_UNLIKELY(failed < 0))
             return -1;
     }
@@ -348,8 +348,8 @@ static TW_MAYBE_UNUSED PyObject *tw_read_again(const tw_struct *s, tw_reader *r,
     for (const tw_field *f = s->items, *end = f + items; f < end; f++) {
         if (f->slot != TW_NOWHERE)
             Py_CLEAR(TW_SLOT(made, f->slot));
-        if (f->form->flag_mask)
-            Py_CLEAR(TW_SLOT(made, f->form->flag_slot));
+        if (f->framing->flag_mask)
+            Py_CLEAR(TW_SLOT(made, f->framing->flag_slot));
     }
     for (const tw_field *f = s->missing, *end = f + s->missing_count; f < end; f++)
         Py_CLEAR(TW_SLOT(made, f->slot));

@@ -11,7 +11,7 @@
 
 /* In Cython (framing.pxi), with an exception where it fails. */
 PyObject *tw_packed(PyObject *codec, const uint8_t *data, Py_ssize_t size);
-PyObject *tw_plain_tuple(PyObject *value, Py_ssize_t size);
+PyObject *tw_coerced_tuple(PyObject *value, Py_ssize_t size);
 int tw_has_unknown_names(PyObject *names, PyObject *values);
 
 /* A gap that waits for its number: where it is, and what the number depends on. */
@@ -25,10 +25,10 @@ typedef struct {
 
 static int tw_write_framed_array(const tw_field *f, PyObject *value, tw_writer *w)
 {
-    const tw_form *form = f->form;
-    if (form->ordered)
-        w->known[form->ordered] = INT64_MIN;
-    if (form->filled && value != Py_None) {
+    const tw_framing *framing = f->framing;
+    if (framing->ordered)
+        w->known[framing->ordered] = INT64_MIN;
+    if (framing->filled && value != Py_None) {
         Py_ssize_t size = PyObject_Size(value);
         if (size <= 0)
             return -1;
@@ -45,9 +45,9 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
         w->unsure = 1; /* only packing tells the size */
         return -1;
     }
-    if (codec >= TW_TUPLE_SIZE(f->form->codecs) || tw_write_framed_array(f, value, w) < 0)
+    if (codec >= TW_TUPLE_SIZE(f->framing->codecs) || tw_write_framed_array(f, value, w) < 0)
         return -1;
-    packed = tw_packed(TW_TUPLE_GET(f->form->codecs, codec), w->start + start, (Py_ssize_t)(tw_written(w) - start));
+    packed = tw_packed(TW_TUPLE_GET(f->framing->codecs, codec), w->start + start, (Py_ssize_t)(tw_written(w) - start));
     if (packed == NULL)
         return -1;
     w->p = w->start + start;
@@ -58,11 +58,11 @@ static int tw_write_packed(const tw_field *f, PyObject *value, tw_writer *w, int
 
 static int tw_write_framed_value(const tw_field *f, PyObject *value, tw_writer *w)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     if (f->kind != TW_ARRAY)
         return tw_write_value(f, value, w);
-    if (form->packing) {
-        int64_t codec = (w->known[form->packing] & form->packing_mask) >> form->packing_shift;
+    if (framing->packing) {
+        int64_t codec = (w->known[framing->packing] & framing->packing_mask) >> framing->packing_shift;
         if (codec)
             return tw_write_packed(f, value, w, codec);
     }
@@ -103,17 +103,17 @@ static int tw_fill_gap(tw_writer *w, const tw_mark *mark, const uint8_t *data, i
 static int tw_close_mark(tw_writer *w, tw_mark *marks, int index)
 {
     tw_mark *mark = marks + index;
-    const tw_form *form = mark->field->form;
+    const tw_framing *framing = mark->field->framing;
     uint8_t data[10];
     int width;
-    int64_t x = form->frame == TW_EXTENT ? tw_written(w) - mark->at - mark->gap : mark->size;
-    if (form->frame == TW_CHECKSUM) {
+    int64_t x = framing->frame == TW_EXTENT ? tw_written(w) - mark->at - mark->gap : mark->size;
+    if (framing->frame == TW_CHECKSUM) {
         if (w->counting)
             return 0;
-        x = tw_checksum(w->shared, form->algorithm, w->start + mark->covered, (Py_ssize_t)(tw_written(w) - mark->covered));
+        x = tw_checksum(w->shared, framing->algorithm, w->start + mark->covered, (Py_ssize_t)(tw_written(w) - mark->covered));
         if (x < 0)
             return -1;
-    } else if (form->counts_itself)
+    } else if (framing->counts_itself)
         x += mark->field->minimum;
     width = tw_number_bytes(mark->field, x, data);
     if (width < 0 || tw_fill_gap(w, mark, data, width) < 0)
@@ -134,7 +134,7 @@ static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObj
     PyObject *value;
     if (TW_LIKELY(s->shape == TW_OBJECT)) {
         value = TW_SLOT(object, f->slot);
-        return value == NULL && f->late ? tw_late_value(object, f->slot, f->fresh) : value;
+        return value == NULL && f->late ? tw_lazy_value(object, f->slot, f->fresh) : value;
     }
     if (s->shape == TW_TUPLE)
         return TW_TUPLE_GET(object, f->slot);
@@ -144,7 +144,7 @@ static inline PyObject *tw_value_of(const tw_struct *s, const tw_field *f, PyObj
 
 static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
 {
-    PyObject *counted = tw_value_of(s, s->items + f->form->of, object);
+    PyObject *counted = tw_value_of(s, s->items + f->framing->of, object);
     Py_ssize_t count;
     int width;
     if (counted == NULL || !(PyTuple_CheckExact(counted) || PyList_CheckExact(counted))) {
@@ -155,7 +155,7 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
     width = tw_make_room(w, 10) < 0 ? -1 : tw_number_bytes(f, count, w->p);
     if (width < 0)
         return -1;
-    w->known[f->form->keep] = count;
+    w->known[f->framing->keep] = count;
     w->p += width;
     return 0;
 }
@@ -163,17 +163,17 @@ static int tw_write_count(const tw_struct *s, const tw_field *f, PyObject *objec
 /* An item that is no framing. */
 static inline int tw_write_item(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     PyObject *value = f->slot == TW_NOWHERE ? NULL : tw_value_of(s, f, object);
     int64_t start = tw_written(w);
     if (TW_UNLIKELY(value == NULL) && f->slot != TW_NOWHERE)
         return -1;
-    if (form->is_number)
+    if (framing->is_number)
         return tw_write_framed_number(f, object, value, w);
     if (TW_UNLIKELY(tw_write_framed_value(f, value, w) < 0))
         return -1;
-    if (form->measured >= 0)
-        marks[form->measured].size = tw_written(w) - start;
+    if (framing->measured >= 0)
+        marks[framing->measured].size = tw_written(w) - start;
     return 0;
 }
 
@@ -182,14 +182,14 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
 {
     int64_t x;
     int width;
-    if (!f->form->is_number) {
+    if (!f->framing->is_number) {
         if (f->kind == TW_BINARY && PyBytes_CheckExact(value))
             return tw_write_block(f, TW_BYTES_DATA(value), TW_BYTES_SIZE(value), w);
         return tw_write_value(f, value, w);
     }
-    if (TW_UNLIKELY(tw_number_of(f->form, value, &x, w) < 0 || tw_make_room(w, 10) < 0))
+    if (TW_UNLIKELY(tw_number_of(f->framing, value, &x, w) < 0 || tw_make_room(w, 10) < 0))
         return -1;
-    w->known[f->form->keep] = x;
+    w->known[f->framing->keep] = x;
     width = tw_number_bytes(f, x, w->p);
     if (TW_UNLIKELY(width < 0))
         return -1;
@@ -200,10 +200,10 @@ static inline int tw_write_usual(const tw_field *f, PyObject *value, tw_writer *
 /* Refuses a value for an item that another one says is not there. */
 static int tw_leave_out(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w, tw_mark *marks)
 {
-    w->known[f->form->keep] = f->form->absent;
-    if (f->form->place >= 0)
-        marks[f->form->place].field = NULL;
-    if (f->form->frame != TW_VALUE)
+    w->known[f->framing->keep] = f->framing->absent;
+    if (f->framing->place >= 0)
+        marks[f->framing->place].field = NULL;
+    if (f->framing->frame != TW_VALUE)
         return 0;
     return tw_differs(f, tw_value_of(s, f, object)) == 0 ? 0 : -1;
 }
@@ -215,15 +215,15 @@ static inline Py_ssize_t tw_short_room(const tw_struct *s, PyObject *object)
 {
     Py_ssize_t room = 10 * s->items_count, size;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        PyObject *value = f->form->way == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
-        if (f->form->way == TW_BYTES && !(value == Py_None && f->nullable)) {
+        PyObject *value = f->framing->way == TW_BOUNDS ? NULL : TW_SLOT(object, f->slot);
+        if (f->framing->way == TW_BYTES && !(value == Py_None && f->nullable)) {
             if (value == NULL || !PyBytes_CheckExact(value))
                 return 0;
             size = TW_BYTES_SIZE(value);
             if (size > f->longest || size > INT32_MAX - room) /* more than a length has */
                 return 0;
             room += size;
-        } else if (f->form->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
+        } else if (f->framing->way == TW_LIST && !(value != NULL && PyTuple_CheckExact(value) && TW_TUPLE_SIZE(value) == 0))
             return 0;
     }
     return room;
@@ -267,7 +267,7 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
         return -1;
     p = w->p;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        int way = f->form->way;
+        int way = f->framing->way;
         if (way == TW_BOUNDS) {
             bounds = p;
             p += gap;
@@ -281,7 +281,7 @@ static int tw_write_short(const tw_struct *s, PyObject *object, tw_writer *w)
             int width;
             if (TW_UNLIKELY(value == NULL ? f->slot != w->implied_slot : !PyLong_CheckExact(value)))
                 return 1;
-            if (tw_number_of(f->form, value, &x, w) < 0 || (width = tw_number_bytes(f, x, p)) < 0)
+            if (tw_number_of(f->framing, value, &x, w) < 0 || (width = tw_number_bytes(f, x, p)) < 0)
                 return -1;
             p += width;
         }
@@ -301,9 +301,9 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
             return failed;
     }
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        const tw_form *form = f->form;
+        const tw_framing *framing = f->framing;
         int failed;
-        if (TW_LIKELY(form->is_usual)) {
+        if (TW_LIKELY(framing->is_usual)) {
             PyObject *value = tw_value_of(s, f, object);
             if (TW_UNLIKELY(value == NULL && f->slot != w->implied_slot))
                 return -1;
@@ -311,19 +311,19 @@ static int tw_write_framed_items(const tw_struct *s, PyObject *object, tw_writer
                 return -1;
             continue;
         }
-        if (form->is_guarded && !tw_holds(form, w->known)) {
+        if (framing->is_guarded && !tw_holds(framing, w->known)) {
             if (tw_leave_out(s, f, object, w, marks) < 0)
                 return -1;
             continue;
         }
-        if (TW_UNLIKELY(form->covered >= 0))
-            marks[form->covered].covered = tw_written(w);
-        if (form->place < 0)
-            failed = form->frame == TW_COUNT ? tw_write_count(s, f, object, w) : tw_write_item(s, f, object, w, marks);
+        if (TW_UNLIKELY(framing->covered >= 0))
+            marks[framing->covered].covered = tw_written(w);
+        if (framing->place < 0)
+            failed = framing->frame == TW_COUNT ? tw_write_count(s, f, object, w) : tw_write_item(s, f, object, w, marks);
         else {
-            marks[form->place].field = f;
-            marks[form->place].covered = marks[form->place].size = 0;
-            failed = tw_leave_gap(f, w, marks + form->place);
+            marks[framing->place].field = f;
+            marks[framing->place].covered = marks[framing->place].size = 0;
+            failed = tw_leave_gap(f, w, marks + framing->place);
         }
         if (TW_UNLIKELY(failed < 0))
             return -1;
@@ -356,7 +356,7 @@ static int tw_write_tuple(const tw_struct *s, PyObject *value, tw_writer *w)
         tuple = Py_NewRef(value);
     else {
         Py_INCREF(value);
-        tuple = tw_plain_tuple(value, s->tuple_size);
+        tuple = tw_coerced_tuple(value, s->tuple_size);
         Py_DECREF(value);
         if (tuple == NULL)
             return -1;

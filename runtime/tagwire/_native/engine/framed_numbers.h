@@ -40,9 +40,9 @@ static inline int tw_number_bytes(const tw_field *f, int64_t x, uint8_t *p)
 }
 
 /* Sets bits that follow from other attributes. */
-static int tw_follow_bits(const tw_form *form, PyObject *object, int64_t *x, tw_writer *w)
+static int tw_follow_bits(const tw_framing *framing, PyObject *object, int64_t *x, tw_writer *w)
 {
-    for (const tw_follow *bit = form->follows, *end = bit + form->follows_count; bit < end; bit++) {
+    for (const tw_follow *bit = framing->follows, *end = bit + framing->follows_count; bit < end; bit++) {
         PyObject *value = TW_SLOT(object, bit->slot);
         int is_set = value == Py_None;
         if (value == NULL)
@@ -69,14 +69,14 @@ static int tw_follow_bits(const tw_form *form, PyObject *object, int64_t *x, tw_
 }
 
 /* The number of a value as it is written: relative to its base. Whatever is no int of 64 bits, the interpreter may take. */
-static inline int tw_number_of(const tw_form *form, PyObject *value, int64_t *x, tw_writer *w)
+static inline int tw_number_of(const tw_framing *framing, PyObject *value, int64_t *x, tw_writer *w)
 {
     int64_t base, difference;
     if (TW_UNLIKELY(value == NULL)) {
         *x = w->implied;
         goto found;
     }
-    if (TW_UNLIKELY(!tw_plain_int(value, x))) {
+    if (TW_UNLIKELY(!tw_exact_int(value, x))) {
         if (PyLong_Check(value)) {
             *x = PyLong_AsLongLong(value);
             if (TW_LIKELY(*x != -1 || !PyErr_Occurred()))
@@ -87,9 +87,9 @@ static inline int tw_number_of(const tw_form *form, PyObject *value, int64_t *x,
         return -1;
     }
 found:
-    base = w->known[form->base];
-    if (w->highest != NULL && *x > w->highest[form->base])
-        w->highest[form->base] = *x;
+    base = w->known[framing->base];
+    if (w->highest != NULL && *x > w->highest[framing->base])
+        w->highest[framing->base] = *x;
     difference = (int64_t)((uint64_t)*x - (uint64_t)base);
     if (TW_UNLIKELY(((*x ^ base) & (*x ^ difference)) < 0)) {
         w->unsure = 1; /* the difference has more than 64 bits */
@@ -102,17 +102,17 @@ found:
 /* `value` is NULL where the number is always the same, and objects do not have it. */
 static inline int tw_write_framed_number(const tw_field *f, PyObject *object, PyObject *value, tw_writer *w)
 {
-    const tw_form *form = f->form;
-    int64_t x = form->equals;
+    const tw_framing *framing = f->framing;
+    int64_t x = framing->equals;
     int width;
-    if (value != NULL && tw_number_of(form, value, &x, w) < 0)
+    if (value != NULL && tw_number_of(framing, value, &x, w) < 0)
         return -1;
-    if (TW_UNLIKELY(value != NULL && form->hidden & x))
+    if (TW_UNLIKELY(value != NULL && framing->hidden & x))
         return -1; /* bits that objects have in other ways */
-    if (form->follows_count && tw_follow_bits(form, object, &x, w) < 0)
+    if (framing->follows_count && tw_follow_bits(framing, object, &x, w) < 0)
         return -1;
-    w->known[form->keep] = x;
-    if ((form->is_checked && tw_check_number(form, x, w->known) < 0) || tw_make_room(w, 10) < 0)
+    w->known[framing->keep] = x;
+    if ((framing->is_checked && tw_check_number(framing, x, w->known) < 0) || tw_make_room(w, 10) < 0)
         return -1;
     width = tw_number_bytes(f, x, w->p);
     if (TW_UNLIKELY(width < 0))

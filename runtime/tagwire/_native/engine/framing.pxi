@@ -1,6 +1,6 @@
 """The plan of what record formats have: lengths, counts and checksums of other items, and items that depend on them.
 
-Where one struct of a layout has any of it, all its structs get forms (forms.h), so that an item may depend on any that
+Where one struct of a layout has any of it, all its structs get framings (framing.h), so that an item may depend on any that
 came before it. Names are resolved here, to registers; nothing is looked up when bytes are read.
 """
 
@@ -15,7 +15,7 @@ cdef dict ALGORITHMS = {"crc32": TW_CRC32, "crc32c": TW_CRC32C}
 cdef class Known:
     """An item that came before: where its number is kept, if it has one."""
 
-    cdef tw_form *form
+    cdef tw_framing *framing
     cdef int place
 
 
@@ -51,11 +51,11 @@ cdef class FramedBuilder(Builder):
         for scope in reversed(self.scopes):
             if name in scope:
                 known = scope[name]
-                if not known.form.is_number:
+                if not known.framing.is_number:
                     raise NotNative(f"{name} is no number that others could depend on")
-                if not known.form.keep:
-                    known.form.keep = self.new_register()
-                return known.form.keep
+                if not known.framing.keep:
+                    known.framing.keep = self.new_register()
+                return known.framing.keep
         if name not in self.inputs:
             self.inputs[name] = self.new_register()
         return self.inputs[name]
@@ -103,133 +103,133 @@ cdef class FramedBuilder(Builder):
 
     cdef const tw_field *framed_items(self, tw_struct *s, object layout, object ordering) except NULL:
         cdef tw_field *fields = <tw_field *>self.memory(len(layout.items) * sizeof(tw_field))
-        cdef tw_form *form
+        cdef tw_framing *framing
         cdef Known known
         cdef Py_ssize_t index, values = 0
         for index, item in enumerate(layout.items):
-            form = <tw_form *>self.memory(sizeof(tw_form))
-            fields[index].form = form
+            framing = <tw_framing *>self.memory(sizeof(tw_framing))
+            fields[index].framing = framing
             fields[index].tag = -1
             fields[index].name = self.keep(item.name)
             fields[index].slot = TW_NOWHERE
             if has_value(layout.cls, item):
                 fields[index].slot = self.slot(layout.cls, item.name) if s.shape == TW_OBJECT else values
                 values += 1
-            form.place = form.of = form.measured = form.covered = -1
-            form.base = ZERO
-            form.scale = ONE
-            self.condition(form, item)
-            self.framed_type(s, &fields[index], form, item, layout)
-            self.framed_default(s, &fields[index], form, item, layout.cls)
-            self.checks(form, item, layout)
+            framing.place = framing.of = framing.measured = framing.covered = -1
+            framing.base = ZERO
+            framing.scale = ONE
+            self.condition(framing, item)
+            self.framed_type(s, &fields[index], framing, item, layout)
+            self.framed_default(s, &fields[index], framing, item, layout.cls)
+            self.checks(framing, item, layout)
             if ordering is not None and ordering[0] == item.name:
-                if not form.is_number:
+                if not framing.is_number:
                     raise NotNative(f"elements that ascend by {item.name}, which is no number")
-                form.last, form.unsigned_order, form.is_checked = ordering[1], ordering[2], True
-            form.is_usual = item.is_plain and not (form.is_guarded or form.sum or form.last or is_stated(item.type))
+                framing.last, framing.unsigned_order, framing.is_checked = ordering[1], ordering[2], True
+            framing.is_usual = item.is_unframed and not (framing.is_guarded or framing.sum or framing.last or is_stated(item.type))
             known = Known()
-            known.form = form
-            known.place = form.place
+            known.framing = framing
+            known.place = framing.place
             self.scope()[item.name] = known
         return fields
 
     # ------------------------------------------------------------ items
 
-    cdef int condition(self, tw_form *form, object item) except -1:
+    cdef int condition(self, tw_framing *framing, object item) except -1:
         if item.condition is not None:
-            form.is_guarded = True
-            form.guard = self.register_of(item.condition.field)
-            form.guard_mask, form.guard_equals = number(item.condition.mask), number(item.condition.equals)
+            framing.is_guarded = True
+            framing.guard = self.register_of(item.condition.field)
+            framing.guard_mask, framing.guard_equals = number(item.condition.mask), number(item.condition.equals)
         return 0
 
-    cdef int framed_type(self, tw_struct *s, tw_field *field, tw_form *form, object item, object layout) except -1:
+    cdef int framed_type(self, tw_struct *s, tw_field *field, tw_framing *framing, object item, object layout) except -1:
         type = item.type
         if isinstance(type, Array):
-            self.framed_array(field, form, type)
+            self.framed_array(field, framing, type)
         else:
             self.type(field, type.code if isinstance(type, (Extent, Count)) else UINT32 if isinstance(type, Checksum) else type)
-        form.is_number = is_number(field)
+        framing.is_number = is_number(field)
         if isinstance(type, FRAMING):
-            if not form.is_number:
+            if not framing.is_number:
                 raise NotNative(f"{item.name} is a {type} of 64 bits without a sign")
-            self.framing(s, form, item, layout)
+            self.framing(s, framing, item, layout)
         if item.extent:
-            form.extent = self.register_of(item.extent)
-            form.measured = (<Known>self.scope()[item.extent]).place if item.extent in self.scope() else -1
+            framing.extent = self.register_of(item.extent)
+            framing.measured = (<Known>self.scope()[item.extent]).place if item.extent in self.scope() else -1
         if item.compression is not None and isinstance(type, Array):
-            form.packing = self.register_of(item.compression.field)
-            form.packing_mask, form.packing_shift = number(item.compression.bits.mask), item.compression.bits.shift
-            form.codecs = self.keep(item.compression.bits.values)
+            framing.packing = self.register_of(item.compression.field)
+            framing.packing_mask, framing.packing_shift = number(item.compression.bits.mask), item.compression.bits.shift
+            framing.codecs = self.keep(item.compression.bits.values)
         return 0
 
-    cdef int framed_array(self, tw_field *field, tw_form *form, object type) except -1:
+    cdef int framed_array(self, tw_field *field, tw_framing *framing, object type) except -1:
         field.kind = TW_ARRAY
         field.minimum = type.minimum
         self.length(field, type)
-        form.filled = type.filled
+        framing.filled = type.filled
         if type.counted_by:
-            form.counted_by = self.register_of(type.counted_by)
+            framing.counted_by = self.register_of(type.counted_by)
         if type.order is not None:
-            form.ordered = self.new_register()
-            self.ordering = (type.order.field, form.ordered, type.order.unsigned)
+            framing.ordered = self.new_register()
+            self.ordering = (type.order.field, framing.ordered, type.order.unsigned)
         field.element = <tw_field *>self.memory(sizeof(tw_field))
         self.type(<tw_field *>field.element, type.element)
         if self.ordering is not None:
             raise NotNative(f"{type} ascends, but holds no structs")
         return 0
 
-    cdef int framing(self, tw_struct *s, tw_form *form, object item, object layout) except -1:
+    cdef int framing(self, tw_struct *s, tw_framing *framing, object item, object layout) except -1:
         """A length, count or checksum: what a reader checks, and where a writer comes back to it."""
         type = item.type
         if isinstance(type, Count):
-            form.frame = TW_COUNT
-            form.of = [other.name for other in layout.items].index(type.of)
+            framing.frame = TW_COUNT
+            framing.of = [other.name for other in layout.items].index(type.of)
             return 0
-        form.frame = TW_CHECKSUM if isinstance(type, Checksum) else TW_EXTENT_OF if type.of else TW_EXTENT
+        framing.frame = TW_CHECKSUM if isinstance(type, Checksum) else TW_EXTENT_OF if type.of else TW_EXTENT
         if isinstance(type, Checksum):
-            form.algorithm = ALGORITHMS[type.algorithm]
+            framing.algorithm = ALGORITHMS[type.algorithm]
         else:
-            form.counts_itself = type.counts_itself
+            framing.counts_itself = type.counts_itself
             if type.of and type.counts_itself:
                 raise NotNative(f"{item.name} counts itself, but measures {type.of} alone")
         if s.marks_count == TW_FRAMES:
             raise NotNative(f"{layout.name} has more than {TW_FRAMES} lengths and checksums")
-        form.place = s.marks_count
+        framing.place = s.marks_count
         s.marks_count += 1
         return 0
 
-    cdef int framed_default(self, tw_struct *s, tw_field *field, tw_form *form, object item, object cls) except -1:
+    cdef int framed_default(self, tw_struct *s, tw_field *field, tw_framing *framing, object item, object cls) except -1:
         struct = item.type.struct.cls if isinstance(item.type, Nested) else None
         if item.default is DEFAULT_STRUCT and (s.shape != TW_OBJECT or struct is None):
             raise NotNative(f"the default of {item.name} is made of dicts")
         self.default(field, cls, item.default, struct)
-        if type(item.default) is int and form.is_number:
-            form.absent = number(item.default)
+        if type(item.default) is int and framing.is_number:
+            framing.absent = number(item.default)
         return 0
 
-    cdef int checks(self, tw_form *form, object item, object layout) except -1:
+    cdef int checks(self, tw_framing *framing, object item, object layout) except -1:
         """What the item's number is held against, and the checksum that covers everything from it on."""
         cdef tw_bits *bits
         cdef Py_ssize_t index
         if item.equals is not None or item.bits:
-            if not form.is_number:
+            if not framing.is_number:
                 raise NotNative(f"{item.name} is no number of 64 bits, but has named bits, or one value only")
-            form.is_checked = True
-            form.has_equals = item.equals is not None
-            form.equals = number(item.equals or 0)
+            framing.is_checked = True
+            framing.has_equals = item.equals is not None
+            framing.equals = number(item.equals or 0)
             bits = <tw_bits *>self.memory(len(item.bits) * sizeof(tw_bits))
             for index, group in enumerate(item.bits):
                 bits[index].mask, bits[index].shift, bits[index].values = number(group.mask), group.shift, len(group.values)
-            form.bits, form.bits_count = bits, len(item.bits)
+            framing.bits, framing.bits_count = bits, len(item.bits)
         for name, check in layout.checks:
             if check.first == item.name:
-                if form.sum:
+                if framing.sum:
                     raise NotNative(f"two checksums begin at {item.name}")
-                form.sum = self.register_of(name)
-                form.covered = (<Known>self.scope()[name]).place
-                if form.frame == TW_CHECKSUM:
+                framing.sum = self.register_of(name)
+                framing.covered = (<Known>self.scope()[name]).place
+                if framing.frame == TW_CHECKSUM:
                     raise NotNative(f"{item.name} is a checksum under a checksum")
-                form.algorithm = ALGORITHMS[check.algorithm]
+                framing.algorithm = ALGORITHMS[check.algorithm]
         return 0
 
 
@@ -269,14 +269,14 @@ def structs_of(struct):
 
 
 def is_framed(struct):
-    """Whether a struct needs forms: it is no plain object, or an item is more than its type."""
+    """Whether a struct needs framings: it is no plain object, or an item is more than its type."""
     if struct.cls is None or struct.cls is tuple or not struct.has_tags:
         return True
     try:
         _, items = enclosed(struct.items)
     except NotNative:
         return True
-    return any([item.condition is not None or not item.is_plain or is_stated(item.type) for item in items])
+    return any([item.condition is not None or not item.is_unframed or is_stated(item.type) for item in items])
 
 
 def is_stated(kind):
@@ -312,7 +312,7 @@ cdef public object packed "tw_packed"(PyObject *codec, const uint8_t *data, Py_s
     return pack(<object>codec, PyBytes_FromStringAndSize(<const char *>data, size))
 
 
-cdef public object plain_tuple "tw_plain_tuple"(object value, Py_ssize_t size):
+cdef public object coerced_tuple "tw_coerced_tuple"(object value, Py_ssize_t size):
     """So many values as a tuple."""
     found = tuple(value)
     if len(found) != size:

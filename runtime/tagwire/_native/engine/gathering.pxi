@@ -95,7 +95,7 @@ cdef class Gathering:
                 return False
             given[3] = <PyObject *>headers
         if given[4] != NONE:
-            if not tw_plain_int(<object>given[4], &offset):
+            if not tw_exact_int(<object>given[4], &offset):
                 return False
             return self.write(given, offset)
         if self.last_offset == INT64_MAX:

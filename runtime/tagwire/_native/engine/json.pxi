@@ -64,7 +64,7 @@ cdef enum:
 
 @final
 @no_gc_clear
-cdef class JsonForm:
+cdef class JsonPlan:
     """One version of one message as JSON."""
 
     cdef Plan plan
@@ -131,7 +131,7 @@ cdef class JsonForm:
         if block is not None:
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
-        if not c.is_plain or c.c.count > TW_MOST_ATTRIBUTES or c.c.init == NULL or (<object>c.c.init) is not cls.__init__:
+        if not c.goes_by_slots or c.c.count > TW_MOST_ATTRIBUTES or c.c.init == NULL or (<object>c.c.init) is not cls.__init__:
             raise NotNative(f"{cls.__name__} is constructed by Python")
         block = self.readings[cls, is_of_version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
@@ -250,46 +250,46 @@ cdef public object json_dumped "tw_json_dumped"(object value, int indent, int de
 
 # ---------------------------------------------------------------- what `tagwire.message.json` and `json_text` call
 
-cdef object FORMS_LOCK = RLock()
+cdef object PLANS_LOCK = RLock()
 
 
-cdef JsonForm form_of(object cls, object version):
-    """The form of a version, made once; None where the pure engine has the version."""
-    forms = vars(cls).get("_json_forms")
-    if forms is None:
-        with FORMS_LOCK:
-            forms = vars(cls).get("_json_forms")
-            if forms is None:
-                forms = cls._json_forms = {}
-    found = forms.get(version)
+cdef JsonPlan json_plan_of(object cls, object version):
+    """The plan of a version, made once; None where the pure engine has the version."""
+    plans = vars(cls).get("_json_plans")
+    if plans is None:
+        with PLANS_LOCK:
+            plans = vars(cls).get("_json_plans")
+            if plans is None:
+                plans = cls._json_plans = {}
+    found = plans.get(version)
     if found is None:
         plan = cls.serializer(version)
-        with FORMS_LOCK:
-            found = forms.setdefault(version, JsonForm(plan) if type(plan) is Plan else False)
+        with PLANS_LOCK:
+            found = plans.setdefault(version, JsonPlan(plan) if type(plan) is Plan else False)
     return found or None
 
 
 def to_json(message, version, is_lossless):
     """The message as a dict, or None. Raises what `encode` raises."""
-    cdef JsonForm form = form_of(type(message), version)
-    return None if form is None else form.value(message, is_lossless)
+    cdef JsonPlan json_plan = json_plan_of(type(message), version)
+    return None if json_plan is None else json_plan.value(message, is_lossless)
 
 
 def from_json(cls, obj, version):
     """The message of a dict, or None."""
-    cdef JsonForm form = form_of(cls, version)
-    return None if form is None else form.made(obj)
+    cdef JsonPlan json_plan = json_plan_of(cls, version)
+    return None if json_plan is None else json_plan.made(obj)
 
 
 def to_json_text(message, version, is_lossless, indent):
     """The message as text, or None. Raises what `encode` raises."""
     if indent is not None and (type(indent) is not int or not 0 <= indent <= WIDEST_INDENT):
         return None
-    cdef JsonForm form = form_of(type(message), version)
-    return None if form is None else form.text(message, is_lossless, -1 if indent is None else indent)
+    cdef JsonPlan json_plan = json_plan_of(type(message), version)
+    return None if json_plan is None else json_plan.text(message, is_lossless, -1 if indent is None else indent)
 
 
 def from_json_text(cls, bytes data, version):
     """The message of a text in UTF-8, or None."""
-    cdef JsonForm form = form_of(cls, version)
-    return None if form is None else form.read(data)
+    cdef JsonPlan json_plan = json_plan_of(cls, version)
+    return None if json_plan is None else json_plan.read(data)

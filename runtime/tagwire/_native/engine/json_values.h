@@ -224,7 +224,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     }
     if (!PyLong_CheckExact(value))
         return NULL;
-    if (!tw_plain_int(value, &x)) {
+    if (!tw_exact_int(value, &x)) {
         int overflow;
         x = PyLong_AsLongLongAndOverflow(value, &overflow);
         if (overflow)

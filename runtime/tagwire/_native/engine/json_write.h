@@ -196,7 +196,7 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
             return value == Py_True ? tw_json_put(w, "true", 4) : tw_json_put(w, "false", 5);
         break;
     default:
-        if (tw_plain_int(value, &x))
+        if (tw_exact_int(value, &x))
             return tw_json_write_int(w, x);
     }
     return tw_json_write_odd(w, f, value);

@@ -72,6 +72,6 @@ cdef int refuse_unlike(object item) except -1:
     """Raise NotNative for what no plan obeys yet."""
     if item.condition is not None:
         raise NotNative(f"{item.name} depends on another field")
-    if not item.is_plain:
+    if not item.is_unframed:
         raise NotNative(f"{item.name} is framed, packed, or has one value only")
     return 0

@@ -31,7 +31,7 @@ cdef class LateStruct:
         self.check(message)
         value = TW_SLOT(<PyObject *>message, self.slot)
         if value == NULL:
-            value = tw_late_value(<PyObject *>message, self.slot, &self.template.c)
+            value = tw_lazy_value(<PyObject *>message, self.slot, &self.template.c)
             if value == NULL:
                 reraise()
         if value == <PyObject *>DELETED:
@@ -65,7 +65,7 @@ cdef class LateStruct:
         return self.owner
 
 
-cdef bint make_late(object cls, str name, Py_ssize_t slot, Template template) except -1:
+cdef bint make_lazy(object cls, str name, Py_ssize_t slot, Template template) except -1:
     """Let an empty slot mean the default; False for a class that can't be changed."""
     descriptor = getattr(cls, name)
     if type(descriptor) is LateStruct:

@@ -121,7 +121,7 @@ static int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
 {
     PyObject *value = TW_SLOT(object, f->slot);
     if (value == NULL && f->late)
-        value = tw_late_value(object, f->slot, f->fresh);
+        value = tw_lazy_value(object, f->slot, f->fresh);
     if (value == NULL)
         return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
     return tw_measure_value(f, value, m) < 0 ? tw_within(m, Py_NewRef(f->name)) : 0;
@@ -184,19 +184,19 @@ static int tw_measure_struct(const tw_struct *s, PyObject *object, tw_measure *m
 /* A struct that must be held while it is measured. One of a subclass may have its attributes in another way. */
 static int tw_measure_object(const tw_struct *s, PyObject *object, tw_measure *m)
 {
-    PyObject *plain = object;
+    PyObject *coerced = object;
     int failed;
     if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls && !PyType_IsSubtype(Py_TYPE(object), s->made.cls)))
         return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
     Py_INCREF(object);
     if (TW_UNLIKELY(Py_TYPE(object) != s->made.cls)) {
-        plain = tw_plain_struct(s, object);
+        coerced = tw_coerced_struct(s, object);
         Py_DECREF(object);
-        if (plain == NULL)
+        if (coerced == NULL)
             return tw_refuse_written(m, TW_AT_WRITTEN_STRUCT);
     }
-    failed = tw_measure_struct(s, plain, m);
-    Py_DECREF(plain);
+    failed = tw_measure_struct(s, coerced, m);
+    Py_DECREF(coerced);
     return failed;
 }
 
@@ -248,7 +248,7 @@ static int tw_measure_array(const tw_field *f, PyObject *value, tw_measure *m)
     int failed;
     Py_INCREF(value);
     if (TW_UNLIKELY(!PyTuple_CheckExact(value))) {
-        tuple = tw_plain_array(value);
+        tuple = tw_coerced_array(value);
         Py_DECREF(value);
         if (tuple == NULL)
             return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);

@@ -67,7 +67,7 @@ static TW_MAYBE_UNUSED int tw_measure_fixed(const tw_field *f, PyObject *value, 
     int64_t x;
     int failed;
     m->size += tw_width[f->kind];
-    if (TW_LIKELY(tw_plain_int(value, &x) && tw_fits(f->kind, x)))
+    if (TW_LIKELY(tw_exact_int(value, &x) && tw_fits(f->kind, x)))
         return 0;
     Py_INCREF(value);
     failed = tw_put_fixed(m->shared, f->kind, bytes, value);
@@ -211,7 +211,7 @@ static inline int64_t tw_look_at(const tw_look *look, PyObject *value, tw_measur
         return tw_are_measured(value, (Py_ssize_t)x, m) ? 4 * x : -1;
     }
     if (look->way == TW_LOOK_INT16)
-        return tw_plain_int(value, &x) && x == (int16_t)x ? 0 : -1;
+        return tw_exact_int(value, &x) && x == (int16_t)x ? 0 : -1;
 #ifndef Py_LIMITED_API
     if (look->way == TW_LOOK_TEXT && PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value))
         return PyUnicode_GET_LENGTH(value) <= TW_SHORT ? PyUnicode_GET_LENGTH(value) : -1;

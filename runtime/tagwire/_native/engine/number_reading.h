@@ -67,18 +67,18 @@ static inline const uint8_t *tw_pass_varint(const uint8_t *p, const uint8_t *end
 }
 
 /* Refuses a number that its item forbids, or that does not ascend. */
-static TW_MAYBE_UNUSED int tw_check_number(const tw_form *form, int64_t x, int64_t *known)
+static TW_MAYBE_UNUSED int tw_check_number(const tw_framing *framing, int64_t x, int64_t *known)
 {
-    if (form->has_equals && x != form->equals)
+    if (framing->has_equals && x != framing->equals)
         return -1;
-    for (const tw_bits *bits = form->bits, *end = bits + form->bits_count; bits < end; bits++)
+    for (const tw_bits *bits = framing->bits, *end = bits + framing->bits_count; bits < end; bits++)
         if (bits->values && (x & bits->mask) >> bits->shift >= bits->values)
             return -1;
-    if (form->last) {
-        int64_t key = form->unsigned_order ? (int64_t)(uint32_t)x : x;
-        if (key <= known[form->last])
+    if (framing->last) {
+        int64_t key = framing->unsigned_order ? (int64_t)(uint32_t)x : x;
+        if (key <= known[framing->last])
             return -1;
-        known[form->last] = key;
+        known[framing->last] = key;
     }
     return 0;
 }
@@ -92,19 +92,19 @@ static inline int tw_add(int64_t a, int64_t b, int64_t *sum)
 
 /* ---------------------------------------------------------------- conditions and lengths */
 
-static inline int tw_holds(const tw_form *form, const int64_t *known)
+static inline int tw_holds(const tw_framing *framing, const int64_t *known)
 {
-    return (known[form->guard] & form->guard_mask) == form->guard_equals;
+    return (known[framing->guard] & framing->guard_mask) == framing->guard_equals;
 }
 
 /* The extent that a length, which began at `start`, states. */
-static inline int tw_enter(const tw_form *form, tw_reader *r, int64_t size, const uint8_t *start)
+static inline int tw_enter(const tw_framing *framing, tw_reader *r, int64_t size, const uint8_t *start)
 {
-    if (form->counts_itself)
+    if (framing->counts_itself)
         size -= r->p - start;
     if (size < 0 || size > r->end - r->p)
         return -1;
-    if (form->frame == TW_EXTENT)
+    if (framing->frame == TW_EXTENT)
         r->end = r->p + size;
     return 0;
 }
@@ -114,17 +114,17 @@ static inline int tw_enter(const tw_form *form, tw_reader *r, int64_t size, cons
 /* The way of an item on which nothing depends, nor it on anything but its base. */
 static inline int tw_way_of(const tw_field *f)
 {
-    const tw_form *form = f->form;
+    const tw_framing *framing = f->framing;
     int is_varint = f->kind == TW_VARINT && f->zigzag == TW_ZIGZAG;
-    if (form->keep || form->is_guarded || form->sum || form->is_checked || form->flag_mask || form->hidden || form->extent)
+    if (framing->keep || framing->is_guarded || framing->sum || framing->is_checked || framing->flag_mask || framing->hidden || framing->extent)
         return TW_ANY_WAY;
-    if (is_varint && f->bits == 32 && form->frame == TW_EXTENT && !form->counts_itself)
+    if (is_varint && f->bits == 32 && framing->frame == TW_EXTENT && !framing->counts_itself)
         return TW_BOUNDS;
-    if (!form->is_usual)
+    if (!framing->is_usual)
         return TW_ANY_WAY;
-    if (form->is_number && tw_width[f->kind])
+    if (framing->is_number && tw_width[f->kind])
         return TW_PASS;
-    if (is_varint && form->is_number)
+    if (is_varint && framing->is_number)
         return TW_NUMBER;
     if (f->length != TW_LENGTH_VARINT)
         return TW_ANY_WAY;
@@ -136,12 +136,12 @@ static inline void tw_choose_ways_of(const tw_struct *s)
 {
     int is_short = s->shape == TW_OBJECT, ends = 0;
     for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
-        tw_form *form = (tw_form *)f->form;
-        form->way = (uint8_t)tw_way_of(f);
-        if ((form->way == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (form->way == TW_PASS && f->kind != TW_INT8))
-            form->way = TW_ANY_WAY;
-        ends += form->way == TW_BOUNDS;
-        is_short &= form->way != TW_ANY_WAY && ends <= 1;
+        tw_framing *framing = (tw_framing *)f->framing;
+        framing->way = (uint8_t)tw_way_of(f);
+        if ((framing->way == TW_BOUNDS) != (f->slot == TW_NOWHERE) || (framing->way == TW_PASS && f->kind != TW_INT8))
+            framing->way = TW_ANY_WAY;
+        ends += framing->way == TW_BOUNDS;
+        is_short &= framing->way != TW_ANY_WAY && ends <= 1;
     }
     ((tw_struct *)s)->is_short = (uint8_t)is_short;
 }

@@ -6,7 +6,7 @@
 #define TAGWIRE_PLAN_H
 
 #include "engine/crc32c.h"
-#include "engine/forms.h"
+#include "engine/framing.h"
 
 enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID,
@@ -22,7 +22,7 @@ enum tw_section { TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER };
 typedef struct tw_struct tw_struct;
 typedef struct tw_field tw_field;
 typedef struct tw_fresh tw_fresh;
-typedef struct tw_form tw_form;
+typedef struct tw_framing tw_framing;
 
 /* A field of a struct, or what the elements of an array are (then without a slot and a default). */
 struct tw_field {
@@ -46,7 +46,7 @@ struct tw_field {
     const tw_struct *child;
     PyObject *value;      /* the default, or NULL where that is a struct */
     const tw_fresh *fresh; /* the default where it is a struct */
-    const tw_form *form;  /* what only record formats say of it; NULL in other structs */
+    const tw_framing *framing;  /* what only record formats say of it; NULL in other structs */
 };
 
 /* Bytes of each kind of fixed width. */
@@ -89,7 +89,7 @@ struct tw_struct {
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
     Py_ssize_t unknown_slot;
     PyObject *known_tags;   /* a frozenset */
-    uint8_t framed;         /* its items have forms: see framed.h */
+    uint8_t framed;         /* its items have framings: see framed.h */
     uint8_t shape;          /* what its values are: a tw_shape */
     uint8_t enclosed;       /* one of its items says where it ends */
     uint8_t leaves;         /* a tuple of what has no references */
@@ -106,7 +106,7 @@ typedef struct {
     PyObject *empty_tuple;
     PyObject *empty_text;
     PyObject *write_faults; /* a tuple: exceptions that only say that a value is no good */
-    PyObject *deleted;      /* what a slot holds whose empty place means a default: see late.pxi */
+    PyObject *deleted;      /* what a slot holds whose empty place means a default: see lazy_struct.pxi */
     PyTypeObject *uuid;     /* NULL until a plan has a uuid */
     allocfunc uuid_alloc;
     PyObject *uuid_safety;

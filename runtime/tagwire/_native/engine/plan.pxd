@@ -3,7 +3,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t
 
-cdef extern from "engine/forms.h":
+cdef extern from "engine/framing.h":
     enum:
         TW_REGISTERS
     int TW_FRAMES, TW_NOWHERE, TW_OBJECT, TW_TUPLE, TW_DICT, TW_CRC32, TW_CRC32C
@@ -15,7 +15,7 @@ cdef extern from "engine/forms.h":
         int64_t mask
         uint8_t how
         Py_ssize_t slot, flag
-    ctypedef struct tw_form:
+    ctypedef struct tw_framing:
         uint8_t frame, is_usual, is_number, counts_itself, algorithm, has_equals, is_checked, is_guarded, unsigned_order, filled
         uint8_t keep, guard, base, scale, extent, counted_by, last, ordered, sum, packing
         int8_t place, of, measured, covered
@@ -54,7 +54,7 @@ cdef extern from "engine/plan.h":
     void *PyType_GetSlot(PyTypeObject *, int)
     PyObject *tw_class_attribute(PyTypeObject *, PyObject *)
     PyObject *TW_SLOT(void *, Py_ssize_t)
-    bint tw_plain_int(object, int64_t *)
+    bint tw_exact_int(object, int64_t *)
     Py_ssize_t TW_BYTES_SIZE(PyObject *)
     Py_ssize_t TW_TUPLE_SIZE(PyObject *)
     PyObject *TW_TUPLE_GET(PyObject *, Py_ssize_t)
@@ -74,7 +74,7 @@ cdef extern from "engine/plan.h":
         const tw_struct *child
         PyObject *value
         const tw_fresh *fresh
-        const tw_form *form
+        const tw_framing *framing
     ctypedef struct tw_class:
         PyTypeObject *cls
         allocfunc alloc

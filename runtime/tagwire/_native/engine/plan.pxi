@@ -208,7 +208,7 @@ cdef class Builder:
             return 0
         template = self.template(cls)
         field.fresh = &template.c
-        field.late = make_late(owner, <object>field.name, field.slot, template)
+        field.late = make_lazy(owner, <object>field.name, field.slot, template)
         return 0
 
     cdef Template template(self, object cls):

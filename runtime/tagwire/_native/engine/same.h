@@ -20,7 +20,7 @@ typedef struct {
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other);
 
 /* 1 or 0 for values that no foreign code compares, -1 for all others. */
-static inline int tw_same_plain(PyObject *one, PyObject *other)
+static inline int tw_same_exact(PyObject *one, PyObject *other)
 {
     int64_t x, y;
     if (Py_TYPE(one) != Py_TYPE(other))
@@ -28,7 +28,7 @@ static inline int tw_same_plain(PyObject *one, PyObject *other)
     if (PyLong_CheckExact(one)) {
         if (one == other)
             return 1;
-        if (tw_plain_int(one, &x) && tw_plain_int(other, &y))
+        if (tw_exact_int(one, &x) && tw_exact_int(other, &y))
             return x == y;
         return PyObject_RichCompareBool(one, other, Py_EQ);
     }
@@ -60,7 +60,7 @@ static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
         y = PyTuple_CheckExact(other) ? TW_TUPLE_GET(other, index) : PyList_GetItem(other, index);
         if (x == NULL || y == NULL)
             return -1;
-        same = tw_same_plain(x, y);
+        same = tw_same_exact(x, y);
         if (same < 0) {
             Py_INCREF(x);
             Py_INCREF(y);
@@ -84,7 +84,7 @@ static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *on
         if (x == y && x != NULL)
             continue;
         if (x != NULL && y != NULL) {
-            same = tw_same_plain(x, y);
+            same = tw_same_exact(x, y);
             if (same >= 0)
                 continue;
         }
@@ -109,7 +109,7 @@ static int tw_same_by_python(PyObject *one, PyObject *other)
 /* 1, 0, or -1 for an exception. The caller holds both. */
 static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
 {
-    int same = tw_same_plain(one, other);
+    int same = tw_same_exact(one, other);
     if (same >= 0)
         return same;
     if ((PyTuple_CheckExact(one) || PyList_CheckExact(one)) && (PyTuple_CheckExact(other) || PyList_CheckExact(other))) {

@@ -1,12 +1,12 @@
 /* Single values: Python objects made from bytes, and bytes made from Python objects of the plain kind.
  *
- * Whatever else a field takes (what has an `__index__`, other buffers, lists) is made plain first, in plain.pxi. Only
+ * Whatever else a field takes (what has an `__index__`, other buffers, lists) is made plain first, in coercion.pxi. Only
  * there can foreign code run, so only around those calls must references be held.
  */
 #ifndef TAGWIRE_VALUES_H
 #define TAGWIRE_VALUES_H
 
-#include "engine/plain.h"
+#include "engine/coercion.h"
 #include "engine/utf8.h"
 #include "engine/wire.h"
 
@@ -164,7 +164,7 @@ static int tw_long_int(PyObject *value, int64_t *x)
 /* The number of whatever passes for an int; -1 where it has more than 64 bits, or is none. */
 static inline int tw_int_of(PyObject *value, int64_t *x)
 {
-    return TW_LIKELY(tw_plain_int(value, x)) ? 0 : tw_long_int(value, x);
+    return TW_LIKELY(tw_exact_int(value, x)) ? 0 : tw_long_int(value, x);
 }
 
 static int tw_put_uint64(uint8_t *p, PyObject *value)
@@ -196,27 +196,27 @@ static int tw_put_float(uint8_t *p, PyObject *value)
 
 static TW_RARE int tw_put_odd_bool(uint8_t *p, PyObject *value)
 {
-    PyObject *plain = tw_plain_bool(value);
-    if (plain == NULL)
+    PyObject *coerced = tw_coerced_bool(value);
+    if (coerced == NULL)
         return -1;
-    *p = (uint8_t)PyLong_AsLong(plain);
-    Py_DECREF(plain);
+    *p = (uint8_t)PyLong_AsLong(coerced);
+    Py_DECREF(coerced);
     return 0;
 }
 
 static int tw_put_uuid(const tw_shared *shared, uint8_t *p, PyObject *value)
 {
-    PyObject *plain;
+    PyObject *coerced;
     if (TW_LIKELY(Py_TYPE(value) == shared->uuid)) {
         PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
         if (number != NULL && PyLong_CheckExact(number))
             return tw_16_bytes_of_int(number, p);
     }
-    plain = tw_plain_uuid(value);
-    if (plain == NULL)
+    coerced = tw_coerced_uuid(value);
+    if (coerced == NULL)
         return -1;
-    memcpy(p, TW_BYTES_DATA(plain), 16);
-    Py_DECREF(plain);
+    memcpy(p, TW_BYTES_DATA(coerced), 16);
+    Py_DECREF(coerced);
     return 0;
 }
 
@@ -355,7 +355,7 @@ static inline int tw_write_text(const tw_field *f, PyObject *value, tw_writer *w
  */
 static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
 {
-    PyObject *plain;
+    PyObject *coerced;
     int failed;
     if (PyMemoryView_Check(value) || PyByteArray_CheckExact(value)) {
         if (PyObject_GetBuffer(value, buffer, PyBUF_ND | PyBUF_FORMAT) < 0)
@@ -364,9 +364,9 @@ static int tw_get_buffer(PyObject *value, Py_buffer *buffer)
             return 0;
         PyBuffer_Release(buffer);
     }
-    plain = tw_plain_binary(value);
-    failed = plain == NULL ? -1 : PyObject_GetBuffer(plain, buffer, PyBUF_SIMPLE);
-    Py_XDECREF(plain); /* the buffer holds it */
+    coerced = tw_coerced_binary(value);
+    failed = coerced == NULL ? -1 : PyObject_GetBuffer(coerced, buffer, PyBUF_SIMPLE);
+    Py_XDECREF(coerced); /* the buffer holds it */
     return failed;
 }
 

@@ -1,39 +1,39 @@
 """What is rare: values that are not of the plain kind, made plain for the hot loops; unknown tags; comparing.
 
-The C side calls these by their names (declared in plain.h). Each takes what the pure engine takes, by the pure engine's
+The C side calls these by their names (declared in coercion.h). Each takes what the pure engine takes, by the pure engine's
 own functions where it has some, and refuses with an exception that the engine takes for a fault.
 """
 
 
-cdef public object plain_bool "tw_plain_bool"(object value):
+cdef public object coerced_bool "tw_coerced_bool"(object value):
     """0 or 1, for whatever equals it."""
     from tagwire.wire.scalars import BOOLEAN_BYTES
 
     return BOOLEAN_BYTES[value]
 
 
-cdef public object plain_uuid "tw_plain_uuid"(object value):
+cdef public object coerced_uuid "tw_coerced_uuid"(object value):
     """The 16 bytes of a UUID."""
     from tagwire.wire.scalars import uuid_bytes
 
     return uuid_bytes(value)
 
 
-cdef public object plain_binary "tw_plain_binary"(object value):
+cdef public object coerced_binary "tw_coerced_binary"(object value):
     """A buffer whose length is its bytes."""
     from tagwire.wire.scalars import binary
 
     return binary(value)
 
 
-cdef public object plain_array "tw_plain_array"(object value):
+cdef public object coerced_array "tw_coerced_array"(object value):
     """A tuple of the elements of a list, or of a subclass of either."""
     if not issubclass(type(value), (tuple, list)):
         raise TypeError
     return tuple(value)
 
 
-cdef public object plain_struct "tw_plain_struct"(const tw_struct *s, object value):
+cdef public object coerced_struct "tw_coerced_struct"(const tw_struct *s, object value):
     """An object of the struct's class with the attributes of one of a subclass."""
     cdef object cls = <object><PyObject *>s.made.cls
     made = object.__new__(cls)
@@ -63,7 +63,7 @@ cdef public object other_tags "tw_other_tags"(const tw_struct *s, object unknown
     for tag in unknown:
         if type(tag) is not int or not 0 <= tag <= highest or tag in known:
             raise ValueError
-    return tuple(sorted([(tag, plain_binary(data)) for tag, data in unknown.items()], key=first))
+    return tuple(sorted([(tag, coerced_binary(data)) for tag, data in unknown.items()], key=first))
 
 
 def first(pair):

@@ -3,8 +3,8 @@
  * Numbers that others depend on (bits that say what is there, lengths, counts, bases of deltas) are kept in registers,
  * one for each such field of the whole plan, so that nothing is looked up by name. Register 0 is for what nobody asks.
  */
-#ifndef TAGWIRE_FORMS_H
-#define TAGWIRE_FORMS_H
+#ifndef TAGWIRE_FRAMING_H
+#define TAGWIRE_FRAMING_H
 
 #include "engine/compat.h"
 
@@ -42,7 +42,7 @@ typedef struct {
     Py_ssize_t flag;      /* TW_IF_FLAGGED: True or False; where it is None, the other one tells */
 } tw_follow;
 
-struct tw_form {
+struct tw_framing {
     uint8_t frame;
     uint8_t way;          /* of objects' items: a tw_way */
     uint8_t is_usual;     /* a value that nothing else depends on, or it on anything, but its base */

@@ -15,13 +15,13 @@ from tagwire.wire.varint import from_zigzag, read_uvarint
 if TYPE_CHECKING:
     from tagwire.records.format import Format
 
-__all__ = ["LONGEST", "HeadPlaces"]
+__all__ = ["LONGEST", "HeadPositions"]
 
 LONGEST: Final = 64
 """Bytes of a head that reach behind the magic byte and the last offset of any format."""
 
 
-class HeadPlaces:
+class HeadPositions:
     """The places of one format, in bytes from where a batch begins."""
 
     def __init__(self, format: "Format") -> None:
