@@ -254,20 +254,26 @@ cdef dict named(PyObject **args, PyObject *names):
 
 cdef object deep_copy(object struct, object memo):
     cdef DataClass c = data_class(Py_TYPE(struct))
-    cdef PyObject *placed[128]
     cdef list held = []
+    cdef PyObject **placed
     cdef Py_ssize_t index
     if c.c.init == NULL or tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT) != c.c.init:
         return PYTHON_DEEP_COPY(struct, memo)
-    enter_recursion(" while a struct is copied")
+    placed = <PyObject **>PyMem_Malloc(c.c.count * sizeof(PyObject *))  # Python counts levels: one may take little stack
+    if placed == NULL:
+        raise MemoryError
     try:
-        for index in range(c.c.count):
-            value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo)
-            held.append(value)
-            placed[index] = <PyObject *>value
+        enter_recursion(" while a struct is copied")
+        try:
+            for index in range(c.c.count):
+                value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo)
+                held.append(value)
+                placed[index] = <PyObject *>value
+        finally:
+            leave_recursion()
+        return taken(tw_object_of(&c.c, placed))
     finally:
-        leave_recursion()
-    return taken(tw_object_of(&c.c, placed))
+        PyMem_Free(placed)
 
 
 cdef object deep_value(object value, object memo):
@@ -293,7 +299,11 @@ cdef object deep_array(tuple array, object memo):
                 break
         else:
             return array
-        found = memo[id(array)] = tuple([deep_value(element, memo) for element in array])
+        enter_recursion(" while an array is copied")
+        try:
+            found = memo[id(array)] = tuple([deep_value(element, memo) for element in array])
+        finally:
+            leave_recursion()
         memo.setdefault(id(memo), []).append(array)
     return found
 
