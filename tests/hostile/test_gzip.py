@@ -80,7 +80,7 @@ def test_members_of_all_sizes() -> None:
         (EMPTY + b"\0", "end early"),
         (EMPTY + bytes(20), "do not unpack"),
         (EMPTY[:-1] + b"\1", "do not unpack"),
-        (gzip.compress(bytes(5000))[:-9], "end early"),
+        (gzip.compress(bytes(5000), mtime=0)[:-9], "end early"),
     ],
 )
 def test_what_is_no_whole_file(data: bytes, said: str) -> None:
