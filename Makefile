@@ -20,8 +20,9 @@ REQUIRED = $(if $(filter require,$(TAGWIRE_BUILD)),TAGWIRE_ENGINE=native) # one 
 WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 
 # What encodes and decodes, and so runs once more with the pure engine.
-ENGINE_TESTS := $(filter-out %/arrow %/log %/__pycache__,$(wildcard tests/runtime/*)) tests/generator/test_generated_corners.py tests/test_captures.py tests/test_golden_bytes.py \
-    tests/test_golden_drafts.py tests/test_golden_rpc_drafts.py tests/test_hostile_bytes.py tests/test_import_cost.py tests/test_kafka_cases.py
+GOLDEN_TESTS := $(wildcard tests/test_golden_*.py) tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py
+ENGINE_TESTS := $(filter-out %/arrow %/log %/__pycache__,$(wildcard tests/runtime/*)) tests/generator/test_generated_corners.py \
+    tests/test_import_cost.py $(GOLDEN_TESTS)
 
 # A file's tests stay together: what they share (a wheel, a generated package) is made once. Long ones first: tests/conftest.py.
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -36,7 +37,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-generate test check check-source check-style check-mypy check-pyright check-generated check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
+.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -73,15 +74,31 @@ demo: $(DEMO_STAMP) ## decode the traffic of 43 real clients, and encode it to t
 demo-generate: $(STAMP) ## generate all classes from the specs, and prove that nothing changed
 	$(BIN)/tagwire generate --no-cache --exit-non-zero-on-change
 
+# Five minutes on two cores: the project's own interpreter, and what encodes and decodes once more with the pure engine.
+# What takes longer is marked thorough, slow or package (pyproject.toml), and `make test-rest` runs it.
+QUICK := not (thorough or slow or package)
+test: $(STAMP) ## run the suite in five minutes, with both engines; `make test-all` leaves nothing out
+	$(BIN)/python $(PYTEST) -m '$(QUICK)'
+	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m '$(QUICK)' $(GOLDEN_TESTS)
+	@echo 'Left out: tests that are thorough, slow, or build packages, and Python 3.13. Run them with `make test-all`.'
+
 # The last command of either branch is pytest: its closing line is the last one printed.
-test: $(STAMP) ## run the whole suite, what encodes and decodes with both engines, and most on Python 3.13 where there is one
-	$(BIN)/python $(PYTEST)
-	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m 'not slow' $(ENGINE_TESTS)
+test-rest: $(STAMP) ## run what `make test` leaves out, on Python 3.13 too where there is one
+	$(BIN)/python $(PYTEST) -m 'not ($(QUICK))'
+	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m 'not slow' $(filter-out $(GOLDEN_TESTS),$(ENGINE_TESTS))
 	@second='$(SECOND)'; \
 	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
 	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && \
 	TAGWIRE_ENGINE=python $(SECOND_BIN)/python $(PYTEST) -m 'not slow' $(ENGINE_TESTS) && \
 	$(SECOND_BIN)/python $(PYTEST) -m 'not slow and not package'
+
+test-all: test test-rest ## run the whole suite: some 25 minutes on two cores
+
+AREA_TESTS = $(filter-out tests/data/%,$(wildcard tests/$(AREA) tests/*/$(AREA) $(foreach folder,tests tests/* tests/*/* tests/*/*/*,$(folder)/test_$(AREA).py)))
+quick: $(STAMP) ## run the tests of one area: AREA=records, cli/commands, or decode for each test_decode.py
+	@test -n "$(AREA)" -a -n "$(AREA_TESTS)" || \
+	    { echo 'which area? make quick AREA=records, cli/commands, or any other folder or module name of tests/'; exit 2; }
+	$(BIN)/python $(PYTEST) -m 'not slow and not package' $(AREA_TESTS)
 
 check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
 
