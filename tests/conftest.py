@@ -20,6 +20,8 @@ settings.load_profile("untimed")
 
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")
+_SMOKE = Path(__file__).with_name("spark") / "sources" / "test_log.py"
+"""The tests of a Spark session that `make test` has time for."""
 _ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
 
@@ -46,6 +48,13 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     for name, module in [*sys.modules.items()]:
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tests of a Spark session are thorough, but for those of one file."""
+    if "spark" in getattr(item, "fixturenames", ()) and item.path != _SMOKE:
+        item.add_marker("thorough")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
