@@ -1,9 +1,9 @@
-"""The page of Kafka's true history, `docs/kafka-history.md`: what each release did to the bytes of the one before.
+"""The page `docs/kafka-history.md`: how each release of Kafka changed the bytes of the release before it.
 
 `python tests/kafka_history.py JAR...` writes it, from the jars of the archive
-(`make archive` gets them). What the page says of a release is what
-`tagwire breaking` finds between its specs and those of the release before; the
-sentences around it are the only thing that stands here.
+(`make archive` gets them). The tables hold what `tagwire breaking` finds between
+the specs of each release and those of the release before. Only the sentences
+around them are written here.
 """
 
 import sys
@@ -82,7 +82,7 @@ def page(specs: Specs) -> str:
         "## Defaults that changed\n",
         _DEFAULTS,
         "\n".join(_default_rows(by_release)) + "\n",
-        "## Kafka's own alarms\n",
+        "## What Kafka's own checker rejects\n",
         _ALARMS,
         "\n".join(_alarm_rows(by_release)) + "\n",
         "## Release by release\n",
@@ -93,7 +93,7 @@ def page(specs: Specs) -> str:
 
 def _head(specs: Specs) -> str:
     first, *_, last = specs
-    return f"""# Kafka's true history
+    return f"""# How Kafka changed released versions
 
 This page lists how {len(specs)} releases of Apache Kafka, {first} to {last}, changed message versions that were
 already released. It has what [`tagwire breaking`](evolution.md) finds between the specs of each release and those of
