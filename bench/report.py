@@ -168,52 +168,52 @@ def _piped(table: Table) -> str:
 _INTRODUCTION = """\
 # Benchmarks
 
-tagwire, with its native engine and with its pure one, beside the Python libraries that speak the same protocol, and
-beside msgspec and protobuf. `make bench` measured, and wrote this page: one run on each interpreter, each in an
-environment of its own with the peers that `bench/requirements.txt` pins. `make bench BENCH=--quick` only shows that
-everything works; `make bench-compare BASE=commit` sets two commits beside each other, or a commit and the working
-tree.
+This page compares tagwire, with its native and its pure engine, with the other Python libraries for Kafka's protocol,
+and with msgspec and protobuf. `make bench` measured and wrote it: one run on each interpreter, each in its own
+environment with the peers that `bench/requirements.txt` pins. `make bench BENCH=--quick` only checks that everything
+works. `make bench-compare BASE=commit` compares two commits, or a commit and the working tree.
 
 * **What.** Six messages. tagwire, kio and kafka-python speak the same versions and write the same bytes, which is
-  checked before anything is timed. aiokafka lacks the flexible versions: its figures are for the version that stands
-  beside them, which has less to read and to write. msgspec has three of the messages as MessagePack of the same
-  content, protobuf the same three in its own format: fewer bytes, and no versions; protobuf makes the objects of a
-  message when they are asked for, which its decoding does not pay. Contents: `bench/contents.py`.
-* **Checks.** tagwire decodes strictly: truncation, trailing bytes, overlong varints, impossible counts, bad UTF-8,
-  illegal nulls, the order of tags. The others check less.
-* **How.** CPU time of the thread, medians. In each round every library runs once, in a random order; a ratio is taken
-  within a round, and its middle half stands beside it: 2.00x says that the other took twice as long. `gc=False` and
-  `views=True` are against the plain decoding of a library that has none of it. The garbage collector is on. The
-  machine was shared: compare figures within a table, not between tables or pages.
+  checked before the timing. aiokafka lacks the flexible versions: its figures are for the version that is given beside
+  them, which has less to read and to write. msgspec has three of the messages as MessagePack with the same content,
+  protobuf the same three in its own format: fewer bytes, and no versions. protobuf makes the objects of a message on
+  first access, so its decoding time does not include them. Contents: `bench/contents.py`.
+* **Checks.** tagwire decodes strictly: it checks truncation, trailing bytes, overlong varints, impossible counts,
+  UTF-8, illegal nulls, and the order of tags. The others check less.
+* **How.** CPU time of the thread, medians. In each round every library runs once, in a random order. A ratio is taken
+  within a round, and the middle half of the ratios is given beside it: 2.00x says that the other took twice as long.
+  `gc=False` and `views=True` are compared with the plain decoding of libraries that have neither. The garbage
+  collector is on. The machine was shared: compare figures within a table, not between tables or pages.
 * **decode+touch all** reads every field of every struct and every element of every array after decoding, in the same
-  way for all libraries. What a library puts off is paid here: protobuf's objects; in tagwire those defaults that are
-  structs. A large part of it is the reading itself, which is Python's. tagwire and kafka-python read the fields of all
-  versions, kio those of one.
-* **Columns.** `tagwire.arrow.decode_column` beside what a program without it does: decode each message, and make Arrow
-  arrays of the attributes (`bench/columns.py`). All 100,000 objects are held at once, as programs do, so the garbage
-  collector has its part in that; in batches of 2,000 the ratios are about half as high. Two threads are in wall time:
-  that row needs idle cores.
-* **Records.** From the same keys and values to bytes and back, the checksum verified, and offset, timestamp, key, value
-  and headers of each record looked at; Java copies keys and values, as its consumer does. tagwire builds in two ways:
-  from plain values, a call for each record, as the peers do, where the loop and the call are a good half of its time;
-  and from `Record`s. Packing is the libraries' (cramjam for tagwire and aiokafka), which for zstd is most of the time;
-  lz4 is packed in the fast mode, as Java does it: aiokafka saves some more bytes in five times the time.
-* **What is not won.** Where a message is mostly record bytes, every library mostly copies: a partition of the
-  ProduceRequest is one object and one copy of a kilobyte, whose memory takes longer to get than its bytes to read. A
-  memoryview costs about what copying a kilobyte costs; it pays for large records. Of these rows CPython's own share is
-  nine tenths, and [engine.md](engine.md#where-the-time-goes) shows what is left to win. aiokafka's messages are plain
-  tuples, which cost least to construct.
-* **Import.** In processes of their own, without the start-up files of an environment. The engine, or a message's
-  serializers, are imported when it is first encoded or decoded.
-* **Memory of hostile inputs.** Made from the layouts: arrays of those elements that cost most memory for their bytes
-  (`tests/amplification.py`), for each message its worst array; here are the worst messages of all. `views=True`, which
-  makes a memoryview of each bytes field, costs most. Some 0.2 MB of a peak do not depend on the input. The tests hold
-  peak memory below 150 times the input and a fixed part.
-* **Around the codec.** What programs do with objects, beside msgspec with structs of the same content, also made by
-  keywords; its JSON has the names of its fields, and UUIDs in hex. Refusing beside accepting: the same message with its
-  last byte cut off, so that all is decoded before the fault is found. `trace` beside `decode`: until its nodes are
-  looked at, a trace is rows of numbers. `encoded_size` beside `encode`: it walks the values and writes nothing.
+  way for all libraries. It includes work that a library defers: protobuf's objects, and in tagwire the defaults that
+  are structs. A large part of it is the reading itself, which is Python's. tagwire and kafka-python read the fields of
+  all versions, kio those of one.
+* **Columns.** `tagwire.arrow.decode_column` is compared with what a program does without it: decode each message, and
+  make Arrow arrays of the attributes (`bench/columns.py`). All 100,000 objects are held at once, as programs do, so
+  the garbage collector adds to that time. In batches of 2,000 the ratios are about half as high. The row with two
+  threads is in wall time and needs idle cores.
+* **Records.** Each library goes from the same keys and values to bytes and back, verifies the checksum, and looks at
+  offset, timestamp, key, value and headers of each record. Java copies keys and values, as its consumer does. tagwire
+  builds in two ways: from plain values with a call for each record, as the peers do, where the loop and the call are a
+  good half of its time; and from `Record`s. The libraries compress (cramjam for tagwire and aiokafka), which for zstd
+  is most of the time. lz4 uses the fast mode, as in Java: aiokafka saves some more bytes in five times the time.
+* **What is not won.** If a message is mostly record bytes, every library mostly copies: a partition of the
+  ProduceRequest is one object and one copy of a kilobyte, and allocating its memory takes longer than reading its
+  bytes. A memoryview costs about as much as copying a kilobyte, so it pays for large records. CPython's own share of
+  these rows is nine tenths, and [engine.md](engine.md#where-the-time-goes) shows how much is left to gain. aiokafka's
+  messages are plain tuples, which are the cheapest to construct.
+* **Import.** Each import runs in its own process, without the start-up files of an environment. The engine, or a
+  message's serializers, are imported when a message is first encoded or decoded.
+* **Memory of hostile inputs.** The inputs are made from the layouts: arrays of the elements that need most memory for
+  their bytes (`tests/amplification.py`), for each message its worst array. The table has the worst messages of all.
+  `views=True`, which makes a memoryview of each bytes field, costs most. Some 0.2 MB of a peak do not depend on the
+  input. The tests require peak memory below 150 times the input plus a fixed part.
+* **Around the codec.** These are other operations on objects, compared with msgspec with structs of the same content,
+  also made by keywords; its JSON has the names of its fields, and UUIDs in hex. Rejecting is compared with accepting:
+  the same message has its last byte cut off, so that all is decoded before the fault is found. `trace` is compared
+  with `decode`: a trace is rows of numbers until its nodes are accessed. `encoded_size` is compared with `encode`: it
+  walks the values and writes nothing.
 * **JSON in Java.** Kafka's own `JsonConverter` classes make nodes of Jackson, and Jackson makes text of these. They
-  leave out records, so there are no such rows for messages that hold them.
+  leave out records, so messages with records have no such rows.
 
 ![How many times tagwire's time each library takes](benchmarks.svg)"""

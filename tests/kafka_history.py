@@ -1,9 +1,9 @@
-"""The page of Kafka's true history, `docs/kafka-history.md`: what each release did to the bytes of the one before.
+"""The page `docs/kafka-history.md`: how each release of Kafka changed the bytes of the release before it.
 
 `python tests/kafka_history.py JAR...` writes it, from the jars of the archive
-(`make archive` gets them). What the page says of a release is what
-`tagwire breaking` finds between its specs and those of the release before; the
-sentences around it are the only thing that stands here.
+(`make archive` gets them). The tables hold what `tagwire breaking` finds between
+the specs of each release and those of the release before. Only the sentences
+around them are written here.
 """
 
 import sys
@@ -36,12 +36,12 @@ class Alarm(NamedTuple):
     what: str
 
 
-# As seen by running the checker of the trunk of October 2024 (1eb7644), its one-word crash mended, over all pairs of
-# releases from 3.0 to that commit; RequestHeader, which it refuses always, is left out.
+# From a run of the checker of the trunk of October 2024 (1eb7644), with its one-word crash fixed, over all pairs of
+# releases from 3.0 to that commit; RequestHeader, which it always rejects, is left out.
 ALARMS: Final = (
     Alarm("3.1.2", ("MetadataResponse",), "a field became nullable in a new version"),
     Alarm("3.2.3", ("PartitionRecord", "PartitionChangeRecord"), "a tagged field was added"),
-    Alarm("3.3.2", ("FeatureLevelRecord",), "a field was taken out of version 0"),
+    Alarm("3.3.2", ("FeatureLevelRecord",), "a field was removed from version 0"),
     Alarm("3.4.1", ("ApiVersionsResponse",), "a tagged field was added"),
     Alarm("3.5.2", ("UserScramCredentialRecord",), "the fields of version 0 were replaced"),
     Alarm("3.6.2", ("DelegationTokenRecord",), "a field was added to version 0"),
@@ -52,11 +52,11 @@ ALARMS: Final = (
             "RemoteLogSegmentMetadataSnapshotRecord",
             "RemoteLogSegmentMetadataUpdateRecord",
         ),
-        "a field was put into version 0 without a tag",
+        "a field was added to version 0 without a tag",
     ),
     Alarm("3.6.2", ("UpdateMetadataRequest",), "a tagged field was added"),
     Alarm("3.6.2", ("GroupMetadataValue",), "a default changed"),
-    Alarm("3.9.2", ("CreateTopicsRequest",), "the name of a struct was mended"),
+    Alarm("3.9.2", ("CreateTopicsRequest",), "the name of a struct was corrected"),
     Alarm("4.0.2", ("TransactionLogValue",), "tagged fields were added"),
     Alarm("4.0.2", ("ShareGroupPartitionMetadataValue",), "the fields of version 0 were replaced"),
 )
@@ -82,7 +82,7 @@ def page(specs: Specs) -> str:
         "## Defaults that changed\n",
         _DEFAULTS,
         "\n".join(_default_rows(by_release)) + "\n",
-        "## Kafka's own alarms\n",
+        "## What Kafka's own checker rejects\n",
         _ALARMS,
         "\n".join(_alarm_rows(by_release)) + "\n",
         "## Release by release\n",
@@ -93,32 +93,32 @@ def page(specs: Specs) -> str:
 
 def _head(specs: Specs) -> str:
     first, *_, last = specs
-    return f"""# Kafka's true history
+    return f"""# How Kafka changed released versions
 
-What {len(specs)} releases of Apache Kafka, {first} to {last}, did to the bytes of versions that were released before:
-what [`tagwire breaking`](evolution.md) finds between the specs of each release and those of the one before it. The
-releases are the last patch release of each line. Written by `tests/kafka_history.py`; the specs are those that
-[the archive](../message_specs/README.md) was merged from.
+This page lists how {len(specs)} releases of Apache Kafka, {first} to {last}, changed message versions that were
+already released. It has what [`tagwire breaking`](evolution.md) finds between the specs of each release and those of
+the one before it. The releases are the last patch release of each line. `tests/kafka_history.py` writes this page from
+the specs from which [the archive](../message_specs/README.md) was merged.
 
-A *wire* finding is proven: there is a value whose bytes differ, and an old reader refuses the new ones or takes them
-for something else. That need not have hurt anybody. Most of what changed in place were previews, which no production
-cluster used, or metadata records of KRaft before it was declared ready.
+A *wire* finding is proven: a value has different bytes, and an old reader rejects the new bytes or reads another
+value. That does not mean that anybody was affected. Most versions that changed in place were previews, which no
+production cluster used, or metadata records of KRaft before it was declared ready.
 """
 
 
 _IN_PLACE: Final = """\
-Versions that an earlier release had, and in which other bytes stand since. A version that the earlier release marked
-unstable is no break and does not stand here; `coordinator-value` and `metadata` are records on disk.
+These versions existed in an earlier release and have had other bytes since. A version that the earlier release marked
+unstable is no break and is not listed. `coordinator-value` and `metadata` are records on disk.
 """
 
 _DEFAULTS: Final = """\
-No byte moves when a default changes, but what is absent means something else: a tagged field that was left out, or a
-field of a version that lacks it. Kafka's own rule calls it incompatible, and changed these.
+A changed default changes no bytes, but an absent field gets another value: a tagged field that was left out, or a
+field that the version lacks. Kafka's own rules call this incompatible; Kafka changed these defaults.
 """
 
 _ALARMS: Final = """\
-Kafka has a checker of its own, which walks two specs field by field (`spec-language.md` and `evolution.md` say how it
-differs from ours). Run over this history it refuses the following, rightly or not.
+Kafka has its own checker, which compares two specs field by field (`spec-language.md` and `evolution.md` describe
+how it differs from ours). On this history it rejects the following changes, rightly or not.
 """
 
 
@@ -152,7 +152,7 @@ def _release(old: str, new: str, findings: Sequence[Finding]) -> str:
     lines = [f"### {new}, after {old}\n"]
     counts = [(severity, _by_message(findings, severity)) for severity in ("wire", "semantic", "source", "policy")]
     if not any(found for _, found in counts):
-        return "\n".join([*lines, "Nothing that was released changed.\n"])
+        return "\n".join([*lines, "No released version changed.\n"])
     lines += ["| severity | message | versions | what |", "|---|---|---|---|"]
     for severity, messages in counts:
         for name, found in messages.items():
