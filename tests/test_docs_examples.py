@@ -84,8 +84,13 @@ def matches(printed: str, expected: str) -> bool:
     return re.fullmatch(pattern, "\n".join(line.rstrip() for line in printed.rstrip().splitlines())) is not None
 
 
+def _marks(page: Path) -> tuple[pytest.MarkDecorator, ...]:
+    """`make test` tries what is read first."""
+    return () if page.name in ("README.md", "tutorial.md") else (pytest.mark.thorough,)
+
+
 @pytest.mark.usefixtures("own_modules")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=_marks(page), id=page.name) for page in PAGES])
 def test_examples(spark_end: None, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if any(needs_spark(example) for example in examples(page)) and not spark_session.missing():
         spark_session.session()  # workers find files of the examples from the root of the repository, and so must we

@@ -14,6 +14,7 @@ import pytest
 
 from tagwire import engine
 
+pytestmark = pytest.mark.thorough
 SCRIPT = Path(first_callers.__file__)
 THREADS = 16
 

@@ -31,7 +31,7 @@ from tagwire_messages.offset_commit_request import (
     OffsetCommitRequestTopic,
 )
 
-pytestmark = native
+pytestmark = [native, pytest.mark.thorough]
 C: Any = OffsetCommitRequest
 HEARTBEAT = messages.HeartbeatResponse(error_code=5).encode(4)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.thorough
 NATIVE = Path(__file__).parents[3] / "runtime" / "tagwire" / "_native"
 INCLUDE = Path(sysconfig.get_path("include"))
 COMPILER = shlex.split(os.environ.get("CC") or "cc")
