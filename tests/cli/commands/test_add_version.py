@@ -78,9 +78,9 @@ def test_a_version_more(project: Path) -> None:
     assert specs(project) == (new(REQUEST), new(RESPONSE))
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "PingRequest has version 3: specs/PingRequest.json",
-        "PingResponse has version 3: specs/PingResponse.json",
-        "`tagwire generate` writes the classes",
+        "PingRequest got version 3: specs/PingRequest.json",
+        "PingResponse got version 3: specs/PingResponse.json",
+        "run `tagwire generate` to write the classes",
     ]
 
 
@@ -255,16 +255,16 @@ def test_what_is_refused(project: Path, case: str) -> None:
 
 
 USAGE = {
-    "no such message": ("Pong", "no spec set has Pong.json"),
+    "no such message": ("Pong", "no spec set has a file Pong.json"),
     "a slip": ("PingReqest", "did you mean 'PingRequest'?"),
-    "no such file": ("specs/Pong.json", "is no file"),
-    "a folder": ("specs", "is no file"),
-    "a type without a field": ("PingRequest --type int8", "--type is about a field"),
-    "a place without a field": ("PingRequest --in Hosts", "--in is about a field"),
+    "no such file": ("specs/Pong.json", "is not a file"),
+    "a folder": ("specs", "is not a file"),
+    "a type without a field": ("PingRequest --type int8", "--type describes a field"),
+    "a place without a field": ("PingRequest --in Hosts", "--in describes a field"),
     "a field without a type": ("PingRequest --field X", "--type TYPE"),
-    "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "give one of them"),
-    "no tag": ("PingRequest --field X --type int8 --tag -1", "is no tag"),
-    "a tag beyond any": ("PingRequest --field X --type int8 --tag " + "9" * 5000, "is no tag"),
+    "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "--before or --after, not both"),
+    "no tag": ("PingRequest --field X --type int8 --tag -1", "is not a tag"),
+    "a tag beyond any": ("PingRequest --field X --type int8 --tag " + "9" * 5000, "is not a tag"),
     "no revision": ("PingRequest --against main", "git"),
 }
 
@@ -281,7 +281,7 @@ def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
         settings.write('[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
     (project / "more").mkdir()
     (project / "more/PingRequest.json").write_text(REQUEST)
-    assert "name one: specs/PingRequest.json, more/PingRequest.json" in " ".join(
+    assert "give one of specs/PingRequest.json, more/PingRequest.json" in " ".join(
         run("PingRequest", code=2).stderr.split()
     )
 

@@ -279,7 +279,7 @@ def test_a_set_that_is_new_breaks_nothing(project: Path) -> None:
     done = breaking("--against", "HEAD")
     assert done.exit_code == 0
     assert (
-        "other_specs: revision HEAD has no such file or folder, or no *.json in it; nothing was released" in done.stderr
+        "other_specs: revision HEAD has no such file or folder, or no *.json in it; nothing is released" in done.stderr
     )
 
 
@@ -290,7 +290,7 @@ def test_a_lock_of_the_set(project: Path) -> None:
     add_settings(project, 'lock = "released.json"\n')
     done = breaking()
     assert (
-        done.exit_code == 0 and "released.json is not there: nothing of message_specs was released yet" in done.stderr
+        done.exit_code == 0 and "released.json does not exist: nothing in message_specs is released yet" in done.stderr
     )
     assert run("lock", "--check").exit_code == 1
     assert not (project / "released.json").exists()
@@ -313,7 +313,7 @@ def test_a_lock_does_not_take_a_break(project: Path) -> None:
     done = run("lock")
     assert done.exit_code == 1
     assert "wire TW903: PingRequest 0-1" in done.stdout
-    assert "nothing was written; --accept-breaking releases it all the same" in done.stderr
+    assert "nothing was written; use --accept-breaking to release it anyway" in done.stderr
     assert (project / "released.json").read_bytes() == before
     assert run("lock", "--accept-breaking").exit_code == 0
     assert breaking().exit_code == 0
@@ -363,7 +363,7 @@ def test_sets_without_a_lock_are_told(project: Path) -> None:
     done = breaking()
     assert (done.exit_code, done.stderr) == (
         0,
-        "more has no lock file, and is not compared\nnothing breaks in 2 messages\n",
+        "more has no lock file; skipped\nnothing breaks in 2 messages\n",
     )
     assert breaking("--lock", "released.json").exit_code == 2
 
@@ -393,7 +393,7 @@ def test_an_excused_finding(project: Path, broken: str) -> None:
     assert findings(broken, "message_specs") == []
     assert breaking(broken, "message_specs", "--show-excused").stdout == (
         "message_specs/PingRequest.json:10:15: excused until 2999-12-31 TW903: PingRequest 0-1: nonce: "
-        "the type was int64, and now is int32\n    since for a test\n"
+        "the type was int64, and now is int32\n    reason: for a test\n"
     )
 
 

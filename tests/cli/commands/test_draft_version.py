@@ -49,7 +49,7 @@ def test_another_folder(folder: Path) -> None:
     assert result.stdout.splitlines() == [
         "PingRequest: 0-2; new 2; 2 cut",
         "PingResponse: 0-2; new 2; 2 cut",
-        "2 messages with a new version, 2 files written",
+        "2 messages with a new version; 2 files written",
     ]
     assert versions(folder.parent / "out") == {"PingRequest": ("0-2", "2+"), "PingResponse": ("0-2", "2+")}
     assert "Prose that stays." in (folder.parent / "out/PingRequest.json").read_text()
@@ -111,7 +111,7 @@ def test_a_dry_run_writes_nothing(folder: Path) -> None:
     for words in ((folder, "--dry-run", *out), (folder, "--dry-run", "--only-new", *out)):
         result = run(*words)
         assert result.exit_code == 0
-        assert result.stdout.endswith("2 messages with a new version, 2 files would be written\n")
+        assert result.stdout.endswith("2 messages with a new version; 2 files would be written\n")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert not (folder.parent / "out").exists()
 

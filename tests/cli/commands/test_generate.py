@@ -58,7 +58,7 @@ def test_check_is_about_the_files_on_disk(generated: Path) -> None:
     done = generate("--check")
     assert done.exit_code == 1
     assert (
-        done.stderr == "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n"
+        done.stderr == "would rewrite src/pings/ping_request.py\n1 file would change; run `tagwire generate` to write\n"
     )
     module.unlink()
     assert generate("--check").exit_code == 1
@@ -136,7 +136,7 @@ def test_one_set_of_several(project: Path) -> None:
     assert [path.name for path in (project / "src").iterdir()] == ["others"]
     done = generate("--set", "pongs")
     assert done.exit_code == 2
-    assert "no set writes 'pongs'; there are pings, others" in done.stderr
+    assert "no spec set writes 'pongs'; known packages: pings, others" in done.stderr
 
 
 def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
