@@ -41,7 +41,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
     Without DIR, the lock file of each spec set in [tool.tagwire] that names one is
     written. A lock file keeps every released version, including dropped ones, and
     every tag that was ever used. `tagwire breaking` compares specs with it.
-    Changes that break a released version are refused unless an exemption excuses
+    Changes that break a released version are refused unless an exception excuses
     them.
 
     \b

@@ -69,7 +69,7 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         if version is not None:
-            raise click.BadParameter(f"{name} is a record format, which has no versions", param_hint="--version")
+            raise click.BadParameter(f"{name} is a record format; it has no versions", param_hint="--version")
         _show_format(found, as_json=as_json)
         return
     message = find_message(registry, name)

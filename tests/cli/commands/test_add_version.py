@@ -179,8 +179,8 @@ def test_notes(project: Path) -> None:
         text.replace('"fields"', '"latestVersionUnstable": true, "fields"', 1)
     )
     notes = [line for line in run("PingResponse", "--dry-run").stderr.splitlines() if line.startswith("note: ")]
-    assert notes == ["note: latestVersionUnstable of PingRequest is about version 3 now: 2 counts as released"]
-    assert "note: Nonce ended with version 2, and so version 3 is without" in run("PingRequest").stderr
+    assert notes == ["note: latestVersionUnstable of PingRequest now means version 3; 2 counts as released"]
+    assert "note: Nonce ended with version 2, so version 3 lacks it" in run("PingRequest").stderr
 
 
 def test_the_draft_dialect(project: Path) -> None:
@@ -239,7 +239,7 @@ REFUSED = {
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
     "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
-    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, and no struct"),
+    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, not a struct"),
     "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }
@@ -287,9 +287,15 @@ def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
 
 
 OTHERS = {
-    "a record format": ('{"type": "format", "name": "Odd", "format": "odd", "fields": []}', "is a record format"),
-    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "is a register"),
-    "an API that is gone": ('{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}', "is gone"),
+    "a record format": (
+        '{"type": "format", "name": "Odd", "format": "odd", "fields": []}',
+        "a record format has no versions",
+    ),
+    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "a register has no versions"),
+    "an API that is gone": (
+        '{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}',
+        "its API was removed",
+    ),
     "a coordinator key": (
         '{"type": "coordinator-key", "name": "Odd", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none"}',
         "is a coordinator key",
@@ -313,7 +319,7 @@ def test_what_has_no_next_version(project: Path, case: str) -> None:
 def test_a_pair_that_is_not_in_step(project: Path) -> None:
     (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
     result = run("PingRequest", code=1)
-    assert "PingResponse has versions 0-2, PingRequest 0-3; give both the same ones first" in result.stderr
+    assert "PingResponse has versions 0-2, PingRequest 0-3; make them the same first" in result.stderr
     assert specs(project)[1] == RESPONSE
 
 
@@ -343,10 +349,10 @@ def test_what_a_lock_or_a_revision_remembers_is_kept(project: Path, by_git: bool
     (project / "specs/PingRequest.json").write_text(REQUEST)
     (project / "specs/PingResponse.json").write_text(RESPONSE)
     result = run("PingRequest", *words, code=1)
-    assert "the new version would change what was released:" in result.stderr
-    assert "PingRequest 3: the field was in this version, and now is not (TW905)" in result.stderr
+    assert "the new version would change released versions:" in result.stderr
+    assert "PingRequest 3: the field was removed from this version (TW905)" in result.stderr
     result = run("PingRequest", "--field", "U", "--type", "bool", "--tag", "5", *words, code=1)
-    assert "tag 5 stood for t (int8), and now for u (bool) (TW911)" in result.stderr
+    assert "tag 5 stood for t (int8) and now stands for u (bool) (TW911)" in result.stderr
     assert specs(project) == (REQUEST, RESPONSE)
     (project / "specs/PingRequest.json").write_text(released)
     (project / "specs/PingResponse.json").write_text(new(RESPONSE))

@@ -60,7 +60,7 @@ def test_a_released_version_is_never_cut_in_place(folder: Path) -> None:
     result = run(folder, "--in-place")
     assert (result.exit_code, result.stdout) == (1, "")
     assert (
-        "PingRequest 2: the version is flexible, and now has optional fields (lengths are varint) (TW901)"
+        "PingRequest 2: the version was flexible and is now one with optional fields (lengths are varint) (TW901)"
         in result.stderr
     )
     assert "--output" in result.stderr
@@ -129,7 +129,7 @@ def test_bad_specs_are_shown_and_nothing_written(folder: Path) -> None:
     (folder / "PingResponse.json").write_text(json.dumps(spec("PingResponse", "response", validVersions="0-3")))
     result = run(folder, "--output", folder.parent / "out")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "PingRequest and PingResponse have versions 0-2 and 0-3; give them the same ones first" in result.stderr
+    assert "PingRequest and PingResponse have versions 0-2 and 0-3; make them the same first" in result.stderr
     (folder / "PingResponse.json").write_text("{")
     result = run(folder, "--output", folder.parent / "out")
     assert (result.exit_code, result.stdout) == (1, "")

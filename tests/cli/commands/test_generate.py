@@ -146,7 +146,7 @@ def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
     )
     done = generate()
     assert done.exit_code == 1
-    assert "more_specs: there is no such folder of specs" in done.stderr
+    assert "more_specs: no such folder of specs" in done.stderr
     assert not (project / "src").exists()
 
 

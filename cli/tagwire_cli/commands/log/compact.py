@@ -59,7 +59,12 @@ _RULES = (
     click.option("--include-active", is_flag=True, help="Also compact the active segment, which brokers leave alone."),
     click.option("--drop-keyless", is_flag=True, help="Remove records without a key instead of refusing them."),
     click.option(
-        "--max-keys", type=_NUMBER, default=5_000_000, show_default=True, metavar="N", help="Refuse to compact more keys."
+        "--max-keys",
+        type=_NUMBER,
+        default=5_000_000,
+        show_default=True,
+        metavar="N",
+        help="Refuse to compact more keys.",
     ),
     click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
