@@ -111,7 +111,7 @@ def _optional_parts(struct: StructLayout, path: str) -> _Found:
             continue
         later = next((other for other in struct.items[index + 1 :] if _needs_length(other)), None)
         if later is not None:
-            text = f"{item.name} is present only if a bit of {item.condition.field} is set, but {later.name} comes after it"
+            text = f"{item.name} depends on a bit of {item.condition.field}, but {later.name} comes after it"
             yield "TL05", f"{path}{item.name}", text
 
 

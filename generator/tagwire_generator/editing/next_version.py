@@ -198,7 +198,7 @@ def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iter
         field.name for struct in (spec.root, *spec.structs) for field in struct.fields if field.versions.highest == old
     ]
     if ending:
-        yield f"{', '.join(ending)} ended with version {old}, so version {version} lacks {'it' if len(ending) == 1 else 'them'}"
+        yield f"version {version} does not have {', '.join(ending)}, which ended with version {old}"
     unstable = next((each for each in (spec, partner) if each is not None and each.latest_version_unstable), None)
     if unstable is not None:
         yield f"latestVersionUnstable of {unstable.name} now means version {version}; {old} counts as released"

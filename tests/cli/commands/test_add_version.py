@@ -180,7 +180,7 @@ def test_notes(project: Path) -> None:
     )
     notes = [line for line in run("PingResponse", "--dry-run").stderr.splitlines() if line.startswith("note: ")]
     assert notes == ["note: latestVersionUnstable of PingRequest now means version 3; 2 counts as released"]
-    assert "note: Nonce ended with version 2, so version 3 lacks it" in run("PingRequest").stderr
+    assert "note: version 3 does not have Nonce, which ended with version 2" in run("PingRequest").stderr
 
 
 def test_the_draft_dialect(project: Path) -> None:

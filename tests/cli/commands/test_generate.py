@@ -125,7 +125,7 @@ def test_a_hand_written_file_in_the_way(project: Path) -> None:
     mine.write_text("mine\n")
     done = generate()
     assert done.exit_code == 1
-    assert "ping_request.py is in the way" in done.stderr
+    assert "ping_request.py is not overwritten" in done.stderr
     assert [path for path in (project / "src").rglob("*") if path.is_file()] == [mine]
 
 

@@ -137,7 +137,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
         ("Pings", "call it 'pings'"),
         ("class", "is not a package name"),
         ("../x", "call it '___x'"),
-        ("json", "is a module of Python"),
+        ("json", "is a Python module"),
         ("tagwire_pings", "is a module of tagwire"),
     ],
 )
