@@ -133,7 +133,7 @@ class TestThroughPreCommit:
         repository.run("git", "add", "message_specs/PongRequest.json")
         run = [sys.executable, "-m", "pre_commit", "run", name]
         shown = repository.run(*run, fails=True)
-        unknown = [line.removeprefix("git does not know ") for line in shown.splitlines() if "does not know" in line]
+        unknown = [line.removeprefix("not tracked by git: ") for line in shown.splitlines() if "not tracked" in line]
         assert unknown == [
             "message_specs/PongResponse.json",
             *(
@@ -154,7 +154,7 @@ class TestThroughPreCommit:
         repository.run(SCRIPTS / "tagwire", "generate")
         repository.run("git", "add", "message_specs", "src/pings/__init__.py", "src/pings/__init__.pyi")
         commit = ["git", "commit", "--message", "more"]
-        assert "git does not know src/pings/plain_data.py" in repository.run(*commit, fails=True)
+        assert "not tracked by git: src/pings/plain_data.py" in repository.run(*commit, fails=True)
         repository.run(SCRIPTS / "tagwire", "generate", "--check")  # outside a hook it is about the files on disk
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)

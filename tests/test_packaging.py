@@ -226,7 +226,7 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 @pytest.mark.package
 def test_the_script_says_which_extra_is_missing(python: Path, tmp_path: Path) -> None:
     done = run(python.parent / "tagwire", "--help", cwd=tmp_path, code=2)
-    assert done.stderr == "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"
+    assert done.stderr == "tagwire: click is missing; install it with: pip install 'tagwire[cli]'\n"
 
 
 @pytest.mark.package

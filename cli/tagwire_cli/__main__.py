@@ -26,7 +26,7 @@ def main() -> None:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise
-        sys.stderr.write(f"tagwire: {error.name} is missing; bring it with: pip install 'tagwire[{extra}]'\n")
+        sys.stderr.write(f"tagwire: {error.name} is missing; install it with: pip install 'tagwire[{extra}]'\n")
         sys.exit(2)
 
 

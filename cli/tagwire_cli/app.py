@@ -75,27 +75,27 @@ class _Commands(CommandTable):
 @click.group(cls=_Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tagwire")
 def app() -> None:
-    """Versioned serializer classes from JSON message specs.
+    """Generate versioned serializer classes from JSON message specs.
 
-    Data goes to standard output, everything else to standard error.
+    Data is written to standard output, everything else to standard error.
 
     \b
     Exit status:
-      0  fine
-      1  findings, or bad data: the help of each command says which
-      2  wrong usage or settings
+      0  success
+      1  findings or bad data; see the help of each command
+      2  usage error or invalid settings
 
     \b
     Environment:
-      NO_COLOR        no colours on terminals
-      TAGWIRE_ENGINE  native or python: which engine encodes and decodes
-      CI              `generate` and `breaking` take nothing from their caches
+      NO_COLOR        disables colours
+      TAGWIRE_ENGINE  selects the engine: native or python
+      CI              makes `generate` and `breaking` ignore their caches
 
     \b
     Examples:
-      tagwire init pings          begin a protocol of your own
+      tagwire init pings          start a protocol of your own
       tagwire generate            write the classes of this project's specs
-      tagwire generate --check    only say whether they are up to date
-      tagwire validate my_specs   hold specs against the rules of the language
-      tagwire rule TW608          what a rule wants, and why
+      tagwire generate --check    only report whether they are up to date
+      tagwire validate my_specs   check specs against the rules
+      tagwire rule TW608          explain a rule
     """

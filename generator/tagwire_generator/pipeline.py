@@ -69,7 +69,7 @@ def generate(
     messages contradict each other; what is wrong with a spec is in `problems`.
     """
     if not spec_set.templates.is_dir():
-        raise SpecError(f"{spec_set.templates}: there is no such folder of templates", file=str(spec_set.templates))
+        raise SpecError(f"{spec_set.templates}: no such folder of templates", file=str(spec_set.templates))
     environment = environment_key(spec_set)
     tasks = _tasks(spec_set, environment)
     cache = Cache(spec_set.root, spec_set.package) if use_cache else None

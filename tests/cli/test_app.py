@@ -58,7 +58,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tagwire: {module} is missing; bring it with: pip install 'tagwire[{extra}]'\n"
+    assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[{extra}]'\n"
 
 
 def test_python_m_is_the_same_command() -> None:

@@ -191,7 +191,10 @@ def test_every_schema_is_of_a_command_and_printed_by_it() -> None:
 @pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])
 def test_what_has_no_schema(words: list[str]) -> None:
     done = CliRunner().invoke(app, ["json-schema", *words])
-    assert (done.exit_code, done.stdout) == (2, "") and "prints no JSON; there are validate" in done.stderr
+    assert (done.exit_code, done.stdout) == (
+        2,
+        "",
+    ) and "has no JSON Schema; commands that have one: validate" in done.stderr
 
 
 def objects_of(schema: Any) -> Iterator[dict[str, Any]]:

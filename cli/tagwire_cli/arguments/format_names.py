@@ -48,4 +48,4 @@ def formats_of(name: str | None, *, only: bool) -> "FormatSet":
     try:
         return format_set(name or _AUTO, only=only)
     except FormatError:
-        raise click.UsageError("--only-format goes with a format that is named, not with auto.") from None
+        raise click.UsageError("--only-format needs a named format, not auto.") from None

@@ -31,7 +31,7 @@ def paths_argument(function: F) -> F:
 
 def json_option(function: F) -> F:
     """The option `--json`."""
-    return click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")(function)
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")(function)
 
 
 def format_option(function: F) -> F:
@@ -43,14 +43,14 @@ def format_option(function: F) -> F:
             show_default=True,
             metavar="NAME",
             type=FormatName(is_read=True),
-            help="The format that its magic byte means; others keep theirs: docs/records.md.",
+            help="The format of batches with its magic byte; others are detected. See docs/records.md.",
         )(_with_formats(function))
     )
 
 
 def only_format_option(function: F) -> F:
     """The option `--only-format`."""
-    return click.option("--only-format", is_flag=True, help="Every batch must have the format that is named.")(function)
+    return click.option("--only-format", is_flag=True, help="Refuse batches of any other format.")(function)
 
 
 def _with_formats(function: F) -> F:
@@ -62,15 +62,15 @@ def _with_formats(function: F) -> F:
 
 
 def output_options(function: F) -> F:
-    """The options `--output` and `--resume` of who writes partitions."""
+    """The options `--output` and `--resume` of commands that write partitions."""
     for option in (
-        click.option("--resume", "resumes", is_flag=True, help="Pass over partitions that are in DIR already."),
+        click.option("--resume", "resumes", is_flag=True, help="Skip partitions that exist in DIR already."),
         click.option(
             *("--output", "output"),
             required=True,
             metavar="DIR",
             type=click.Path(path_type=Path),
-            help="Where the partitions are written.",
+            help="Write the partitions to this folder.",
         ),
     ):
         function = option(function)
@@ -81,9 +81,11 @@ def conversion_options(function: F) -> F:
     """The options that say what batches become beside their format: codec and size."""
     codecs = click.Choice(("none", "gzip", "snappy", "lz4", "zstd"))
     for option in (
-        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Batches of up to N records."),
-        click.option("--batch-bytes", type=click.IntRange(1), metavar="N", help="Batches of up to N bytes, unpacked."),
-        click.option("--codec", type=codecs, help="What batches are packed with; as they are unless given."),
+        click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
+        click.option(
+            "--batch-bytes", type=click.IntRange(1), metavar="N", help="Make batches of up to N bytes, uncompressed."
+        ),
+        click.option("--codec", type=codecs, help="The compression of batches; default: unchanged."),
     ):
         function = option(function)
     return function
@@ -96,16 +98,18 @@ def new_format_option(**more: Any) -> Callable[[F], F]:
 
 def whatif_options(function: F) -> F:
     """What `tagwire whatif` and the job of that name are asked."""
-    against_help = "What it is compared with; the format of each batch unless given."
+    against_help = "The format to compare with; default: that of each batch."
     page = click.Path(path_type=Path, dir_okay=False)
     for option in (
         format_option,
-        click.option("--json", "as_json", is_flag=True, help="JSON, with every kind of batch."),
-        click.option("--top", default=20, show_default=True, metavar="N", help="Topics in the table and on the page."),
-        click.option("--html", type=page, metavar="FILE", help="Write a page with plots."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, with every kind of batch."),
+        click.option(
+            "--top", default=20, show_default=True, metavar="N", help="Number of topics in the table and on the page."
+        ),
+        click.option("--html", type=page, metavar="FILE", help="Write an HTML page with plots."),
         conversion_options,
         click.option("--against", metavar="FORMAT", type=FormatName(), help=against_help),
-        new_format_option(required=True, help="The format to try."),
+        new_format_option(required=True, help="The new format."),
         paths_argument,
     ):
         function = option(function)

@@ -33,7 +33,7 @@ def partitions_of(paths: Iterable[Path]) -> Iterator["Partition | Segment"]:
             continue
         found = list(find_partitions(path))
         if not found:
-            raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+            raise LogPathError(f"{path}: no partition found in this folder or below it")
         yield from found
 
 
@@ -49,10 +49,10 @@ def partitions_below(path: Path, done: str) -> "list[Partition]":
     from tagwire.log import LogPathError, find_partitions
 
     if path.is_file():
-        raise LogPathError(f"{path}: a segment alone can't be {done}; name the folder of its partition")
+        raise LogPathError(f"{path}: a single segment can't be {done}; give the folder of its partition")
     found = list(find_partitions(path))
     if not found:
-        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+        raise LogPathError(f"{path}: no partition found in this folder or below it")
     return found
 
 
@@ -90,10 +90,10 @@ def work_of(
         for partition in found:
             target = place(partition, path)
             if target in seen:
-                raise LogPathError(f"{partition.path}: {seen[target]} goes to the same folder, {target}")
+                raise LogPathError(f"{partition.path} and {seen[target]} would both be written to {target}")
             seen[target] = partition.path
             if resumes and target.exists():
-                say(f"tagwire: {target}: it is there already, and is passed over", err=True)
+                say(f"tagwire: {target}: exists already; skipped", err=True)
                 continue
             refuse_existing(target)
             left.append((partition, target))

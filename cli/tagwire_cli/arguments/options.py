@@ -26,7 +26,7 @@ def package_option(function: F) -> F:
         "--package",
         metavar="NAME",
         shell_complete=completion.packages,
-        help="The generated package; by default the first set of [tool.tagwire], else tagwire_messages.",
+        help="The generated package; default: the first set of [tool.tagwire], or tagwire_messages.",
     )(function)
 
 
@@ -38,22 +38,26 @@ def limit_option(function: F) -> F:
         multiple=True,
         metavar="NAME=N",
         shell_complete=completion.limits,
-        help="Refuse input beyond a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
+        help="Refuse input over a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
     )(function)
 
 
 def file_option(function: F) -> F:
     """The option `--file`, for commands whose words are all taken."""
     return click.option(
-        "--file", metavar="FILE", default="-", type=click.Path(allow_dash=True), help="The input, not stdin."
+        "--file",
+        metavar="FILE",
+        default="-",
+        type=click.Path(allow_dash=True),
+        help="Read this file instead of standard input.",
     )(function)
 
 
 def frames_option(function: F) -> F:
     """The option `--frames`, as `kind`: one of `KINDS`, None for a message alone."""
-    return click.option("--frames", "kind", type=click.Choice(KINDS), help="The input is a stream of such frames.")(
-        function
-    )
+    return click.option(
+        "--frames", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind."
+    )(function)
 
 
 def requests_option(function: F) -> F:
@@ -63,7 +67,7 @@ def requests_option(function: F) -> F:
         "requests_file",
         metavar="FILE",
         type=click.Path(),
-        help="The frames that were asked with: responses are paired with them by correlation id.",
+        help="The requests, as frames; responses are matched by correlation id.",
     )(function)
 
 
@@ -81,7 +85,7 @@ def show_sensitive_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=begin,
-        help="Show the values of fields that the specs mark as sensitive: passwords, tokens, keys.",
+        help="Show values that the specs mark as sensitive: passwords, tokens, keys.",
     )(function)
 
 
@@ -95,6 +99,6 @@ def limits_of(texts: Sequence[str]) -> "Limits":
         number = whole_number(value)
         if name not in Limits.__slots__ or number is None:
             known = ", ".join(Limits.__slots__)
-            raise click.BadParameter(f"{text!r} is no NAME=N with a name of {known}", param_hint="--limit")
+            raise click.BadParameter(f"{text!r} is not NAME=N, where NAME is one of {known}", param_hint="--limit")
         values[name] = number
     return Limits(**values)

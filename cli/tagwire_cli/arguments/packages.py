@@ -33,7 +33,7 @@ __all__ = [
     "require_version",
 ]
 
-_ALL: Final = "`tagwire messages` lists them all"
+_ALL: Final = "`tagwire messages` lists all messages"
 
 
 def error_note(registry: "Registry") -> "Callable[[Node], str]":
@@ -58,20 +58,20 @@ def find_registry(package: str | None) -> "Registry":
 
     name = _located(package)
     if not all(map(str.isidentifier, name.split("."))):
-        raise click.BadParameter(f"{name!r} is no import name", param_hint="--package")
+        raise click.BadParameter(f"{name!r} is not an import name", param_hint="--package")
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if not f"{name}.".startswith(f"{error.name}."):
             raise
         raise click.BadParameter(
-            f"{name!r} can't be imported; is it generated (`tagwire generate`), installed or on PYTHONPATH?",
+            f"{name!r} can't be imported; generate it with `tagwire generate`, install it, or add it to PYTHONPATH",
             param_hint="--package",
         ) from None
     registry = getattr(module, "registry", None)
     if not isinstance(registry, Registry):
         raise click.BadParameter(
-            f"{name!r} is no generated package: it has no message registry", param_hint="--package"
+            f"{name!r} is not a generated package: it has no message registry", param_hint="--package"
         )
     return registry
 
@@ -94,7 +94,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
     """The message class of this name. Raises click.BadParameter with near names, and for a record format."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
-        text = f"{name} is a record format, which has no versions: `tagwire explain --format {found.FORMAT}` reads it"
+        text = f"{name} is a record format, not a message; use `tagwire explain --format {found.FORMAT}`"
         raise click.BadParameter(text, param_hint="MESSAGE")
     return found
 
@@ -111,7 +111,7 @@ def require_headers(registry: "Registry") -> None:
     """Refuse a package whose protocol has no headers."""
     for name in ("RequestHeader", "ResponseHeader"):
         if name not in registry:
-            raise click.UsageError(f"this package has no {name}: --frame message is for messages without headers.")
+            raise click.UsageError(f"this package has no {name}; use --frame message for messages without headers.")
 
 
 def require_version(message: "type[Message]", version: int) -> None:

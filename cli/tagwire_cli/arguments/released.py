@@ -34,7 +34,7 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
         try:
             found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options)))
         except NotAtRevisionError as error:
-            say(f"{error}; nothing was released there", err=True)
+            say(f"{error}; nothing is released there", err=True)
         except GitError as error:
             raise click.UsageError(str(error)) from None
     return found

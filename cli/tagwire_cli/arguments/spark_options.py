@@ -16,10 +16,10 @@ def spark_options(function: F) -> F:
     """The options `--master`, `--remote` and `--conf`."""
     for option in (
         click.option(
-            "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark; may be repeated."
+            "--conf", "conf", multiple=True, metavar="NAME=VALUE", help="Set a Spark property; may be repeated."
         ),
-        click.option("--remote", metavar="URL", help="A server of Spark Connect: sc://host."),
-        click.option("--master", metavar="URL", help="Spark's master; all cores of this machine unless given."),
+        click.option("--remote", metavar="URL", help="Connect to a Spark Connect server: sc://host."),
+        click.option("--master", metavar="URL", help="The Spark master; default: all cores of this machine."),
     ):
         function = option(function)
     return function
@@ -28,7 +28,7 @@ def spark_options(function: F) -> F:
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
     """The option `--output`, a folder that a job makes."""
     kind = click.Path(path_type=Path)
-    text = f"{help}; nothing may be there yet."
+    text = f"{help}; it must not exist yet."
     return click.option("--output", required=True, metavar=metavar, type=kind, help=text)
 
 
@@ -38,12 +38,12 @@ def opened_session(master: str | None, remote: str | None, conf: Sequence[str]) 
     from tagwire_spark.session import session_of_command
 
     if master and remote:
-        raise click.UsageError("--master and --remote are two ways to say where Spark is; give one")
+        raise click.UsageError("give --master or --remote, not both")
     settings = {}
     for text in conf:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise click.BadParameter(f"{text!r}; NAME=VALUE was expected", param_hint="--conf")
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--conf")
         settings[name] = value
     with session_of_command(master, remote, settings) as spark:
         yield spark

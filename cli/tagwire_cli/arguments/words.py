@@ -39,15 +39,15 @@ def response_of(
 def one_file(words: Sequence[str]) -> str:
     """The FILE of the words that are left, standard input without one. Raises click.UsageError for a second."""
     if len(words) > 1:
-        raise click.UsageError(f"one FILE at most; what is {words[1]!r}?")
+        raise click.UsageError(f"give at most one FILE; unexpected argument {words[1]!r}")
     return words[0] if words else "-"
 
 
 def _name_and_version(words: Sequence[str], wanted: str) -> tuple[str, int, Sequence[str]]:
     if len(words) < 2:
-        raise click.UsageError(f"say what the bytes are: {wanted}.")
+        raise click.UsageError(f"give {wanted}.")
     name, version, *rest = words
     number = whole_number(version)
     if number is None:
-        raise click.BadParameter(f"{version!r} is no version number", param_hint="VERSION")
+        raise click.BadParameter(f"{version!r} is not a version number", param_hint="VERSION")
     return name, number, rest

@@ -22,35 +22,38 @@ __all__ = ["command"]
 
 @click.command("add-version")
 @click.argument("message", metavar="MESSAGE")
-@click.option("--field", "name", metavar="NAME", help="Add a field of this name.")
-@click.option("--type", "type_", metavar="TYPE", help="The field's type, such as int32, []string or a common struct.")
+@click.option("--field", "name", metavar="NAME", help="Add a field with this name.")
+@click.option("--type", "type_", metavar="TYPE", help="The type of the field: int32, []string, a common struct.")
 @click.option(
-    "--in", "parent", default="", metavar="STRUCT", help="Where: Topics.Partitions, or a common struct's name."
+    "--in",
+    "parent",
+    default="",
+    metavar="STRUCT",
+    help="Add the field to this struct: Topics.Partitions, or a common struct.",
 )
-@click.option("--before", default="", metavar="FIELD", help="Put it before this field of the struct.")
-@click.option("--after", default="", metavar="FIELD", help="Put it behind this field; by default it is the last.")
+@click.option("--before", default="", metavar="FIELD", help="Insert the field before this one.")
+@click.option("--after", default="", metavar="FIELD", help="Insert the field after this one. Default: last.")
 @click.option("--nullable", is_flag=True, help="The field may be null.")
-@click.option("--default", metavar="VALUE", help="The field's default; null is one, too.")
-@click.option("--tag", metavar="N", help="Make it a tagged field; `next` takes the next free tag.")
-@click.option("--ignorable", is_flag=True, help="Older versions drop the field's value, and do not refuse it.")
-@click.option("--about", default="", metavar="TEXT", help="What the field means.")
-@click.option("--against", "revision", metavar="REV", help="What this git revision has was released, too.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+@click.option("--default", metavar="VALUE", help="The default of the field; may be null.")
+@click.option("--tag", metavar="N", help="Make the field tagged; `next` uses the next free tag.")
+@click.option("--ignorable", is_flag=True, help="Older versions drop the value instead of refusing it.")
+@click.option("--about", default="", metavar="TEXT", help="A description of the field.")
+@click.option("--against", "revision", metavar="REV", help="Treat this git revision as released, too.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 def command(
     message: str, name: str | None, type_: str | None, tag: str | None, revision: str | None, dry_run: bool, **rest: Any
 ) -> None:
-    """Give a message its next version, perhaps with a field more.
+    """Add a version to a message, optionally with a new field.
 
-    MESSAGE is a message of this project's spec sets, or the file of a spec.
-    The version is the one above the newest; the field is there from this version
-    on. A request takes its response along, and a response its request, where it
-    would lack the version. With --tag, the field is tagged (in the draft dialect
-    it is an optional field, which is in all versions that have them).
+    MESSAGE is a message of this project's spec sets, or the file of a spec. The
+    new version is one above the newest, and the field exists from it on. The
+    response of a request gets the same version if it lacks it, and the other way
+    round. With --tag, the field is tagged (in the draft dialect: an optional field,
+    in all versions that have them).
 
-    The text of the specs is edited: comments, order and form stay. Nothing is
-    written if a rule would be broken, or something that was released would
-    change: what the specs have, what the lock file of the set remembers, and
-    what --against REV has.
+    The specs are edited in place; comments, order and formatting stay. Nothing is
+    written if a rule would be broken or something released would change. Released
+    means: in the specs now, in the lock file of the set, or in --against REV.
 
     \b
     Examples:
@@ -87,15 +90,15 @@ def _field(name: str | None, type_: str | None, tag: str | None, rest: dict[str,
     given += ["--type"] * (type_ is not None) + ["--tag"] * (tag is not None)
     if name is None:
         if given:
-            raise click.UsageError(f"{given[0]} is about a field; name it with --field NAME.")
+            raise click.UsageError(f"{given[0]} describes a field; name the field with --field NAME.")
         return None
     if type_ is None:
-        raise click.UsageError("say of which type the field is, with --type TYPE.")
+        raise click.UsageError("--field needs --type TYPE.")
     if rest["before"] and rest["after"]:
-        raise click.UsageError("--before and --after both say where the field goes; give one of them.")
+        raise click.UsageError("give --before or --after, not both.")
     number = whole_number(tag or "")
     if number is None and tag not in (None, "next"):
-        raise click.BadParameter(f"{tag!r} is no tag; give a number from 0 on, or `next`.", param_hint="--tag")
+        raise click.BadParameter(f"{tag!r} is not a tag; give a number of 0 or more, or `next`.", param_hint="--tag")
     return NewField(name=name, type=type_, tag=number, next_tag=tag == "next", **rest)
 
 
@@ -107,9 +110,7 @@ def _path(settings: "Settings", message: str) -> Path:
     if path.is_file():
         return path
     if path.suffix == ".json" or path.is_dir() or len(path.parts) > 1:
-        raise click.BadParameter(
-            f"{message} is no file; name a message, or the file of its spec.", param_hint="MESSAGE"
-        )
+        raise click.BadParameter(f"{message} is not a file; give a message name or a spec file.", param_hint="MESSAGE")
     folders = dict.fromkeys(spec_set.specs for spec_set in settings.sets if spec_set.specs.is_dir())
     files = [each.path for folder in folders for each in find_specs(folder)]
     found = [Path(os.path.relpath(each)) for each in files if each.stem == message]
@@ -117,10 +118,12 @@ def _path(settings: "Settings", message: str) -> Path:
         return found[0]
     if found:
         raise click.BadParameter(
-            f"{message} is in several places; name one: {', '.join(map(str, found))}.", param_hint="MESSAGE"
+            f"{message} has several specs; give one of {', '.join(map(str, found))}.", param_hint="MESSAGE"
         )
-    hint = suggestion(message, [each.stem for each in files], "`tagwire validate` reads the spec sets of this project.")
-    raise click.BadParameter(f"no spec set has {message}.json; {hint}", param_hint="MESSAGE")
+    hint = suggestion(
+        message, [each.stem for each in files], "`tagwire validate` checks the spec sets of this project."
+    )
+    raise click.BadParameter(f"no spec set has a file {message}.json; {hint}", param_hint="MESSAGE")
 
 
 def _files(settings: "Settings", path: Path) -> "list[SpecData]":
@@ -150,9 +153,9 @@ def _tell(plan: "NextVersion", field: "NewField | None", *, dry_run: bool) -> No
             name = change.path.as_posix()
             say_patch(Change(change.path, "changed", change.before, change.after).diff(name))
         more = f" with {field.name}" if field and not number else ""
-        verb = "would have" if dry_run else "has"
+        verb = "would get" if dry_run else "got"
         say(f"{change.name} {verb} version {change.version}{more}: {change.path}", err=True)
     for note in plan.notes:
         say(f"note: {note}", err=True)
     if not dry_run:
-        say("`tagwire generate` writes the classes", err=True)
+        say("run `tagwire generate` to write the classes", err=True)

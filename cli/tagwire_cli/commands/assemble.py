@@ -10,18 +10,19 @@ __all__ = ["command"]
 
 @click.command("assemble")
 @click.argument("file", default="-")
-@click.option("--frames", "has_sizes", is_flag=True, help="Put each message behind its size, as on a connection.")
-@click.option("--fix", is_flag=True, help="Make lengths, counts and checksums fit the bytes.")
-@click.option("--hex", "is_hex", is_flag=True, help="Write hex digits, a line for each message.")
+@click.option("--frames", "has_sizes", is_flag=True, help="Write the size before each message, as on a connection.")
+@click.option("--fix", is_flag=True, help="Correct lengths, counts and checksums.")
+@click.option("--hex", "is_hex", is_flag=True, help="Write hex, one message per line.")
 def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
-    """Turn the text that `tagwire explain` prints back into bytes, edited or not.
+    """Turn the output of `tagwire explain` back into bytes.
 
-    The column of bytes counts, and nothing else: offsets, fields, types and
-    values may be wrong or missing. So lines can be changed, added, doubled and
-    deleted to make bytes that no encoder would write. A line is an offset, which
-    may be left out, and bytes: 00 0c, 000c, or "text", each with *N for N times.
-    Two blanks end them. Lines with # ! + are not read. --fix is for bytes that are
-    to be right: it needs the paths and types of the lines.
+    Only the column of bytes is read: offsets, fields, types and values may be
+    wrong or missing. You can change, add, duplicate and delete lines to make bytes
+    that no encoder would write. A line is an optional offset and bytes: 00 0c,
+    000c, or "text", each optionally followed by *N to repeat it N times. Two
+    spaces end the bytes. Lines that start with #, ! or + are ignored. --fix
+    corrects lengths, counts and checksums; it needs the paths and types of the
+    lines.
 
     \b
     Examples:
@@ -37,7 +38,9 @@ def command(file: str, has_sizes: bool, fix: bool, is_hex: bool) -> None:
     try:
         text = read_bytes(file, is_hex=False).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"annotated bytes: byte {error.start} is not UTF-8; is it the text of explain?") from None
+        raise InputError(
+            f"annotated bytes: byte {error.start} is not UTF-8; the input must be the output of `tagwire explain`"
+        ) from None
     messages = [len(data).to_bytes(4, "big") + data if has_sizes else data for data in assemble(text, fix=fix)]
     for data in messages:
         write_bytes(f"{data.hex()}\n".encode() if is_hex else data)

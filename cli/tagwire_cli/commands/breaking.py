@@ -29,14 +29,14 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
 @click.command("breaking")
 @click.argument("paths", nargs=-1, metavar="[OLD NEW]", type=click.Path(exists=True, path_type=Path))
 @click.option(
-    "--against", "revision", metavar="REV", help="OLD is this git revision of the paths, or of all spec sets."
+    "--against", "revision", metavar="REV", help="Use this git revision of the paths, or of all spec sets, as OLD."
 )
 @click.option(
     "--lock",
     "lock_file",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="OLD is this lock file.",
+    help="Use this lock file as OLD.",
 )
 @click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
 @click.option(
@@ -44,9 +44,9 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
     type=click.Choice(_IMPACTS),
     default="semantic",
     show_default=True,
-    help="Exit 1 for findings that are this grave or graver.",
+    help="Exit with 1 for findings of this severity or a higher one.",
 )
-@click.option("--show-excused", is_flag=True, help="Show excused findings too, with their reasons.")
+@click.option("--show-excused", is_flag=True, help="Also show excused findings, with their reasons.")
 def command(
     paths: Sequence[Path],
     revision: str | None,
@@ -55,13 +55,13 @@ def command(
     fail_on: str,
     show_excused: bool,
 ) -> None:
-    """Tell what NEW specs break of OLD ones that were released.
+    """Report changes in NEW specs that break released OLD ones.
 
-    OLD and NEW are two specs or two folders of specs. With --against, OLD is a
-    git revision; with --lock, a lock file; the arguments are then all NEW.
-    Without arguments, each spec set in [tool.tagwire] is held against its lock
-    file. Bytes are compared in every version that both have; what breaks
-    them is shown with a value, its bytes, and what the other side reads.
+    OLD and NEW are two specs or two folders of specs. With --against, OLD is a git
+    revision; with --lock, OLD is a lock file. All arguments are then NEW. Without
+    arguments, each spec set in [tool.tagwire] is compared with its lock file. The
+    bytes of every version that both sides have are compared. A change that breaks
+    them is shown with an example value, its bytes, and what the other side reads.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def _checks(
 
     reader = SpecReader()
     if revision is not None and lock_file is not None:
-        raise click.UsageError("--against and --lock both say what OLD is; give one of them")
+        raise click.UsageError("give --against or --lock, not both")
     if revision is not None:
         return _against_revision(settings, reader, revision, paths)
     if lock_file is not None:
@@ -152,7 +152,7 @@ def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Pa
     from tagwire_generator.evolution.check import Baseline, Check
 
     if old.is_dir() != new.is_dir():
-        raise click.UsageError(f"{old} and {new} must both be specs, or both be folders of specs")
+        raise click.UsageError(f"{old} and {new} must both be specs or both be folders of specs")
     options = options_for(settings, new)
     now = read_path(reader, new, options)
     headers = _headers(settings, reader, new)
@@ -173,7 +173,7 @@ def _against_revision(
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
-            say(f"{error}; nothing was released there", err=True)
+            say(f"{error}; nothing is released there", err=True)
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
@@ -197,17 +197,19 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:
     if not any(spec_set.lock for spec_set in settings.sets):
         raise click.UsageError(
-            "give OLD and NEW, or --against REV; without arguments a spec set in [tool.tagwire] must have a lock file, "
+            "give OLD and NEW, or --against REV; to run without arguments, set a lock file in [tool.tagwire], "
             'as in lock = "message_specs.lock.json"'
         )
     made: list[Check | KnownCheck] = []
     for spec_set in settings.sets:
         specs = Path(os.path.relpath(spec_set.specs))
         if spec_set.lock is None:
-            say(f"{specs} has no lock file, and is not compared", err=True)
+            say(f"{specs} has no lock file; skipped", err=True)
         elif not spec_set.lock.exists():  # a protocol begins so, and its commit hooks must let it
             name = os.path.relpath(spec_set.lock)
-            say(f"{name} is not there: nothing of {specs} was released yet; `tagwire lock` releases it", err=True)
+            say(
+                f"{name} does not exist: nothing in {specs} is released yet; run `tagwire lock` to release it", err=True
+            )
         else:
             made.append(_against_own_lock(settings, reader, spec_set, spec_set.lock, specs))
     return made
@@ -245,5 +247,5 @@ def _sets(settings: "Settings") -> list[Path]:
 def _only_set(settings: "Settings") -> list[Path]:
     sets = _sets(settings)
     if len(sets) != 1:
-        raise click.UsageError("--lock FILE needs the specs of that lock: the project has several spec sets")
+        raise click.UsageError("--lock FILE needs a path: the project has several spec sets")
     return sets

@@ -15,22 +15,23 @@ __all__ = ["command"]
 @click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
 @output_options
 def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
-    """Say what several designs both claim: a discriminator, a bit, an API version, a tag.
+    """Report conflicts between several designs.
 
-    Each of A, B ... is a spec or a folder of specs, such as that of a proposal.
-    API versions collide where two designs have the same one as their newest.
+    Designs conflict if they claim the same discriminator, attribute bit, API
+    version or tag. A, B ... are specs or folders of specs, such as those of a
+    proposal. API versions conflict if two designs have the same newest version.
 
     \b
     Examples:
       tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87
     """
     if len({Path(path).resolve() for path in paths}) < max(len(paths), 2):
-        raise click.UsageError("a design can't collide with itself: name two or more, each once.")
+        raise click.UsageError("give two or more different designs.")
     from tagwire_generator.designs.collide import Design, collide
 
     designs = [Design(path, read_design(path)) for path in paths]
     for design in designs:
         if not design.specs:
-            refuse_unjudged(design.name, "registers only, and collide judges messages and record formats")
+            refuse_unjudged(design.name, "only registers; collide checks messages and record formats")
     findings = collide(designs)
     tell(findings, "json" if as_json else output_format, count(len(paths), "design"))

@@ -13,11 +13,11 @@ __all__ = ["command"]
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print the script that makes SHELL complete commands, options, messages, versions, rules and formats.
+    """Print the completion script for a shell.
 
-    Where the shell finds it by itself, it is read once a session; the script
-    then asks `tagwire` at each Tab, so that it knows the messages of the project
-    that you are in. It needs bash 4.4, any zsh or any fish.
+    The script completes commands, options, messages, versions, rules and formats.
+    It calls `tagwire` at each Tab, so it knows the messages of the current project.
+    It needs bash 4.4 or newer, zsh or fish.
 
     \b
     Examples:
@@ -28,7 +28,7 @@ def command(ctx: click.Context, shell: str) -> None:
     """
     cls = get_completion_class(shell)
     if cls is None:  # a click that knows fewer shells than ours does
-        raise TagwireError(f"the installed click has no completion for {shell}; a newer one has")
+        raise TagwireError(f"the installed click has no completion for {shell}; upgrade click")
     root = ctx.find_root()
     # The name that users have in their PATH, whatever this process was started as.
     say(cls(root.command, {}, "tagwire", "_TAGWIRE_COMPLETE").source(), lines=True)

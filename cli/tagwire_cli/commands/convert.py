@@ -24,19 +24,20 @@ __all__ = ["command"]
     show_default=True,
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The format that its magic byte means in the input; others keep theirs.",
+    help="The format of the input's batches with its magic byte; others are detected.",
 )
 @only_format_option
-@click.option("--refuse-loss", is_flag=True, help="Write nothing if something can't be carried.")
+@click.option("--refuse-loss", is_flag=True, help="Write nothing if anything would be lost.")
 @click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
 @limit_option
 def command(
     to: str, file: str, source: str, only_format: bool, refuse_loss: bool, is_hex: bool, limits: Sequence[str]
 ) -> None:
-    """Convert record batches to FORMAT; what gets lost goes to standard error.
+    """Convert record batches to FORMAT.
 
-    The input is FILE, or standard input: batches one behind the other, such as a
-    log segment. A list of formats is in docs/records.md.
+    The input is FILE or standard input: one or more batches, such as a log
+    segment. Whatever FORMAT can't carry is reported on standard error.
+    docs/records.md lists the formats.
 
     \b
     Examples:

@@ -25,24 +25,25 @@ __all__ = ["command"]
 
 @click.command("decode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option("--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind.")
+@click.option("--frame", "kind", type=click.Choice(KINDS), help="Read a stream of frames of this kind.")
 @requests_option
 @click.option(
-    "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, one message a line of hex."
+    "--jsonl",
+    "as_lines",
+    is_flag=True,
+    help="Print one JSON value per line; without --frame, read one hex message per line.",
 )
 @click.option(
-    "--keep-going", is_flag=True, help="Print a frame that can't be read as raw bytes, and go on; exit 1 then."
+    "--keep-going", is_flag=True, help="Print unreadable frames as raw bytes and continue; exit with 1 at the end."
 )
-@click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
-@click.option(
-    "--lenient", is_flag=True, help="Take what Kafka's own reader takes; docs/decoding.md lists what that is."
-)
+@click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
+@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; see docs/decoding.md.")
 @click.option(
     "--style",
     type=click.Choice(["lossless", "kafka"]),
     default="lossless",
     show_default=True,
-    help="lossless can be encoded again; kafka is what Kafka's own tools print.",
+    help="lossless can be encoded again; kafka matches Kafka's own tools.",
 )
 @limit_option
 @package_option
@@ -58,16 +59,18 @@ def command(
     limits: Sequence[str],
     package: str | None,
 ) -> None:
-    """Decode bytes of FILE or of standard input to JSON.
+    """Decode a message or a stream of frames to JSON.
 
-    Without --frame they are one MESSAGE of a VERSION alone, without size and
-    header. With --frame they are what goes over a connection, any number of
-    frames of an int32 size, a header and a message: requests, which say what
-    they are, or responses to an API and VERSION. Frames of kind message have a
-    size and no header. What is printed, `tagwire encode` takes back.
+    The bytes are read from FILE or standard input. Without --frame, they are one
+    MESSAGE of VERSION, without size and header. With --frame, they are any number
+    of frames as sent over a connection: an int32 size, a header, a message.
+    Requests identify themselves; responses need API and VERSION, or --requests.
+    Frames of kind message have a size but no header. `tagwire encode` reads the
+    output back.
 
-    Bytes that are missing, left over or not as the version has them are refused
-    with their place. Frames before such a one are printed, of a message nothing.
+    Missing bytes, extra bytes and bytes that the version does not allow are
+    refused with their position. Frames before a bad one are printed. Of a bad
+    message, nothing is printed.
 
     \b
     Examples:
@@ -82,11 +85,11 @@ def command(
     registry = find_registry(package)
     if kind is None:
         if requests_file is not None or keep_going:
-            raise click.UsageError("--requests and --keep-going are about frames: they need --frame.")
+            raise click.UsageError("--requests and --keep-going need --frame.")
         _decode_messages(registry, words, how, is_hex=is_hex, as_lines=as_lines)
         return
     if requests_file is not None and kind != "response":
-        raise click.UsageError("--requests is for --frame response.")
+        raise click.UsageError("--requests needs --frame response.")
     decoder, files = _decoder(registry, words, kind, requests_file, how, is_hex=is_hex)
     placed = frames(one_file(files), how.limits, is_hex=is_hex)
     if not _print_all(placed, decoder, how.indent, keep_going=keep_going):
@@ -101,14 +104,14 @@ def _decode_messages(
     decoder = frame_json.message_decoder(message, version, how)
     if as_lines:
         if not is_hex:
-            raise click.UsageError("messages alone have no borders: --jsonl needs --hex, a message a line, or --frame.")
+            raise click.UsageError("--jsonl needs --hex (one message per line) or --frame.")
         _print_all(hex_lines(one_file(files)), decoder, how.indent, keep_going=False)
         return
     try:
         text = decoder(read_bytes(one_file(files), is_hex=is_hex))
     except DecodeError as error:
         say_error(error)
-        say(f"`tagwire explain {message.NAME} {version}` shows every byte up to there", err=True)
+        say(f"`tagwire explain {message.NAME} {version}` shows every byte up to the error", err=True)
         raise click.exceptions.Exit(1) from None
     write_json_text(text)
 

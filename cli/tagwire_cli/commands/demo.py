@@ -33,14 +33,14 @@ _COLUMNS: Final = (
     Column("frames", is_number=True),
     Column("bytes", is_number=True),
     Column("APIs", is_number=True),
-    Column("most of them"),
+    Column("most frequent"),
 )
 
 _NEXT: Final = """\
 
 Next:
-  tagwire show MetadataRequest      its fields in each version
-  tagwire init pings                a project with specs of your own"""
+  tagwire show MetadataRequest      show the fields of a message by version
+  tagwire init pings                start a project with your own specs"""
 
 
 @dataclass
@@ -61,13 +61,13 @@ class _Outcome:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
 @package_option
 def command(file: Path, package: str | None) -> None:
-    """Decode captured traffic, and encode it to the same bytes.
+    """Decode captured traffic and encode it to the same bytes.
 
-    FILE has one frame per line, as JSON (gzipped or not): client_label, dir
-    ("req" or "resp"), api_key, api_version and hex. Each frame is decoded
-    strictly. Frames listed in sender_faults.json beside FILE must be refused;
-    all others must encode to the bytes they came from. Otherwise the exit
-    status is 1. One request is shown byte by byte.
+    FILE has one frame per line, as JSON (gzipped or not): client_label, dir ("req"
+    or "resp"), api_key, api_version and hex. Each frame is decoded strictly. Frames
+    listed in sender_faults.json beside FILE must be refused. All others must encode
+    to the same bytes. Otherwise the exit status is 1. One request is shown byte by
+    byte.
 
     \b
     Example:
@@ -113,11 +113,11 @@ def _replay(registry: "Registry", capture: Capture, is_fault: bool, outcome: _Ou
     if is_fault and error is not None:
         outcome.refused.append((capture, error))
     elif is_fault:
-        outcome.failed.append((capture, "is a sender's fault, but was accepted"))
+        outcome.failed.append((capture, "should be refused, but was accepted"))
     elif error is not None:
         outcome.failed.append((capture, f"was refused: {error}"))
     elif again != capture.data:
-        outcome.failed.append((capture, "came out with other bytes"))
+        outcome.failed.append((capture, "encoded to other bytes"))
     else:
         outcome.good.append(capture)
 
@@ -163,19 +163,19 @@ def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     apis = {api_key for api_key, _ in pairs}
     clients = {capture.client for capture in good}
     spoken = f"{count(len(clients), 'client')}, {count(len(apis), 'API')}, {count(len(pairs), 'version')}"
-    rate = f"{len(good) / outcome.seconds:,.0f} messages per second" if outcome.seconds else "at once"
+    rate = f"{len(good) / outcome.seconds:,.0f} messages per second" if outcome.seconds else "immediately"
     say()
     say(f"Decoded {count(len(good), 'frame')} strictly and encoded them to the same bytes: {spoken}.")
     sides = f"{count(requests, 'request')}, {count(len(good) - requests, 'response')}"
     say(f"{sides}, {size:,} bytes in {outcome.seconds:.2f} s")
     say(f"({rate}, loading the classes included; engine: {tagwire.engine()}).")
     if outcome.lacking:
-        say(f"Left out {count(outcome.lacking, 'frame')}: the package lacks their API or version.")
+        say(f"Skipped {count(outcome.lacking, 'frame')} of APIs or versions that the package lacks.")
 
 
 def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str]) -> None:
     if outcome.refused:
-        say(f"Refused {count(len(outcome.refused), 'frame')}, as expected: the sender was at fault.")
+        say(f"Refused {count(len(outcome.refused), 'frame')} as expected, because the sender was at fault.")
     for capture, error in outcome.refused:
         say(f"  {capture.client}, {_what(registry, capture)}: {faults[capture.digest]}")
         say(f"    {error}")
@@ -187,7 +187,7 @@ def _print_failures(registry: "Registry", outcome: _Outcome) -> None:
     if outcome.failed:
         say(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
     elif not outcome.good:
-        say("tagwire: there was no frame to decode", err=True)
+        say("tagwire: no frames to decode", err=True)
 
 
 def _what(registry: "Registry", capture: Capture) -> str:

@@ -23,17 +23,17 @@ _ABSENT: Final = "-"
 @click.argument("name", metavar="MESSAGE", shell_complete=completion.messages)
 @click.argument("old", metavar="[V1", type=int, required=False, shell_complete=completion.versions)
 @click.argument("new", metavar="V2]", type=int, required=False, shell_complete=completion.versions)
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @package_option
 def command(name: str, old: int | None, new: int | None, as_json: bool, package: str | None) -> None:
-    """Show what changed from version V1 of MESSAGE to V2.
+    """Show what changed between versions V1 and V2 of MESSAGE.
 
-    First the version as a whole: its header, whether it is flexible, the fewest
-    bytes that it takes, and those of a fresh object. Then a row for each field
-    that is not the same: types as `tagwire show --version` prints them, - where
-    the version lacks the field, and what changed (added, removed, nullable,
-    compact, or moved to or from the tagged fields). Without versions, each one
-    is compared with the one before it.
+    The first lines describe the version as a whole: its header, whether it is
+    flexible, its minimum size, and the size of an object with default values. Then
+    there is a row for each field that differs: its types as `tagwire show
+    --version` prints them (- if the version lacks the field), and what changed:
+    added, removed, nullable, compact, or moved to or from the tagged fields.
+    Without V1 and V2, each version is compared with the one before it.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
 
     message = find_message(find_registry(package), name)
     if (old is None) != (new is None):
-        raise click.UsageError("give both versions, or none of them to compare each version with the one before it")
+        raise click.UsageError("give both versions, or neither to compare each version with the one before it")
     if old is None or new is None:
         steps = [diff_versions(message, *pair) for pair in pairwise(message.VERSIONS)]
         if as_json:
@@ -64,7 +64,7 @@ def command(name: str, old: int | None, new: int | None, as_json: bool, package:
 
 def _show_steps(name: str, versions: str, steps: "list[VersionDiff]") -> None:
     if not steps:
-        say(f"{name} has version {versions} alone; there is nothing to compare")
+        say(f"{name} has only version {versions}; there is nothing to compare")
     for number, step in enumerate(steps):
         if number:
             say()

@@ -17,31 +17,32 @@ __all__ = ["command"]
     "--output",
     metavar="DIR2",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder that the drafts go to; no other spec in it is replaced.",
+    help="Write the drafts to this folder; other specs in it are not replaced.",
 )
-@click.option("--in-place", is_flag=True, help="Write to DIR itself, where specs only gain a version.")
-@click.option("--only-new", is_flag=True, help="Write the new versions alone, without those before; needs --output.")
-@click.option("--against", "revision", metavar="REV", help="What this git revision has was released, too.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; only say what would happen.")
+@click.option("--in-place", is_flag=True, help="Edit the specs in DIR; each only gains a version.")
+@click.option("--only-new", is_flag=True, help="Write only the new versions, without older ones; needs --output.")
+@click.option("--against", "revision", metavar="REV", help="Treat this git revision as released, too.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; only report what would change.")
 def command(
     folder: Path, output: Path | None, in_place: bool, only_new: bool, revision: str | None, dry_run: bool
 ) -> None:
-    """Draft a version with optional fields for each request and response in DIR.
+    """Draft a version with optional fields for each RPC message.
 
-    It is what the first draft of KIP-482 wants: a new version of all RPCs, with
-    the fields of the one before it, in which each struct begins with its
-    optional fields (versionsWithOptional). Such a version follows plain ones, so
-    flexible versions are cut first, with all that only they have; a message that
-    is flexible from the start has its first version said again. Headers go back
-    to plain versions; other messages stay as they are.
+    This applies the first draft of KIP-482: each request and response in DIR gets
+    a new version with the fields of the version before it, in which each struct
+    begins with its optional fields (versionsWithOptional). Such a version can only
+    follow plain ones, so flexible versions are removed first, along with
+    everything that only they have. A message that is flexible from the start has
+    its first version rewritten as a plain one. Headers go back to plain versions;
+    other messages stay as they are.
 
-    The drafts go to the folder of --output, in canonical form, without comments.
-    With --in-place, comments are kept, and a spec that would lose a version or a
-    field is refused. So is what changes something that was released, as the lock
-    file of the set, or --against REV, says. Nothing is written unless all specs
-    keep the rules, before and after.
+    The drafts are written to the folder of --output in normal form, without
+    comments. With --in-place, comments are kept, and a spec that would lose a
+    version or a field is refused. A change of something released is refused too,
+    as recorded in the lock file of the set or in --against REV. Nothing is written
+    unless all specs follow the rules, before and after.
 
-    For one more version of a message in its own dialect, see `tagwire add-version`.
+    To add one version to a message in its own dialect, use `tagwire add-version`.
 
     \b
     Examples:
@@ -54,11 +55,9 @@ def command(
     from tagwire_generator.project.settings import find_root, load
 
     if in_place == (output is not None):
-        raise click.UsageError(
-            "say where the drafts go: --output DIR2, or --in-place for specs that only gain a version"
-        )
+        raise click.UsageError("give --output DIR2, or --in-place to edit the specs in DIR, but not both")
     if only_new and in_place:
-        raise click.UsageError("--only-new would replace all other versions; say with --output where the new ones go")
+        raise click.UsageError("--only-new would replace all other versions; use --output instead of --in-place")
     settings = load(find_root(Path.cwd()))
     spec_set = settings.set_of(folder)
     place = output or folder
@@ -74,4 +73,4 @@ def command(
     say(plan, lines=True)
     number = sum(draft.new is not None for draft in plan.drafts)
     files = count(len(plan.changed), "file")
-    say(f"{count(number, 'message')} with a new version, {files} {'would be ' if dry_run else ''}written")
+    say(f"{count(number, 'message')} with a new version; {files} {'would be ' if dry_run else ''}written")

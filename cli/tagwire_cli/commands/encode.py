@@ -24,30 +24,33 @@ __all__ = ["command"]
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
 @click.option("--frame", "kind", type=click.Choice(KINDS), help="Write frames of this kind, with size and header.")
 @click.option(
-    "--jsonl", "as_lines", is_flag=True, help="One JSON value a line; without --frame, a line of hex for each."
+    "--jsonl",
+    "as_lines",
+    is_flag=True,
+    help="Read one JSON value per line; without --frame, write one hex line for each.",
 )
-@click.option(
-    "--hex", "as_hex", is_flag=True, help="Write hex text instead of bytes, a line for each message or frame."
-)
+@click.option("--hex", "as_hex", is_flag=True, help="Write hex instead of bytes, one message or frame per line.")
 @package_option
 def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool, package: str | None) -> None:
-    """Encode JSON of FILE or of standard input as a MESSAGE of a VERSION.
+    """Encode JSON as a message or as frames.
 
-    The JSON is what `tagwire decode` prints: each field of the version but the
-    tagged ones, bytes and records as base64, uuids as 22 characters of URL-safe
-    base64, unknown tagged fields under "_unknownTags". A value that the version
-    can't carry is refused, and not written.
+    The JSON is read from FILE or standard input. It has the form that `tagwire
+    decode` prints: each field of the version except tagged ones, bytes and records
+    as base64, uuids as 22 characters of URL-safe base64, unknown tagged fields
+    under "_unknownTags". A value that the version can't carry is refused, and
+    nothing is written for it.
 
-    With --frame, any number of them become frames: an int32 size, a header, the
-    message. Each is an object of message, version, header and body; a header may
-    lack fields, or be missing. With MESSAGE VERSION before, each is a body alone.
-    Frames of kind message have no header, and need MESSAGE VERSION.
+    With --frame, the input is any number of JSON values, and each becomes a frame:
+    an int32 size, a header, the message. Each value is an object with message,
+    version, header and body; header may be incomplete or missing. If MESSAGE
+    VERSION is given, each value is a body. Frames of kind message have no header,
+    and need MESSAGE VERSION.
 
     \b
     Examples:
       echo '{"groupId": "g", "memberId": "m"}' | tagwire encode LeaveGroupRequest 0 --hex
       tagwire encode FetchRequest 17 < fetch.json > fetch.bin
-      tagwire show FetchRequest --version 17        which fields it needs
+      tagwire show FetchRequest --version 17        list the fields it needs
       tagwire decode --frame request --jsonl sent.bin | tagwire encode --frame request --jsonl
       echo '{}' | tagwire encode --frame request ListGroupsRequest 0 --hex
     """
@@ -57,7 +60,7 @@ def command(words: Sequence[str], kind: str | None, as_lines: bool, as_hex: bool
     if kind is None:
         message, version, files = message_of(registry, words)
         if as_lines and not as_hex:
-            raise click.UsageError("messages alone have no borders: --jsonl needs --hex, a message a line, or --frame.")
+            raise click.UsageError("--jsonl needs --hex (one message per line) or --frame.")
         encoder = frame_json.message_encoder(message, version)
         if not as_lines:
             _write(encoder(read_json(one_file(files))), as_hex=as_hex)

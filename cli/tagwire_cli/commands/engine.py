@@ -9,9 +9,9 @@ __all__ = ["command"]
 
 @click.command("engine")
 def command() -> None:
-    """Print the engine in use: python, or native.
+    """Print the engine in use, python or native.
 
-    The environment variable TAGWIRE_ENGINE (native or python) forces one.
+    The environment variable TAGWIRE_ENGINE (native or python) selects one.
 
     \b
     Examples:

@@ -26,55 +26,60 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
 @click.command("explain")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
 @click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
-@click.option("--response", is_flag=True, help="The input is a response to a request of API and VERSION.")
+@click.option("--response", is_flag=True, help="The input is a response to a request of API VERSION.")
 @click.option(
     "--format",
     "format_name",
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The input is record batches: auto, or the format that its magic byte means.",
+    help="The input is record batches: auto, or the format for its magic byte.",
 )
 @click.option(
     "--records",
     metavar="NAME",
     type=FormatName(is_read=True),
-    help="The format of the records in messages, where it is not what the spec says.",
+    help="The format of records in messages, if it is not the one in the spec.",
 )
-@click.option("--no-records", is_flag=True, help="Leave the records in messages as bytes.")
+@click.option("--no-records", is_flag=True, help="Show records in messages as bytes.")
 @only_format_option
-@click.option("--guess", is_flag=True, help="Find out what the input is.")
+@click.option("--guess", is_flag=True, help="Guess what the input is.")
 @click.option("--capture", is_flag=True, help="The input is captured frames: JSON lines, pcap or pcapng.")
 @click.option(
     "--port",
     type=click.IntRange(1, 65535),
     default=9092,
-    help="Where brokers listen, in pcap files.",
+    help="The port of the brokers, in pcap files.",
     show_default=True,
 )
-@click.option("--frames", "has_sizes", is_flag=True, help="The input is many frames, each behind its size.")
-@click.option("--only", metavar="N,N-M", help="Of many frames these; the first is 1.")
-@click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
-@click.option("--input", "encoding", type=click.Choice(_FORMS), help="The encoding of the input; auto detects it.")
-@click.option("--lenient", is_flag=True, help="Take what Kafka's own reader takes; a last line says if something was.")
-@click.option("--json", "as_json", is_flag=True, help="The tree of fields as JSON.")
-@click.option("--html", "as_html", is_flag=True, help="A page for browsers that needs nothing else.")
+@click.option("--frames", "has_sizes", is_flag=True, help="The input is many frames, each after its size.")
+@click.option("--only", metavar="N,N-M", help="Show only these frames; the first is 1.")
+@click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
+@click.option("--input", "encoding", type=click.Choice(_FORMS), help="The encoding of the input.")
+@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; a last line reports it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the tree of fields as JSON.")
+@click.option("--html", "as_html", is_flag=True, help="Print a self-contained HTML page.")
 @click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours; auto: on a terminal."
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="When to use colours; auto: on a terminal.",
 )
 @show_sensitive_option
 @limit_option
 @package_option
 def command(words: Sequence[str], **options: Any) -> None:
-    """Print bytes with their meaning: offset, hex, field, type, value.
+    """Print every byte with its field, type and value.
 
-    The input is FILE, or standard input without one or with -. It is a message
-    alone (MESSAGE VERSION), a request whose header says what it is (--request),
-    a response to a request of an API, given by name or key (--response API
-    VERSION), record batches (--format NAME), or nobody knows (--guess). With
-    --frames it is many of these, each behind its size. Every byte is shown, in
-    one line. Records in Produce requests, Fetch responses and the like are opened
-    in the format that the spec names. Where the bytes are at fault, a line with ! says what was found and
-    what expected, the rest is shown as not read, and the exit status is 1.
+    The input is FILE, or standard input if FILE is missing or -. It is one of:
+    a message (MESSAGE VERSION); a request, which is identified by its header
+    (--request); a response to a request of an API, given by name or key (--response
+    API VERSION); record batches (--format NAME); or unknown bytes (--guess). With
+    --frames, the input is many of these, each after its size.
+
+    Each byte is shown exactly once. Records in Produce requests, Fetch responses
+    and similar messages are decoded in the format that the spec names. If the
+    bytes are invalid, a line with ! says what was found and what was expected, the
+    rest is shown as not read, and the exit status is 1.
 
     \b
     Examples:
@@ -103,7 +108,7 @@ def command(words: Sequence[str], **options: Any) -> None:
     )
     way, files = way_of(asked)
     if len(files) > 1:
-        raise click.UsageError(f"one FILE at most; what is {files[1]!r}?")
+        raise click.UsageError(f"give at most one FILE; unexpected argument {files[1]!r}")
     encoding = "hex" if options["is_hex"] else options["encoding"] or ("auto" if kind == "guess" else "binary")
     data = read_bytes(files[0] if files else "-", is_hex=False)
     is_many, units = explain_units(
@@ -127,21 +132,21 @@ def _kind(options: dict[str, Any]) -> str:
     if options["format_name"] is not None:
         said.append("format")
     if len(said) > 1:
-        raise click.UsageError(f"--{said[0]} or --{said[1]}, not both.")
+        raise click.UsageError(f"give --{said[0]} or --{said[1]}, not both.")
     if options["has_sizes"] and said in (["capture"], ["format"]):
         raise click.UsageError(
-            f"--{said[0]} has no sizes: --frames goes with a message, --request, --response, --guess."
+            f"--frames can't be used with --{said[0]}; use it with a message, --request, --response or --guess."
         )
     return said[0] if said else "message"
 
 
 def _refuse_both(options: dict[str, Any]) -> None:
     if options["records"] is not None and options["no_records"]:
-        raise click.UsageError("--records or --no-records, not both.")
+        raise click.UsageError("give --records or --no-records, not both.")
     if options["as_json"] and options["as_html"]:
-        raise click.UsageError("--json or --html, not both.")
+        raise click.UsageError("give --json or --html, not both.")
     if options["is_hex"] and options["encoding"] not in (None, "hex"):
-        raise click.UsageError(f"--hex or --input {options['encoding']}, not both.")
+        raise click.UsageError(f"give --hex or --input {options['encoding']}, not both.")
 
 
 def _faults(units: "Sequence[Explained]") -> list[str]:

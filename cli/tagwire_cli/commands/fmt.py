@@ -22,16 +22,16 @@ __all__ = ["command"]
 
 @click.command("fmt")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 def command(paths: Sequence[str], check: bool, diff: bool) -> None:
-    """Write message specs in their canonical order and form.
+    """Rewrite message specs in their normal form.
 
-    PATH is a spec, a folder of specs, or - for standard input to standard
-    output; without any, all spec sets of this project are meant, and a folder
-    above spec sets stands for those. What a spec says is not changed, and
-    comments are kept: above what they stand above, or behind it. Specs with
-    errors, record formats and registers are left as they are.
+    PATH is a spec, a folder of specs, or - to read standard input and write
+    standard output. Without PATH, all spec sets of this project are formatted. A
+    folder above spec sets stands for all of them. The meaning of a spec does not
+    change, and comments are kept. Specs with errors, record formats and registers
+    are left as they are.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
             if not (check or diff):
                 write_all({Path(name): formatted})
     verb = "would change" if check or diff else "changed"
-    left = f", {failed} left as they are" if failed else ""
+    left = f", {failed} left unchanged" if failed else ""
     say(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)
     if failed or (changed and check):
         raise click.exceptions.Exit(1)
@@ -104,7 +104,7 @@ def _decoded(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SpecError(f"{name}: byte {error.start} is no UTF-8; save the file as UTF-8", file=name) from None
+        raise SpecError(f"{name}: byte {error.start} is not valid UTF-8; save the file as UTF-8", file=name) from None
 
 
 def _options(settings: "Settings", name: str) -> "SpecOptions":

@@ -25,10 +25,10 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 
 
 @click.command("generate")
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; print what would change as a unified diff.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 @click.option(
-    "--exit-non-zero-on-change", is_flag=True, help="Exit 1 if anything was written or deleted (for commit hooks)."
+    "--exit-non-zero-on-change", is_flag=True, help="Exit with 1 if anything was written or deleted (for commit hooks)."
 )
 @click.option(
     "--set",
@@ -36,12 +36,14 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
     multiple=True,
     metavar="PACKAGE",
     shell_complete=completion.spec_sets,
-    help="Only this package's set; may be repeated.",
+    help="Generate only this package; may be repeated.",
 )
-@click.option("--templates", metavar="DIR", help="Templates for this run; @markdown and @wireshark are ours.")
-@click.option("--output", metavar="DIR", help="The folder that holds the packages, for this run.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use; by default one a processor.")
-@click.option("--no-cache", is_flag=True, help="Render everything again. With CI set in the environment it always is.")
+@click.option("--templates", metavar="DIR", help="Use these templates; @markdown and @wireshark are built in.")
+@click.option("--output", metavar="DIR", help="Write the packages to this folder.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one per processor."
+)
+@click.option("--no-cache", is_flag=True, help="Ignore the cache and render everything; the default if CI is set.")
 def command(
     check: bool,
     diff: bool,
@@ -52,15 +54,15 @@ def command(
     jobs: int | None,
     no_cache: bool,
 ) -> None:
-    """Write the modules of this project's message specs.
+    """Write the modules generated from this project's specs.
 
-    Reads the spec sets in [tool.tagwire] of the nearest pyproject.toml. Files
-    are rewritten only where their text changes; generated files whose message
-    is gone are deleted; a file that tagwire did not write is never touched. If
-    any spec has an error, nothing is written at all.
+    The spec sets are listed in [tool.tagwire] of the nearest pyproject.toml. A
+    file is rewritten only if its text changes. Generated files of removed messages
+    are deleted. Files that tagwire did not write are never touched. If any spec
+    has an error, nothing is written.
 
-    In a commit hook, --check and --exit-non-zero-on-change also fail for specs
-    and modules that git neither knows nor ignores.
+    In a commit hook, --check and --exit-non-zero-on-change also fail for specs and
+    modules that are neither tracked nor ignored by git.
 
     \b
     Settings, with paths relative to pyproject.toml:
@@ -72,8 +74,8 @@ def command(
     \b
     Examples:
       tagwire generate
-      tagwire generate --check --diff       what would change, and exit 1 if anything
-      tagwire generate --set my_messages    one set of several
+      tagwire generate --check --diff       show what would change
+      tagwire generate --set my_messages    one of several sets
       tagwire generate --templates @markdown --output docs    a reference, in docs/my_messages
     """
     sets = [_changed(spec_set, templates, output) for spec_set in _chosen_sets(packages)]
@@ -100,7 +102,9 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
     known = {spec_set.package: spec_set for spec_set in settings.sets}
     for package in packages:
         if package not in known:
-            raise click.BadParameter(f"no set writes {package!r}; there are {', '.join(known)}", param_hint="--set")
+            raise click.BadParameter(
+                f"no spec set writes {package!r}; known packages: {', '.join(known)}", param_hint="--set"
+            )
     return [spec_set for package, spec_set in known.items() if not packages or package in packages]
 
 
@@ -152,9 +156,9 @@ def _unknown_to_git(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
         made = [path for path in plan.files if path.is_file()]
         unknown |= {path: spec_set.source_name(path) for path in unknown_files([*specs, *made])}
     for name in unknown.values():
-        say(f"git does not know {name}", err=True)
+        say(f"not tracked by git: {name}", err=True)
     if unknown:
-        say(f"{count(len(unknown), 'file')} would be missing from the commit; `git add` or ignore", err=True)
+        say(f"{count(len(unknown), 'file')} would be missing from the commit; add to git or ignore", err=True)
     return bool(unknown)
 
 
@@ -169,4 +173,4 @@ def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
     elif writes:
         say(f"{count(number, 'file')} changed", err=True)
     else:
-        say(f"{count(number, 'file')} would change; `tagwire generate` writes them", err=True)
+        say(f"{count(number, 'file')} would change; run `tagwire generate` to write", err=True)

@@ -30,8 +30,8 @@ __all__ = ["command"]
 @file_option
 @frames_option
 @requests_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON object for each row, one a line.")
-@click.option("--hex", "is_hex", is_flag=True, help="The input is hex text; white space in it does not count.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
+@click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
 @limit_option
 @package_option
 def command(
@@ -44,18 +44,19 @@ def command(
     limits: Sequence[str],
     package: str | None,
 ) -> None:
-    """Print single fields of a message, without decoding the rest into objects.
+    """Print single fields of a message or of frames.
 
-    A PATH has the names that `tagwire show` prints as attributes, with [] behind
-    an array to go into its elements: topics[].partitions[].leader_id. There is a
-    line for each element of the innermost array that all paths go into, with the
-    values between tabs. A path that goes into a further array has a JSON list.
+    The rest is not decoded into objects. PATH uses the attribute names that
+    `tagwire show` prints, with [] after an array to select all its elements:
+    topics[].partitions[].leader_id. One line is printed for each element of the
+    innermost array that all paths share, with tabs between the values. A path that
+    goes into a deeper array prints a JSON list.
 
-    All of the bytes are held against the version, as `tagwire decode` does.
+    All bytes are checked against the version, as `tagwire decode` does.
 
-    With --frames the input is what goes over a connection. Requests say their
-    version; frames of other APIs are passed over. header.client_id and its kind
-    are fields of the header.
+    With --frames, the input is a stream of frames as sent over a connection.
+    Requests state their version; frames of other APIs are skipped.
+    header.client_id and similar paths select fields of the header.
 
     \b
     Examples:

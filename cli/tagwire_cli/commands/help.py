@@ -25,9 +25,9 @@ def command(ctx: click.Context, words: Sequence[str]) -> None:
     for word in words:
         group = asked.command
         if not isinstance(group, click.Group):
-            raise click.UsageError(f"{asked.command_path} has no commands of its own; what is {word!r}?")
+            raise click.UsageError(f"{asked.command_path} has no subcommands; unexpected argument {word!r}")
         _, found, _ = group.resolve_command(asked, [word])
         if found is None:  # an option
-            raise click.UsageError(f"{word!r} is no command")
+            raise click.UsageError(f"{word!r} is not a command")
         asked = click.Context(found, info_name=word, parent=asked)
     say(asked.get_help(), lines=True)

@@ -18,23 +18,21 @@ __all__ = ["command"]
     required=True,
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the specs go: DIR/<component>/<Message>.json.",
+    help="Write the specs to DIR/<component>/<Message>.json.",
 )
-@click.option("--component", metavar="NAME", help="The component, for sources whose names do not tell it.")
+@click.option("--component", metavar="NAME", help="The component, if the name of a source does not tell it.")
 def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
-    """Write canonical specs from the jars of one Kafka release, or of many.
+    """Import message specs from the jars of Kafka releases.
 
-    JAR is a jar of org.apache.kafka, or a folder of *.json. Only facts are
-    taken: names, types, versions, tags, defaults, flags; header versions are
-    added. The release of each follows from its name, as in
-    kafka-clients-4.4.0.jar. Several releases are merged, in whatever order they
-    are given: each version is that of the newest release that has it, and
-    DIR/history.toml says which that is.
+    JAR is a jar of org.apache.kafka, or a folder of *.json. Only names, types,
+    versions, tags, defaults and flags are taken; header versions are added. The
+    release of a jar is read from its name, as in kafka-clients-4.4.0.jar. Several
+    releases are merged, in any order. Each version is taken from the newest
+    release that has it, and DIR/history.toml records which release that is.
 
-    Nothing is written unless all can be read and merged, and nothing is ever
-    deleted; the report says what was written, what was taken although it is not
-    as it should be, which versions were redefined in place, and which specs in
-    DIR the sources do not have.
+    Nothing is written unless all sources can be read and merged. Nothing is ever
+    deleted. The report lists the files written, irregularities that were accepted,
+    versions that were redefined in place, and specs in DIR that no source has.
 
     \b
     Examples:

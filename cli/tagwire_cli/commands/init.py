@@ -13,15 +13,15 @@ __all__ = ["command"]
 @click.command("init")
 @click.argument("name")
 @click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--no-headers", is_flag=True, help="No RequestHeader and ResponseHeader: messages alone.")
+@click.option("--no-headers", is_flag=True, help="Create messages without RequestHeader and ResponseHeader.")
 def command(name: str, folder: Path, no_headers: bool) -> None:
-    """Begin a protocol of your own, in FOLDER (by default, here).
+    """Start a protocol of your own in FOLDER (default: here).
 
-    NAME is the package to make, such as `pings`. Written are the specs of a
-    first request and its response with their headers, the package, golden
-    bytes with their test, [tool.tagwire] in pyproject.toml, commit hooks, and
-    a workflow for CI. Files that are there are not touched; to pyproject.toml,
-    what it lacks is added.
+    NAME is the package to create, such as `pings`. The command writes specs of a
+    first request, its response and their headers; the generated package; golden
+    bytes and a test of them; [tool.tagwire] in pyproject.toml; commit hooks; and a
+    CI workflow. Existing files are not changed, except that missing settings are
+    added to pyproject.toml.
 
     \b
     Examples:
@@ -42,9 +42,9 @@ def command(name: str, folder: Path, no_headers: bool) -> None:
         say(f"{verb} {target}", err=True)
     say(f"wrote {folder / 'src' / name}: {count(_generate(folder), 'module')}", err=True)
     if project.hooks:
-        say(f"{folder / HOOKS} is there already; add to it what you want of:\n\n{project.hooks}", err=True, lines=True)
+        say(f"{folder / HOOKS} exists already; add what you need of:\n\n{project.hooks}", err=True, lines=True)
     where = "" if folder == Path() else f"cd {folder}; "
-    say(f"next: {where}pytest, then edit message_specs and `tagwire generate`", err=True)
+    say(f"next: run `{where}pytest`, then edit message_specs and run `tagwire generate`", err=True)
 
 
 def _generate(folder: Path) -> int:

@@ -43,11 +43,12 @@ SCHEMAS: Final = {
 @click.command("json-schema")
 @click.argument("words", nargs=-1, metavar="[COMMAND...]")
 def command(words: Sequence[str]) -> None:
-    """Print the JSON Schema of what COMMAND prints as JSON, or list the commands that have one.
+    """Print the JSON Schema of a command's JSON output.
 
-    It is of one value: the whole output, or a line of it where a command prints
-    an object a line. The schema of `decode` is that of a frame (--frame request
-    or response); bodies are what `tagwire show` says of their messages.
+    Without COMMAND, the commands that have a schema are listed. A schema describes
+    one value: the whole output, or one line if the command prints one object per
+    line. The schema of `decode` describes a frame (--frame request or response);
+    `tagwire show` describes the body of each message.
 
     \b
     Examples:
@@ -62,4 +63,6 @@ def command(words: Sequence[str]) -> None:
         folder = files("tagwire_cli") / "json_schemas"
         write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
     else:
-        raise click.BadParameter(f"{name!r} prints no JSON; there are {', '.join(SCHEMAS)}", param_hint="COMMAND")
+        raise click.BadParameter(
+            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}", param_hint="COMMAND"
+        )

@@ -14,11 +14,10 @@ __all__ = ["command"]
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
 @output_options
 def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
-    """Say what a record format will cost its readers and writers.
+    """Report design problems of record formats.
 
-    FILE is a spec, or a folder of them; only record formats are looked at, and
-    there must be one. The rules have ids (TL01 and on), which `tagwire rule`
-    explains.
+    FILE is a spec or a folder of specs. Only record formats are checked, and there
+    must be at least one. `tagwire rule` explains the rules, TL01 and up.
 
     \b
     Examples:
@@ -29,6 +28,6 @@ def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
 
     formats = [spec for path in paths for spec in read_design(path) if spec.format is not None]
     if not formats:
-        refuse_unjudged(" and ".join(paths), "no record format, and lint judges nothing else")
+        refuse_unjudged(" and ".join(paths), "no record format, and lint checks nothing else")
     findings = [finding for spec in formats for finding in lint(spec)]
     tell(findings, "json" if as_json else output_format, count(len(formats), "record format"))

@@ -30,18 +30,19 @@ _REFUSED: Final = ("error", "wire", "semantic")
     "lock_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The lock file of DIR; by default that of its spec set.",
+    help="The lock file of DIR; default: that of its spec set.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a lock file would change.")
-@click.option("--accept-breaking", is_flag=True, help="Write even what breaks released versions, and release it so.")
-@click.option("--forget", is_flag=True, help="Keep nothing that the specs lack: dropped versions, retired tags.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a lock file would change.")
+@click.option("--accept-breaking", is_flag=True, help="Release the specs even if they break released versions.")
+@click.option("--forget", is_flag=True, help="Drop what the specs no longer have: old versions, retired tags.")
 def command(path: Path | None, lock_file: Path | None, check: bool, accept_breaking: bool, forget: bool) -> None:
-    """Write the lock file of specs that are released now.
+    """Record the current specs as released in a lock file.
 
-    Without DIR, that of each spec set in [tool.tagwire] that names one. A lock
-    remembers every released version, dropped ones too, and every tag that was
-    ever used; `tagwire breaking` holds specs against it. What breaks a released
-    version is refused, unless an exception excuses it.
+    Without DIR, the lock file of each spec set in [tool.tagwire] that names one is
+    written. A lock file keeps every released version, including dropped ones, and
+    every tag that was ever used. `tagwire breaking` compares specs with it.
+    Changes that break a released version are refused unless an exception excuses
+    them.
 
     \b
     Settings:
@@ -83,18 +84,18 @@ def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> 
     """Folders of specs with their lock files."""
     if path is None:
         if lock_file is not None:
-            raise click.UsageError("--file needs DIR, the folder of the specs")
+            raise click.UsageError("--file needs DIR, the folder of specs")
         found = [(Path(os.path.relpath(each.specs)), each.lock) for each in settings.sets if each.lock]
         if not found:
             raise click.UsageError(
                 'no spec set in [tool.tagwire] has a lock file, as in lock = "message_specs.lock.json"; '
-                "or give DIR and --file FILE"
+                "set one, or give DIR and --file FILE"
             )
         return [(specs, lock) for specs, lock in found if lock]
     spec_set = settings.set_of(path)
     file = lock_file or (spec_set.lock if spec_set and spec_set.specs == path.resolve() else None)
     if file is None:
-        raise click.UsageError(f"{path} has no lock file in [tool.tagwire]; name it with --file FILE")
+        raise click.UsageError(f"{path} has no lock file in [tool.tagwire]; give --file FILE")
     return [(path, file)]
 
 
@@ -112,7 +113,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     if refused:
         print_findings([(finding_text(each), each.severity) for each in refused])
         say(findings_summary(refused, excused=0, messages=len(check.names)), err=True)
-        say("nothing was written; --accept-breaking releases it all the same", err=True)
+        say("nothing was written; use --accept-breaking to release it anyway", err=True)
         raise click.exceptions.Exit(1)
     return updated_lock(old, texts, options)
 

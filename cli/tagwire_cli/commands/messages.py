@@ -26,20 +26,20 @@ _COLUMNS = (
     "--kind",
     metavar="KIND",
     shell_complete=completion.kinds,
-    help="Only messages of this kind: request, response, header, metadata ...",
+    help="List only this kind: request, response, header, metadata ...",
 )
 @click.option(
     "--component",
     metavar="NAME",
     shell_complete=completion.components,
-    help="Only messages of this component: clients, group, cluster ...",
+    help="List only this component: clients, group, cluster ...",
 )
-@click.option("--json", "as_json", is_flag=True, help="A JSON list instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of a table.")
 @package_option
 def command(kind: str | None, component: str | None, as_json: bool, package: str | None) -> None:
-    """List the messages: kind, API key, versions.
+    """List the messages of a package.
 
-    The column `flexible` has the versions with tagged fields and compact
+    The column `flexible` shows the versions with tagged fields and compact
     lengths. API keys of records repeat across components.
 
     \b
@@ -62,7 +62,9 @@ def command(kind: str | None, component: str | None, as_json: bool, package: str
 
 def _require(option: str, value: str | None, known: set[str]) -> None:
     if value is not None and value not in known:
-        raise click.BadParameter(f"no message has {value!r}; there are {', '.join(sorted(known))}", param_hint=option)
+        raise click.BadParameter(
+            f"no message has {value!r}; known values: {', '.join(sorted(known))}", param_hint=option
+        )
 
 
 def _component(message: "type[Any]") -> str:

@@ -37,9 +37,9 @@ _GZIP: Final = b"\x1f\x8b"
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
 @frames_option
 @requests_option
-@click.option("--same-length", is_flag=True, help="Keep the length of what is redacted: zeros, or the letter x.")
-@click.option("--keep-unreadable", is_flag=True, help="Write frames that can't be read as they are.")
-@click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out, for streams of frames.")
+@click.option("--same-length", is_flag=True, help="Replace with zeros or the letter x, so that lengths stay the same.")
+@click.option("--keep-unreadable", is_flag=True, help="Copy frames that can't be read, instead of leaving them out.")
+@click.option("--hex", "is_hex", is_flag=True, help="Read and write hex; needs --frames.")
 @package_option
 def command(
     words: Sequence[str],
@@ -50,15 +50,15 @@ def command(
     is_hex: bool,
     package: str | None,
 ) -> None:
-    """Rewrite captured frames without passwords, tokens and keys.
+    """Remove passwords, tokens and keys from captured frames.
 
-    The input is a capture, lines of JSON with `hex`, as docs/cli.md describes
-    it; with --frames a stream of frames. Fields that the specs mark as sensitive
-    get empty values; everything else stays byte for byte. Records that are
-    produced and fetched are not looked into.
+    The input is a capture: lines of JSON with `hex`, as described in docs/cli.md.
+    With --frames, it is a stream of frames. Fields that the specs mark as
+    sensitive become empty; everything else stays the same, byte for byte. Produced
+    and fetched records are not searched for secrets.
 
-    What can't be read may hold secrets as well: such frames are left out and told,
-    and the exit status is 1.
+    Frames that can't be read may hold secrets as well. They are left out and
+    reported, and the exit status is 1.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def command(
     registry = find_registry(package)
     redaction = Redaction(registry, same_length=same_length)
     if kind is None and (requests_file is not None or is_hex):
-        raise click.UsageError("--requests and --hex are about streams of frames: they need --frames.")
+        raise click.UsageError("--requests and --hex need --frames.")
     if kind is None:
         parts = _capture(redaction, one_file(words))
     else:
@@ -107,7 +107,7 @@ def _capture(redaction: "Redaction", file: str) -> "Iterator[Part]":
             frame = bytes.fromhex(row["hex"])
             asked = {"req": None, "resp": (int(row["api_key"]), int(row["api_version"]))}[row["dir"]]
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"line {number} is no captured frame: {error!r}") from None
+            raise InputError(f"line {number} is not a captured frame: {error!r}") from None
         redact = redaction.request if asked is None else partial(_response, redaction, asked)
         yield f"line {number}", frame, redact, partial(_write_row, row)
 

@@ -15,13 +15,13 @@ __all__ = ["command"]
 @click.command("rule")
 @click.argument("rule_id", metavar="[ID]", required=False, shell_complete=completion.rules)
 def command(rule_id: str | None) -> None:
-    """Explain the rule ID, with an example, or list all rules.
+    """Explain rule ID with an example, or list all rules.
 
-    Errors stop generation; warnings never do. The rules from TW901 on are about
-    changes (`tagwire breaking`); their severities say what a change breaks.
-    Those from TL01 on are about designs (`tagwire lint`, `tagwire collide`), those
-    from TWL101 on about logs (`tagwire log verify`).
-    An example is what a spec has beside the usual: some of its keys, or fields.
+    Rules below TW901 are about specs. Errors stop generation, warnings do not.
+    Rules from TW901 are about changes (`tagwire breaking`); the severity says what
+    a change breaks. Rules from TL01 are about designs (`tagwire lint` and `tagwire
+    collide`). Rules from TWL101 are about logs (`tagwire log verify`). Examples
+    show only the keys or fields of a spec that matter for the rule.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def command(rule_id: str | None) -> None:
     rule = rules.get(rule_id.upper())
     if rule is None:
         family = [each for each in (*rules, *LOG_RULES) if _letters(each) == _letters(rule_id.upper())]
-        hint = suggestion(rule_id, family, "`tagwire rule` lists them all")
+        hint = suggestion(rule_id, family, "`tagwire rule` lists all rules")
         raise click.BadParameter(f"there is no rule {rule_id!r}; {hint}", param_hint="ID")
     say(f"{rule.id} ({rule.severity}): {rule.title}\n", lines=True)
     say(textwrap.fill(rule.explanation, 88), lines=True)

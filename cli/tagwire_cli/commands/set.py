@@ -34,7 +34,7 @@ __all__ = ["command"]
 @file_option
 @frames_option
 @requests_option
-@click.option("--hex", "is_hex", is_flag=True, help="Hex text in and out.")
+@click.option("--hex", "is_hex", is_flag=True, help="Read and write hex.")
 @limit_option
 @package_option
 def command(
@@ -46,14 +46,15 @@ def command(
     limits: Sequence[str],
     package: str | None,
 ) -> None:
-    """Write the input with new values for single fields; everything else is copied byte for byte.
+    """Change single fields of a message or of frames.
 
-    PATH=VALUE takes a text as it stands, and anything else as `tagwire decode`
-    prints it: numbers, true and false, base64 of bytes. PATH:=JSON takes JSON,
-    such as null, or the elements of an array. Every element that a path goes
-    into gets the value. Lengths, counts and sizes follow.
+    All other bytes are copied unchanged. PATH=VALUE takes text as it is, and any
+    other value as `tagwire decode` prints it: numbers, true and false, base64 for
+    bytes. PATH:=JSON takes JSON, such as null or the elements of an array. If a
+    path selects several elements, each gets the value. Lengths, counts and sizes
+    are updated.
 
-    With --frames, frames of other APIs are written as they are.
+    With --frames, frames of other APIs are copied unchanged.
 
     \b
     Examples:
@@ -85,7 +86,7 @@ def _parted(text: str) -> tuple[str, str, bool]:
     """Path, value, and whether the value is JSON."""
     path, sign, value = text.partition("=")
     if not sign:
-        raise click.BadParameter(f"{text!r} is no PATH=VALUE, and no PATH:=JSON", param_hint="PATH=VALUE")
+        raise click.BadParameter(f"{text!r} is neither PATH=VALUE nor PATH:=JSON", param_hint="PATH=VALUE")
     return (path[:-1], value, True) if path.endswith(":") else (path, value, False)
 
 
@@ -104,7 +105,7 @@ def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        hint = f"{row.name}: {text!r} is no JSON, which its type {row.type} needs: {error}"
+        hint = f"{row.name}: {text!r} is not valid JSON, which type {row.type} needs: {error}"
         raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
 
 

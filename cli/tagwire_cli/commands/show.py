@@ -43,20 +43,21 @@ _INDENT = "  "
     type=int,
     metavar="N",
     shell_complete=completion.versions,
-    help="The layout of one version, in wire order.",
+    help="Show the layout of one version, in wire order.",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @package_option
 def command(name: str, version: int | None, as_json: bool, package: str | None) -> None:
-    """Show the fields of MESSAGE, and what each is in which versions.
+    """Show the fields of MESSAGE by version.
 
-    Fields of a struct stand indented below it. An ignorable field is dropped in
-    silence by versions that lack it; any other is refused there unless it has
-    its default. Below them stands the history: the releases that have each
-    version, and what changed since the version before (`tagwire diff` has it all).
-    With --version, what stands on the wire: types with their
-    length encoding (compact, nullable), tagged fields where their section is.
-    A record format has no versions, and is shown in that way.
+    Fields of a struct are indented below it. An ignorable field is dropped without
+    an error by versions that lack it. Any other field is refused there unless it
+    has its default. The history below the fields lists the releases that have each
+    version, and what changed in it (`tagwire diff` shows all changes).
+
+    With --version, the layout on the wire is shown: types with their length
+    encoding (compact, nullable), and tagged fields in their section. A record
+    format has no versions and is always shown this way.
 
     \b
     Examples:
@@ -68,7 +69,7 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
         if version is not None:
-            raise click.BadParameter(f"{name} is a record format, which has no versions", param_hint="--version")
+            raise click.BadParameter(f"{name} is a record format; it has no versions", param_hint="--version")
         _show_format(found, as_json=as_json)
         return
     message = find_message(registry, name)

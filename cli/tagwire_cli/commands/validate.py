@@ -25,17 +25,19 @@ __all__ = ["command"]
 @click.command("validate")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
 @click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
-@click.option("--allow-tag-gaps", is_flag=True, help="Tags need not count up from 0.")
-@click.option("--allow-struct-arrays", is_flag=True, help="Draft dialect: optional fields may be arrays of structs.")
-@click.option("--allow-unanswered-versions", is_flag=True, help="Requests may have versions that their responses lack.")
+@click.option("--allow-tag-gaps", is_flag=True, help="Allow gaps between tags.")
+@click.option(
+    "--allow-struct-arrays", is_flag=True, help="Allow optional fields that are arrays of structs (draft dialect)."
+)
+@click.option("--allow-unanswered-versions", is_flag=True, help="Allow versions of requests that their responses lack.")
 def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
-    """Hold message specs against the rules of the spec language.
+    """Check message specs against the rules of the spec language.
 
-    PATH is a spec, a folder of specs, or - for a spec on standard input;
-    without any, all spec sets of this project are read, and a folder above spec
-    sets stands for those. The rules about a folder (API keys, pairs of request
-    and response) apply to folders only. Specs of a set in [tool.tagwire] are
-    read with the options of that set.
+    PATH is a spec, a folder of specs, or - for standard input. Without PATH, all
+    spec sets of this project are checked. A folder above spec sets stands for all
+    of them. Rules about a folder (API keys, pairs of request and response) apply
+    to folders only. Specs of a set in [tool.tagwire] are read with the options of
+    that set.
 
     \b
     Examples:

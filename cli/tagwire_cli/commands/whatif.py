@@ -35,14 +35,15 @@ def command(
     format: "FormatSet",
     limits: Sequence[str],
 ) -> None:
-    """Measure what logs would be in FORMAT; nothing is written but the page.
+    """Measure how large logs would be in another format.
 
-    Every batch is laid out and packed anew, before and after, with the same
-    library, so that only the format differs. Told are bytes saved without a codec
-    and with that of the batch, per batch (its head) and per record, by format,
-    codec, fill of batches and topic; what can't be carried; and processor time.
-    With --codec, --batch-bytes or --batch-records both sides are as if the
-    producers had been set so.
+    Nothing is written except the page of --html. Every batch is encoded and
+    compressed again in the old and in the new format with the same library, so
+    that only the format differs. The report shows the bytes saved with and without
+    compression, per batch (its head) and per record, by format, codec, number of
+    records in a batch, and topic. It also shows what the new format can't carry,
+    and the processor time. With --codec, --batch-bytes or --batch-records, both
+    sides are measured as if producers had used these settings.
 
     \b
     Examples:

@@ -34,9 +34,9 @@ class Explained(NamedTuple):
             return str(error)
         if self.guess is not None and self.guess.clear is None:
             if not self.guess.size:
-                return "there are no bytes"
+                return "the input is empty"
             count = sum(each.whole for each in self.guess.candidates)
-            return f"{count} readings, none clearly ahead of the others" if count else "nothing reads these bytes"
+            return f"{count} readings, none clearly the best" if count else "no message matches these bytes"
         return ""
 
     def to_json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def facts_of(one: Explained) -> Iterator[str]:
         yield f"{_said(first)}: {', '.join(first.why)}"
         rivals = [each for each in one.guess.candidates[1:] if each.whole]
         if rivals:
-            yield f"next: {_said(rivals[0])}, {rivals[0].bits - first.bits:.0f} bits behind"
+            yield f"next best: {_said(rivals[0])}, {rivals[0].bits - first.bits:.0f} bits behind"
         return
     listed = [(_said(each), how_to_explain(each), each) for each in one.guess.candidates[:_LISTED]]
     width = max((len(said) for said, _, _ in listed), default=0)

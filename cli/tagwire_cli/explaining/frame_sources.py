@@ -135,14 +135,14 @@ def _chosen(frames: Iterator[InputFrame], ranges: list[tuple[int, int]], only: s
             is_any = True
             yield frame
     if not is_any:
-        raise InputError(f"--only {only}: there are {number} frames")
+        raise InputError(f"--only {only}: the input has {number} {'frame' if number == 1 else 'frames'}")
 
 
 def _range(text: str, only: str) -> tuple[int, int]:
     first, dash, last = text.strip().partition("-")
     low, high = whole_number(first), whole_number(last or first)
     if low is None or high is None:
-        raise click.BadParameter(f"{only!r} is no list of frames, as in 1,4-6", param_hint="--only")
+        raise click.BadParameter(f"{only!r} is not a list of frames such as 1,4-6", param_hint="--only")
     return low, sys.maxsize if dash and not last else high
 
 
@@ -163,7 +163,7 @@ def _row(number: int, line: bytes) -> tuple[str, InputFrame]:
         has_api = row.get("api_key") is not None and row.get("api_version") is not None
         api = (int(row["api_key"]), int(row["api_version"])) if has_api and not is_request else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"captured frames: line {number} is no captured frame: {error!r}") from None
+        raise InputError(f"captured frames: line {number} is not a captured frame: {error!r}") from None
     client = row.get("client_label")
     who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
     title = f"frame {number}, {'request' if is_request else 'response'}{who}"

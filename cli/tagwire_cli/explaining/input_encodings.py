@@ -53,7 +53,7 @@ def bytes_of(data: bytes, encoding: str) -> bytes:
         return data
     text = _text(data)
     if text is None:
-        raise InputError(f"{name} input: it holds bytes that are no text")
+        raise InputError(f"{name} input: not text")
     return _PARSERS[name](text)
 
 
@@ -69,9 +69,9 @@ def _hex(text: str) -> bytes:
     digits = _HEX_BREAKS.sub("", text.removeprefix("0x"))
     wrong = re.search(r"[^0-9a-fA-F\s:,-]", text.removeprefix("0x"))
     if wrong:
-        _refuse("hex", text, wrong.start(), f"{wrong[0]!r} is no hex digit")
+        _refuse("hex", text, wrong.start(), f"{wrong[0]!r} is not a hex digit")
     if len(digits) % 2:
-        _refuse("hex", text, len(text.rstrip()) - 1, f"the last of {len(digits)} digits has no partner")
+        _refuse("hex", text, len(text.rstrip()) - 1, f"odd number of hex digits ({len(digits)})")
     return bytes.fromhex(digits)
 
 
@@ -96,7 +96,7 @@ def _escaped(text: str) -> bytes:
         bare = array[1]
     rest = _ESCAPED.sub("", bare)
     if not _ESCAPED_REST.fullmatch(rest) or not _ESCAPED.search(bare):
-        raise InputError(r"escaped input: \x00\x0c, 0x00, 0x0c or a bytes literal of Python was expected")
+        raise InputError(r"escaped input: expected \x00\x0c, 0x00, 0x0c or a Python bytes literal")
     return bytes.fromhex("".join(_ESCAPED.findall(bare)))
 
 
@@ -104,7 +104,7 @@ def _dump(text: str) -> bytes:
     """Offsets say how many bytes each line has, which tells bytes from the text beside them."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) == 1 and not re.match(r"\s*[0-9a-fA-F]+(:|\s\s)", lines[0][1]):
-        raise InputError("dump input: one line whose first group is not set apart; is it hex?")
+        raise InputError("dump input: the line has no offset; use --input hex for plain hex")
     data = bytearray()
     previous = b""
     for place, (number, line) in enumerate(lines):
@@ -113,20 +113,20 @@ def _dump(text: str) -> bytes:
             continue
         match = _DUMP_LINE.fullmatch(line)
         if match is None:
-            raise InputError(f"dump input: line {number}: {line.strip()[:40]!r} has no offset in hex before its bytes")
+            raise InputError(f"dump input: line {number}: {line.strip()[:40]!r} does not start with an offset in hex")
         offset = int(match["offset"], 16)
         while previous and len(data) < offset:
             data += previous
         previous = b""
         if offset != len(data):
-            raise InputError(f"dump input: line {number}: offset {offset:#x}, but {len(data)} bytes stand above it")
+            raise InputError(f"dump input: line {number}: offset {offset:#x}, but {len(data)} bytes precede it")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
         # xxd ends its bytes with two blanks; others have these between them too, but never more than 16 bytes a line.
         widest = len(line) if match["colon"] else _DUMP_WIDTH
         most = int(behind["offset"], 16) - offset if behind else widest
         data += _bytes_of_line(match["rest"].partition("|")[0], most, gap=1 if match["colon"] else 2)
     if len(data) == 0:
-        raise InputError("dump input: there are no bytes behind the offsets")
+        raise InputError("dump input: no bytes after the offsets")
     return bytes(data)
 
 

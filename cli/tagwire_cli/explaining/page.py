@@ -117,7 +117,7 @@ def render_page(units: Sequence[Explained], note: Note | None = None) -> str:
 def _title(units: Sequence[Explained]) -> str:
     traces = [trace for one in units for trace in one.traces]
     if not traces:
-        return "No reading" if units else "No bytes"
+        return "No match" if units else "No bytes"
     return title_of(traces[0]) if len(traces) == 1 else f"{title_of(traces[0])}, and {len(traces) - 1} more"
 
 
@@ -128,7 +128,7 @@ def _part(trace: Trace, note: Note | None, name: str, most: int) -> Part:
     plain = [each for each in numbered if each[1].offset >= 0 and not each[1].mark]
     dumps = [Dump("", list(_lines(plain)))]
     dumps += [Dump(f"{rows[0][1].path}: unpacked", list(_lines(rows))) for rows in _unpacked(numbered)]
-    folded = f"{len(more)} more lines, from byte {max(0, more[0].offset)} on, are not on this page" if more else ""
+    folded = f"{len(more)} more lines from byte {max(0, more[0].offset)} on are not shown" if more else ""
     return Part(title_of(trace), dumps, [_field(*each) for each in numbered], folded)
 
 
@@ -192,7 +192,7 @@ def _runs(row: Row) -> Iterator[tuple[int, bytes, str]]:
     head, tail = _ENDS
     middle = row.data[head:-tail]
     yield row.offset, row.data[:head], ""
-    yield row.offset + head, middle, f"{len(middle)} bytes of {row.path or row.type} are folded"
+    yield row.offset + head, middle, f"{len(middle)} bytes of {row.path or row.type} not shown"
     yield row.offset + len(row.data) - tail, row.data[-tail:], ""
 
 

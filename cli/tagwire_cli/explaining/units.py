@@ -87,7 +87,7 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
     if way is not None and (given.has_sizes or (asked.kind == "guess" and is_stream(data))):
         return True, _each(wanted(stream_frames(data), given.only), way)
     if given.only is not None:
-        raise click.UsageError("--only is for many frames: with --frames or --capture.")
+        raise click.UsageError("--only needs --frames or --capture.")
     return False, _batches(asked, data) if way is None else iter([way(InputFrame(1, "", data))])
 
 

@@ -22,7 +22,7 @@ class Asked:
         self._by_id: dict[int, tuple[int, int]] = {}
         headers = (registry.request_header, registry.response_header)
         if any("correlation_id" not in header.__slots__ for header in headers):
-            raise click.UsageError("--requests pairs by correlation id, which the headers of this package lack.")
+            raise click.UsageError("--requests needs correlation ids, which the headers of this package lack.")
         for place, data in frames(file, limits, is_hex=is_hex):
             with at(f"{file}: {place}"):
                 header, _ = registry.decode_header(data, strict=False)
@@ -32,5 +32,5 @@ class Asked:
         # The first four bytes, in every version of a response's header.
         correlation_id = int.from_bytes(data[:4], "big", signed=True)
         if len(data) < 4 or correlation_id not in self._by_id:
-            raise TagwireError(f"no request of {self._file} has correlation id {correlation_id}")
+            raise TagwireError(f"no request in {self._file} has correlation id {correlation_id}")
         return self._by_id[correlation_id]

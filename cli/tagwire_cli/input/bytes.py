@@ -16,7 +16,7 @@ _DIGITS: Final = string.hexdigits.encode()
 
 
 class InputError(TagwireError):
-    """Input that is not what the command reads: no hex, no JSON, or not readable at all."""
+    """Input that a command can't read: invalid hex, invalid JSON, or an unreadable file."""
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:
@@ -59,8 +59,6 @@ def _refuse_hex(text: bytes) -> NoReturn:
     column = at - text.rfind(b"\n", 0, at)
     if wrong:
         shown = repr(chr(wrong[0])) if wrong[0] < 0x80 else f"byte 0x{wrong[0]:02x}"
-        raise InputError(f"hex input: line {line}, column {column}: {shown} is no hex digit")
+        raise InputError(f"hex input: line {line}, column {column}: {shown} is not a hex digit")
     count = len(text.translate(None, _BLANKS))
-    raise InputError(
-        f"hex input: line {line}, column {column}: the last of {count} digits has no partner; a byte has two digits"
-    )
+    raise InputError(f"hex input: line {line}, column {column}: odd number of hex digits ({count}); a byte has two")

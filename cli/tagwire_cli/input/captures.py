@@ -55,7 +55,7 @@ def read_captures(path: Path) -> list[Capture]:
         try:
             captures.append(_capture(json.loads(line)))
         except (ValueError, KeyError, TypeError) as error:
-            raise TagwireError(f"{path}: line {number} is no captured frame: {error!r}") from None
+            raise TagwireError(f"{path}: line {number} is not a captured frame: {error!r}") from None
     return captures
 
 
@@ -87,7 +87,7 @@ def read_faults(captures: Path) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise TagwireError(f"{path}: can't be read: {error}") from None
     if not isinstance(faults, dict):
-        raise TagwireError(f"{path}: a JSON object of digests and texts was expected")
+        raise TagwireError(f"{path}: expected a JSON object of digests and texts")
     return {str(digest): str(text) for digest, text in faults.items()}
 
 

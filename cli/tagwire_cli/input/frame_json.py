@@ -97,7 +97,7 @@ def frame_encoder(registry: "Registry", kind: str) -> "Encoder":
 
     def encode(value: Any) -> bytes:
         if not isinstance(value, dict):
-            raise TagwireError(f"{shown(value)} is no frame: an object with {', '.join(_KEYS)} was expected")
+            raise TagwireError(f"{shown(value)} is not a frame: expected an object with {', '.join(_KEYS)}")
         if "raw" in value:
             return _raw(value["raw"])
         _check_keys(value)
@@ -132,7 +132,7 @@ def _encoded(registry: "Registry", message: "type[Message]", version: int, field
 def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: Any) -> "Message":
     """A header of what is given, what follows from the message, and defaults."""
     if not isinstance(fields, dict):
-        raise TagwireError(f"header: {shown(fields)} is no JSON object")
+        raise TagwireError(f"header: {shown(fields)} is not a JSON object")
     defaults = cls().to_json(version)
     known = {name: value for name, value in facts.items() if name in defaults}
     return cls.from_json({**defaults, **known, **fields}, version)
@@ -149,16 +149,16 @@ def _check_keys(value: dict[str, Any]) -> None:
 
 def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
     if not isinstance(name, str):
-        raise TagwireError(f"message: {shown(name)} is no name")
+        raise TagwireError(f"message: {shown(name)} is not a name")
     message = registry[name]
     if kind != message.KIND:
-        raise TagwireError(f"{message.NAME} is a {message.KIND}, and --frame {kind} writes {kind}s")
+        raise TagwireError(f"{message.NAME} is a {message.KIND}, but --frame {kind} writes {kind}s")
     return message
 
 
 def _version(message: "type[Message]", version: Any) -> int:
     if not isinstance(version, int) or isinstance(version, bool):
-        raise TagwireError(f"version: {shown(version)} is no version number")
+        raise TagwireError(f"version: {shown(version)} is not a version number")
     if version not in message.VERSIONS:
         raise TagwireError(f"{message.NAME} has no version {shown(version)}; supported versions are {message.VERSIONS}")
     return version
@@ -168,4 +168,4 @@ def _raw(text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise TagwireError(f"raw: {shown(text)} is no base64") from None
+        raise TagwireError(f"raw: {shown(text)} is not base64") from None

@@ -57,7 +57,7 @@ def _decoded(data: bytes, where: str = "") -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        found = f"byte 0x{data[error.start]:02x} at byte {error.start}"
+        found = f"byte 0x{data[error.start]:02x} at offset {error.start}"
         raise InputError(f"JSON input: {where}{found} is not UTF-8") from None
 
 
@@ -72,7 +72,7 @@ def _errors(line: int = 1) -> Generator[None]:
     except RecursionError:
         raise InputError("JSON input: nested more deeply than any message") from None
     except ValueError:  # Python's bound for the digits of one number
-        raise InputError("JSON input: a number of more digits than any field has") from None
+        raise InputError("JSON input: a number has more digits than any field can hold") from None
 
 
 def _behind_blanks(text: str, at: int) -> int:
@@ -85,10 +85,10 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for key, value in pairs:
         if key in made:
-            raise InputError(f"JSON input: the key {shown(key)} stands twice in one object")
+            raise InputError(f"JSON input: duplicate key {shown(key)} in an object")
         made[key] = value
     return made
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise InputError(f"JSON input: {name} is no JSON value; write it as the text {json.dumps(name)}")
+    raise InputError(f"JSON input: {name} is not valid JSON; write it as the string {json.dumps(name)}")

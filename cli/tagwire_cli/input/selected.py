@@ -69,7 +69,7 @@ def source(
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
     """What makes a selection of paths into the input, and the words behind those that say what it is."""
     if requests_file is not None and kind != "response":
-        raise click.UsageError("--requests is for --frames response.")
+        raise click.UsageError("--requests needs --frames response.")
     if kind in (None, "message"):
         message, version, rest = message_of(registry, words)
         return lambda paths: Selected(select(message, *paths), lambda _: version, limits), rest
@@ -103,7 +103,7 @@ def parts(file: str, kind: str | None, limits: "Limits", *, is_hex: bool) -> Ite
 
 def _first(words: Sequence[str], wanted: str) -> tuple[str, Sequence[str]]:
     if not words:
-        raise click.UsageError(f"say what the fields are of: {wanted}.")
+        raise click.UsageError(f"give {wanted}.")
     return words[0], words[1:]
 
 

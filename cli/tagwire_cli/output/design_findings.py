@@ -42,12 +42,12 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
 def refuse_unjudged(path: str, what: str) -> None:
     """Say that nothing at a path is judged here: "no problems" would be read as praise. Raises click.UsageError."""
-    raise click.UsageError(f"{path} has {what}. `tagwire validate` holds all specs against the rules of the language.")
+    raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
 
 
 def output_options(command: Callable[..., None]) -> Callable[..., None]:
     """`--format`, and `--json`, which is short for one of them."""
-    command = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")(command)
+    command = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")(command)
     choice = click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
     return choice(command)
 

@@ -8,43 +8,43 @@ from typing import Final
 
 __all__ = ["FINE", "FOUND", "USAGE", "epilog"]
 
-FINE: Final = "fine"
-USAGE: Final = "wrong usage or settings"
+FINE: Final = "success"
+USAGE: Final = "usage error or invalid settings"
 _USUAL: Final = "a file that can't be read or written"
 
 FOUND: Final = {
-    "generate": "a spec with an error; with --check or --exit-non-zero-on-change, a change, or a file unknown to git",
-    "validate": "a spec with an error; warnings never fail",
+    "generate": "a spec with an error; changes with --check or --exit-non-zero-on-change",
+    "validate": "a spec with an error; warnings do not count",
     "fmt": "a spec with an error; with --check, a change",
-    "breaking": "findings as grave as --fail-on, or a spec with an error",
-    "lock": "a spec with an error, or one that breaks what was released; with --check, a change",
+    "breaking": "findings of the --fail-on severity or higher, or a spec with an error",
+    "lock": "a spec with an error or a breaking change; with --check, any change",
     "import": "a source that can't be read or merged",
-    "add-version": "a spec that does not keep the rules, or a change of what was released",
-    "draft-version": "a spec that does not keep the rules, or a change of what was released",
+    "add-version": "a spec that breaks a rule, or a change of something released",
+    "draft-version": "a spec that breaks a rule, or a change of something released",
     "encode": "bad data",
     "decode": "bad data",
     "get": "bad data",
     "set": "bad data, or a value that the version can't carry",
     "redact": "frames that can't be read",
-    "explain": "bytes that are at fault",
-    "convert": "bad data, or something that could not be carried",
+    "explain": "invalid bytes",
+    "convert": "bad data, or data that FORMAT can't carry",
     "log dump": "a fault in a log",
     "log stat": "a fault in a log",
-    "log verify": "problems",
-    "log state": "a fault in a log, or no topic of Kafka's own",
-    "log salvage": "something that was lost",
+    "log verify": "problems in a log",
+    "log state": "a fault in a log, or no internal topic of Kafka",
+    "log salvage": "data that was left out",
     "log compact": "a fault in a log",
-    "log convert": "a fault in a log, or something that could not be carried",
+    "log convert": "a fault in a log, or data that the format can't carry",
     "whatif": "a fault in a log",
-    "spark convert": "a fault in a log, or something that could not be carried",
+    "spark convert": "a fault in a log, or data that the format can't carry",
     "spark compact": "a fault in a log",
     "spark whatif": "a fault in a log",
-    "spark export": "a fault in a log, also one that --permissive carries",
-    "spark import": "an export that is not whole, or not as it was written",
+    "spark export": "a fault in a log, even if --permissive exports it",
+    "spark import": "an export that is incomplete or was changed",
     "spark audit": "a file that can't be read; with --refused-by, requests that are refused",
-    "lint": "errors; warnings and notes never fail",
-    "collide": "designs that can't live together",
-    "demo": "a frame that is refused or comes out with other bytes",
+    "lint": "errors; warnings and notes do not count",
+    "collide": "designs that conflict",
+    "demo": "a frame that is refused or encodes to other bytes",
 }
 """What status 1 says, by command; for those that are not here, that a file is at fault."""
 

@@ -79,7 +79,7 @@ def excused_text(excused: "Excused") -> str:
     until = "" if exemption.until is None else f" until {exemption.until}"
     head = f"{finding.file}:{finding.line}:{finding.column}: excused{until} {finding.rule}: "
     said = printable(f"{head}{_subject(finding)}{finding.message}")
-    return f"{said}\n{_INDENT}since {printable(exemption.reason)}"
+    return f"{said}\n{_INDENT}reason: {printable(exemption.reason)}"
 
 
 def _subject(finding: "Finding") -> str:
@@ -97,15 +97,15 @@ def _proof_lines(proof: "Proof | None") -> Iterator[str]:
     for name, data in (("old", proof.old_bytes), ("new", proof.new_bytes)):
         yield from _bytes_lines(name, data)
     writer = "new" if proof.reader == "old" else "old"
-    outcome = "refuses" if proof.error else "takes"
-    what = "" if proof.error else f" for {printable_json(json.dumps(proof.reads, ensure_ascii=False))}"
+    outcome = "refuses" if proof.error else "reads"
+    what = "" if proof.error else f" as {printable_json(json.dumps(proof.reads, ensure_ascii=False))}"
     yield f"the {proof.reader} reader {outcome} the {writer} bytes{what}:"
     yield from (indent(line, "  ") for line in proof.trace.splitlines()[1:])
 
 
 def _bytes_lines(name: str, data: bytes | None) -> Iterator[str]:
     if data is None:
-        yield f"{name} bytes: none, since the {name} spec can't carry that"
+        yield f"{name} bytes: none; the {name} spec can't encode this value"
         return
     head, *more = wrap(data.hex(" "), _WIDTH - 16) or ["(none)"]
     yield f"{name} bytes: {head}"

@@ -133,7 +133,7 @@ def write_bytes(data: bytes) -> None:
 def refuse_terminal() -> None:
     """For commands that write bytes, before they begin. Raises click.UsageError where these would go to a terminal."""
     if is_terminal(sys.stdout):
-        raise click.UsageError("bytes would garble the terminal: use --hex, or send them to a file or a pipe.")
+        raise click.UsageError("the output is binary: use --hex, or redirect it to a file or a pipe.")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ __all__ = ["print_summary", "row_of"]
 
 
 def print_summary(summary: Summary) -> None:
-    """Print the question, a table for each property, and below what can't be carried."""
+    """Print the question, a table for each property, and what the new format can't carry."""
     say(summary.question)
     say()
     for section in (*summary.sections, None):
@@ -17,10 +17,10 @@ def print_summary(summary: Summary) -> None:
         rows = section.rows if section else [("", summary.total)]
         print_table(_columns(title), [(name, *row_of(measure)) for name, measure in rows])
         if section and section.more:
-            say(f"and {section.more} more; --json has them, --top shows them")
+            say(f"and {section.more} more; use --top or --json to see them")
         say()
     for row in summary.found.losses.rows():
-        say(f"lost: {row.path}, {row.times} times: {row.reason}")
+        say(f"lost: {row.path}, {'once' if row.times == 1 else f'{row.times} times'}: {row.reason}")
     seconds = f"{summary.total.seconds:.1f} s of processor time"
     say(f"{seconds} to read and convert {summary.total.bytes} bytes, {summary.speed / 1e6:.1f} MB/s")
 

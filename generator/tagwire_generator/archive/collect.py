@@ -86,7 +86,7 @@ def _at_home(specs: Sequence[ImportedSpec], homes: Mapping[str, str]) -> Iterato
         if spec.component == "core":
             if spec.name not in homes:
                 raise SpecError(
-                    f"{spec.origin}: no newer release says to which component {spec.name} belongs; import one as well",
+                    f"{spec.origin}: the component of {spec.name} is unknown; import a newer release that has it, too",
                     file=spec.origin,
                 )
             spec = replace(spec, component=homes[spec.name])
@@ -142,8 +142,8 @@ def _merge(message: _Message, spec: ImportedSpec, release: str) -> None:
 def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
     other = message.releases[release]
     return SpecError(
-        f"{spec.origin}: {spec.name} and {other.name} ({other.origin}) are one message, of one key or one name, "
-        f"but both are of release {release}",
+        f"{spec.origin}: {spec.name} and {other.name} ({other.origin}) have the same key or name, "
+        f"but both are in release {release}",
         file=spec.origin,
     )
 
@@ -222,6 +222,6 @@ def _prove(message: _Message, version: int, text: str, release: str) -> None:
     if found != text:
         raise SpecError(
             f"{message.origin}: {message.spec['name']} version {version} is [{text}] in release {release}, but would "
-            f"be [{found}] when merged; these releases can't be told by one spec",
+            f"be [{found}] when merged; one spec can't describe both releases",
             file=message.origin,
         )

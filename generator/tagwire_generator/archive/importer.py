@@ -50,7 +50,7 @@ class ImportReport:
             lines.append(f"{source.path}: {_specs(len(source.specs))}{f' ({found})' if found else ''}")
         lines += [f"{note.origin}: {note.text}" for note in self.notes]
         lines += self._merge_lines()
-        lines += [f"{path}: not in these sources, left as it is" for path in self.stale]
+        lines += [f"{path}: not in these sources; unchanged" for path in self.stale]
         written, unchanged = (sum(path.suffix == ".json" for path in paths) for paths in (self.written, self.unchanged))
         lines.append(f"{_specs(written)} written, {unchanged} unchanged")
         return "\n".join(lines)

@@ -83,7 +83,7 @@ class Release:
                 what = "components" if other.component != spec.component else "content"
                 raise SpecError(
                     f"{spec.origin}: {spec.name} differs in {what} from that of {other.origin}, "
-                    "and both are of one release; name folders after their releases, as in kafka-clients-4.4.0",
+                    "but both are of the same release; name folders after their releases, as in kafka-clients-4.4.0",
                     file=spec.origin,
                 )
         return list(chosen.values())
@@ -111,7 +111,7 @@ def read_releases(
     _refuse_empty([source for sources in found.values() for source in sources])
     if "" in found and len(found) > 1:
         raise SpecError(
-            f"{found[''][0].path}: of which release is it? The others say so in their names, as kafka-clients-4.4.0",
+            f"{found[''][0].path}: unknown release; rename it like the others, as in kafka-clients-4.4.0",
             file=str(found[""][0].path),
         )
     newest_first = sorted(found, key=release_order, reverse=True)
@@ -124,7 +124,7 @@ def _refuse_empty(sources: Sequence[SpecSource]) -> None:
     for source in sources:
         if not source.specs and (source.path.is_dir() or not is_any):
             where = "*.json" if source.path.is_dir() else "common/message, common/metadata or message"
-            raise SpecError(f"{source.path}: no message specs; there is no {where} in it", file=str(source.path))
+            raise SpecError(f"{source.path}: no message specs; it has no {where}", file=str(source.path))
 
 
 def _read_source(path: Path, component: str | None) -> tuple[SpecSource, list[Problem]]:

@@ -65,7 +65,7 @@ def spec_texts(source: Path, component: str | None = None) -> Iterator[SpecText]
     Raises SpecError for what can't be read or is hostile.
     """
     if component is not None and not _COMPONENT.fullmatch(component):
-        raise SpecError(f"component {component!r} must be words of small letters and digits with hyphens between them")
+        raise SpecError(f"component {component!r} must be lower-case letters and digits, with hyphens between words")
     total = 0
     for path, origin, data in _files(source) if source.is_dir() else _entries(source):
         total += len(data)
@@ -100,22 +100,20 @@ def _entries(jar: Path) -> Iterator[tuple[Path, str, bytes]]:
                 _refuse_hostile(jar, entry.orig_filename)
                 if _IN_JAR.fullmatch(entry.filename):
                     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                        raise zipfile.BadZipFile(f"{entry.filename} is packed by a method that no jar uses")
+                        raise zipfile.BadZipFile(f"{entry.filename} has a compression method that jars don't use")
                     with archive.open(entry) as file:
                         data = file.read(SPEC_BYTES + 1)
                     origin = f"{jar}!{entry.filename}"
                     yield jar / entry.filename, origin, _bounded(data, origin)
     except _ZIP_FAULTS as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise SpecError(f"{jar}: neither a directory nor a jar that can be read: {reason}", file=str(jar)) from None
+        raise SpecError(f"{jar}: neither a folder nor a readable jar: {reason}", file=str(jar)) from None
 
 
 def _refuse_hostile(jar: Path, name: str) -> None:
     parts = name.split("/")
     if ".." in parts or parts[0] == "" or "\\" in name or ":" in parts[0] or "\0" in name:
-        raise SpecError(
-            f"{jar}: its entry {name!r} leads out of the archive; no release has such a name", file=str(jar)
-        )
+        raise SpecError(f"{jar}: the entry {name!r} leads out of the archive", file=str(jar))
 
 
 def _bounded(data: bytes, origin: str) -> bytes:
@@ -149,6 +147,6 @@ def _component_of(path: Path, source: Path) -> str:
         if artifact in COMPONENTS:
             return COMPONENTS[artifact]
     raise SpecError(
-        f"{source}: which component is it? Its path names none of {', '.join(COMPONENTS)}; say the component",
+        f"{source}: unknown component; its path has none of {', '.join(COMPONENTS)}; give the component",
         file=str(source),
     )

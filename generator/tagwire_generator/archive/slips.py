@@ -46,10 +46,10 @@ def _mended(text: str) -> tuple[dict[str, Any] | None, tuple[str, ...], tuple[Pr
     root = parse(text, file="").root
     assert root is not None, "what has no tree has an error that is no slip"
     tree: dict[str, Any] = plain_tree(root)
-    notes += [f"line {each.line}: {each.message}; the last counts" for each in errors if each.rule == _REPEATED]
+    notes += [f"line {each.line}: {each.message}; the last one counts" for each in errors if each.rule == _REPEATED]
     if any(problem.rule == _NOT_FLEXIBLE for problem in errors):
         tree["flexibleVersions"] = "none"
-        notes.append("has no flexibleVersions; none are taken")
+        notes.append("has no flexibleVersions; none is assumed")
     if errors:  # what is wrong behind the slips could not be seen before
         errors = _errors(json.dumps(tree))
     return (None, (), errors) if errors else (tree, tuple(notes), ())
@@ -65,5 +65,5 @@ def _without_rest(text: str) -> tuple[str, list[str]]:
         if problem.rule == _FOLLOWED:
             lines = text.split("\n")[: problem.line]
             lines[-1] = lines[-1][: problem.column - 1]
-            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is left away"]
+            return "\n".join(lines), [f"line {problem.line}: {problem.message}; it is left out"]
     return text, []

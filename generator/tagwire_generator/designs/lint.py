@@ -77,7 +77,7 @@ def _discriminator(root: StructLayout, name: str) -> _Found:
         if item.name == name:
             return
         if name and _varies(item):
-            yield "TL01", name, f"{name} stands behind {item.name}, a {item.type}, so it has no fixed offset"
+            yield "TL01", name, f"{name} has no fixed offset, because it comes after {item.name}, a {item.type}"
 
 
 def _rewritten(root: StructLayout) -> _Found:
@@ -90,9 +90,9 @@ def _rewritten(root: StructLayout) -> _Found:
             continue
         under = ", and it is under the checksum" if item.name in covered else ""
         if _varies(item):
-            yield "TL02", item.name, f"{item.name} is rewritten in place, but a {item.type} varies in length{under}"
+            yield "TL02", item.name, f"{item.name} is rewritten in place, but the length of a {item.type} varies{under}"
         elif under:
-            yield "TL03", item.name, f"{item.name} is rewritten in place{under}: that is worked out again each time"
+            yield "TL03", item.name, f"{item.name} is rewritten in place{under}, which must be computed again each time"
 
 
 def _lengths(struct: StructLayout, path: str) -> _Found:
@@ -100,7 +100,7 @@ def _lengths(struct: StructLayout, path: str) -> _Found:
         kind = item.type
         if isinstance(kind, Sized) and kind.nullable and kind.length is not None and kind.length.null is None:
             told = f"; {item.condition.field} has a bit for it" if item.condition else ", and no bit does"
-            text = f"{item.name} may be null, which its {kind.length.name} length can't say{told}"
+            text = f"{item.name} may be null, which its {kind.length.name} length can't express{told}"
             yield "TL04", f"{path}{item.name}", text
 
 
@@ -111,7 +111,7 @@ def _optional_parts(struct: StructLayout, path: str) -> _Found:
             continue
         later = next((other for other in struct.items[index + 1 :] if _needs_length(other)), None)
         if later is not None:
-            text = f"{item.name} is there only by a bit of {item.condition.field}, and {later.name} stands behind it"
+            text = f"{item.name} depends on a bit of {item.condition.field}, but {later.name} comes after it"
             yield "TL05", f"{path}{item.name}", text
 
 
@@ -137,7 +137,7 @@ def _long_values(struct: StructLayout, path: str) -> _Found:
         kind = item.type
         if isinstance(kind, Varint) and kind.signed and not kind.zigzag:
             size = encoded_size(_alone(item), {item.name: -1})
-            yield "TL08", f"{path}{item.name}", f"{item.name} takes {size} bytes where it is negative, as -1 is"
+            yield "TL08", f"{path}{item.name}", f"{item.name} takes {size} bytes if it is negative, such as -1"
 
 
 def _claim(layout: Layout, claim: Claim) -> _Found:

@@ -94,7 +94,7 @@ class DraftPlan:
 
     def __str__(self) -> str:
         lines = [str(draft) for draft in self.drafts]
-        lines += [f"{path}: not one of these specs, left as it is" for path in self.stale]
+        lines += [f"{path}: not one of these specs; unchanged" for path in self.stale]
         return "\n".join(lines)
 
 
@@ -148,7 +148,7 @@ def plan_drafts(
     """
     is_in_place = _is_in_place(folder, place)
     if only_new and is_in_place:
-        raise SpecError(f"{folder}: the new versions alone would replace all others; name another folder for them")
+        raise SpecError(f"{folder}: the new versions would replace all others; give another folder for them")
     sources = _sources(folder, options)
     cuts = _cuts(sources)
     drafts: list[Draft] = []
@@ -169,7 +169,7 @@ def plan_drafts(
 def _is_in_place(folder: Path, place: Path) -> bool:
     source, target = folder.resolve(), place.resolve()
     if source != target and (source.is_relative_to(target) or target.is_relative_to(source)):
-        raise SpecError(f"{place}: is in the folder {folder}, or around it; name a folder beside it")
+        raise SpecError(f"{place}: inside {folder} or above it; give a separate folder")
     return source == target
 
 
@@ -177,7 +177,7 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     """Raises SpecError where a draft would replace something that is not in it, or was released."""
     there = [path for path in plan.changed if path.exists() or path.is_symlink()]
     if there and not is_in_place:
-        text = "is there already, and is not what would be written; remove it, or name another folder"
+        text = "exists already with other content; remove it, or give another folder"
         raise SpecError(f"{there[0]}: {text}", file=str(there[0]))
     reader, components = SpecReader(), {draft.path: draft.component for draft in plan.drafts}
     before = reader.read((SpecData(str(path), components[path], path.read_bytes()) for path in there), options)
@@ -186,11 +186,11 @@ def _refuse_losses(plan: DraftPlan, *, is_in_place: bool, options: SpecOptions, 
     findings = list(lost(released, before, after))
     if findings:
         told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
-        remedy = "nothing is written; draft into a folder of its own with --output"
-        raise SpecError("\n".join(["the draft would change what was released:", *told, remedy]), file=findings[0].file)
+        remedy = "nothing was written; write the drafts to a separate folder with --output"
+        raise SpecError("\n".join(["the draft would change released versions:", *told, remedy]), file=findings[0].file)
     gone = [draft for draft in plan.drafts if draft.gone and is_in_place]
     if gone:
-        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; name another folder with --output")
+        raise SpecError(f"{gone[0].source}: would lose {', '.join(gone[0].gone)}; give another folder with --output")
 
 
 def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
@@ -226,11 +226,11 @@ def _cuts(sources: Sequence[_Source]) -> dict[str, int]:
         request = requests[_key(response)]
         names = f"{request.path}: {request.summary.name} and {response.summary.name}"
         if request.versions != response.versions:
-            text = f"have versions {request.versions} and {response.versions}; give them the same ones first"
+            text = f"have versions {request.versions} and {response.versions}; make them the same first"
             raise SpecError(f"{names} {text}", file=str(request.path))
         end = min(first_flexible(request.spec), first_flexible(response.spec))
         if end <= HIGHEST and is_draft(request.spec) != is_draft(response.spec):
-            text = "are in two dialects, and one is flexible; write both in the same dialect first"
+            text = "are in different dialects, and one is flexible; write both in the same dialect first"
             raise SpecError(f"{names} {text}", file=str(request.path))
         cuts[request.summary.name] = cuts[response.summary.name] = end
     return cuts
@@ -244,12 +244,12 @@ def _result(source: _Source, end: int | None, *, only_new: bool) -> _Result:
     """What becomes of a spec. `end` is the version to cut a request or response at."""
     kind, valid = source.summary.kind, source.versions
     if not valid:
-        return _Result(source.spec, ("its API is gone, left as it is",), is_same=True)
+        return _Result(source.spec, ("its API was removed; unchanged",), is_same=True)
     if source.is_rpc:
         return _new_version(source, end, only_new=only_new)
     plain = cut_to_plain(source.spec) if kind == "header" and first_flexible(source.spec) <= valid.highest else None
     if plain is None:
-        return _Result(source.spec, (f"of type {kind}, left as it is",), is_same=True)
+        return _Result(source.spec, (f"of type {kind}; unchanged",), is_same=True)
     return _Result(plain, _cut_notes(valid, plain))
 
 
@@ -257,11 +257,11 @@ def _new_version(source: _Source, end: int | None, *, only_new: bool) -> _Result
     plain = cut_to_plain(source.spec, end)
     if plain is None:
         draft = restated(source.spec)
-        notes = ("flexible from the start, the first version is said again", *_cut_notes(source.versions, draft))
+        notes = ("flexible from the start; the first version is rewritten", *_cut_notes(source.versions, draft))
     else:
         draft, notes = with_new_version(plain), _cut_notes(source.versions, plain)
     if draft.get("latestVersionUnstable"):
-        notes += ("the new version is the unstable one now",)
+        notes += ("the new version is now the unstable one",)
     return _Result(only_version(draft) if only_new else draft, notes, new=_versions(draft).highest)
 
 

@@ -52,7 +52,7 @@ def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
-        raise SpecError(f"{file}: {key} is no list; `tagwire fmt` makes it one", file=file, line=items.line)
+        raise SpecError(f"{file}: {key} is not a list; run `tagwire fmt` to make it one", file=file, line=items.line)
     names = [str(each["name"]) for each in struct.get(key) or ()]
     neighbour = field.before or field.after
     index = len(names)
@@ -79,7 +79,7 @@ def _parent(root: Object, tree: Tree, path: str, file: str) -> tuple[Object, Tre
             common = _members(root, tree, ("commonStructs",))
             type = type.removeprefix("[]").strip()
             if type not in common:
-                raise SpecError(f"{file}: {walked} is of type {type}, and no struct that could get a field", file=file)
+                raise SpecError(f"{file}: {walked} is of type {type}, not a struct that can get a field", file=file)
             node, struct = common[type]
     return node, struct
 

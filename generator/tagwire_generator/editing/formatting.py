@@ -45,9 +45,7 @@ def with_comments(form: Mapping[str, Any], text: str, *, file: str) -> str:
     _move_homeless(comments, form)
     formatted = spec_text(form, comments)
     if _form(formatted, file) != form or _texts(read_comments(formatted)) != _texts(comments):
-        raise SpecError(
-            f"{file}: can't be formatted without a loss: a comment stands where none can be kept", file=file
-        )
+        raise SpecError(f"{file}: can't be formatted without losing a comment; move the comment", file=file)
     return formatted
 
 

@@ -69,9 +69,7 @@ def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
     paths = _FILES | (_HEADERS if headers else {})
     taken = [path for path in (*paths, f"src/{name}") if (folder / path).exists()]
     if taken:
-        raise NewProjectError(
-            f"{folder / taken[0]} is there already, and is not replaced; choose another name or folder"
-        )
+        raise NewProjectError(f"{folder / taken[0]} exists already and is not replaced; choose another name or folder")
     settings = folder / _SETTINGS
     before = settings.read_text(encoding="utf-8") if settings.is_file() else ""
     view = _View(name, headers, _missing_sections(settings, before))
@@ -87,7 +85,7 @@ def _check_name(name: str) -> None:
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or not name.islower():
         near = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in name.lower())
         hint = f"; call it {near!r}" if near.isidentifier() and not keyword.iskeyword(near) else ""
-        raise NewProjectError(f"{name!r} is no name of a package, which has lower-case letters, digits and _{hint}")
+        raise NewProjectError(f"{name!r} is not a package name of lower-case letters, digits and _{hint}")
     fault = package_fault(name)
     if fault:
         raise NewProjectError(fault)
@@ -102,7 +100,7 @@ def _missing_sections(file: Path, text: str) -> tuple[str, ...]:
     tool = tool if isinstance(tool, dict) else {}
     if "tagwire" in tool:
         raise SettingsError(
-            f"{file}: there is [tool.tagwire] already; add a spec set to it by hand, with specs, package and output",
+            f"{file}: [tool.tagwire] exists already; add a spec set to it by hand, with specs, package and output",
             file=str(file),
         )
     has = {"project": "project" in document or "build-system" in document, "mypy": "mypy" in tool}
@@ -120,7 +118,7 @@ def _toml(file: Path, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{file}: can't be added to: {error}", file=str(file)) from error
+        raise SettingsError(f"{file}: can't be changed: {error}", file=str(file)) from error
 
 
 def _render(template: str, view: _View) -> str:

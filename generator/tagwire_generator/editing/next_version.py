@@ -83,7 +83,7 @@ def plan_next_version(
     if partner is not None and partner.valid_versions.highest < version:
         if partner.valid_versions.highest < version - 1:
             text = f"{partner.name} has versions {partner.valid_versions}, {spec.name} {spec.valid_versions}"
-            raise SpecError(f"{partner.file}: {text}; give both the same ones first", file=partner.file)
+            raise SpecError(f"{partner.file}: {text}; make them the same first", file=partner.file)
         changes.append(_changed(partner, data[partner.file], version, None, options))
     _check(changes, files, texts, options, released)
     return NextVersion(tuple(changes), tuple(_notes(spec, version, partner)))
@@ -96,14 +96,14 @@ def _message(path: Path, texts: SpecTexts) -> MessageSpec:
         raise _broken(problems)
     spec = next((each for each in texts.specs.values() if each.file == str(path)), None)
     if spec is None:
-        raise SpecError(f"{path}: is a register, which has no versions", file=str(path))
+        raise SpecError(f"{path}: a register has no versions", file=str(path))
     reason = ""
     if spec.format is not None:
-        reason = "is a record format, which has no versions: another format is another spec"
+        reason = "a record format has no versions; write another spec for another format"
     elif not spec.valid_versions:
-        reason = f"{spec.name} has no versions any more: its API is gone"
+        reason = f"{spec.name} has no versions, because its API was removed"
     elif spec.kind == "coordinator-key":
-        reason = f"{spec.name} is a coordinator key, which has version 0 alone"
+        reason = f"{spec.name} is a coordinator key, which only has version 0"
     if reason:
         raise SpecError(f"{path}: {reason}", file=str(path))
     return spec
@@ -134,7 +134,7 @@ def _changed(
     after = edit.result()
     root = parse(after, file=data.file).root
     if root is None or plain_tree(root) != wanted:
-        raise SpecError(f"{data.file}: can't be edited as it stands; `tagwire fmt` sets it in its form", file=data.file)
+        raise SpecError(f"{data.file}: can't be edited in this form; run `tagwire fmt` first", file=data.file)
     is_valid = not _problems(after, data, options)
     if is_valid and format_spec(text, file=data.file, options=options) == text:
         after = format_spec(after, file=data.file, options=options)  # who keeps the form finds it kept
@@ -182,7 +182,7 @@ def _check(
     findings = list(lost(released, own, after))
     if findings:
         told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]
-        raise SpecError("\n".join(["the new version would change what was released:", *told]), file=findings[0].file)
+        raise SpecError("\n".join(["the new version would change released versions:", *told]), file=findings[0].file)
 
 
 def _broken(problems: Sequence[Problem]) -> SpecError:
@@ -198,7 +198,7 @@ def _notes(spec: MessageSpec, version: int, partner: MessageSpec | None) -> Iter
         field.name for struct in (spec.root, *spec.structs) for field in struct.fields if field.versions.highest == old
     ]
     if ending:
-        yield f"{', '.join(ending)} ended with version {old}, and so version {version} is without"
+        yield f"version {version} does not have {', '.join(ending)}, which ended with version {old}"
     unstable = next((each for each in (spec, partner) if each is not None and each.latest_version_unstable), None)
     if unstable is not None:
-        yield f"latestVersionUnstable of {unstable.name} is about version {version} now: {old} counts as released"
+        yield f"latestVersionUnstable of {unstable.name} now means version {version}; {old} counts as released"

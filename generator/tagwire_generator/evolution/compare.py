@@ -65,7 +65,7 @@ def compare_layouts(old: Layout, new: Layout) -> Comparison:
     before, now = _encoding(old.root), _encoding(new.root)
     if before != now:
         walk.lengths_count = False
-        walk.add("TW901", (), f"the version {before}, and now {now}", "flexibleVersions")
+        walk.add("TW901", (), f"the version was {before} and is now {now}", "flexibleVersions")
     walk.struct((), old.root, new.root, is_default=False)
     return walk.comparison
 
@@ -96,11 +96,11 @@ def _shown_default(default: object) -> str:
 def _encoding(struct: StructLayout) -> str:
     section = struct.section
     if isinstance(section, TaggedSection):
-        return "is flexible"
+        return "flexible"
     if isinstance(section, OptionalBuffer):
-        counted = ", the tag counted" if section.counts_tag else ""
-        return f"has optional fields (lengths are {section.length.name}{counted})"
-    return "has plain lengths and no tagged fields"
+        counted = " and include the tag" if section.counts_tag else ""
+        return f"one with optional fields (lengths are {section.length.name}{counted})"
+    return "not flexible"
 
 
 def _type_name(type: Type) -> str:
@@ -128,7 +128,7 @@ class _Walk:
         """A struct; `is_default`: a tagged field around it is left out where the struct has its defaults."""
         self.comparison.structs.append((steps, old.name, new.name))
         if steps and old.name != new.name:
-            self.add("TW942", steps, f"the struct was {old.name}, and now is {new.name}", "type")
+            self.add("TW942", steps, f"the struct was {old.name} and is now {new.name}", "type")
         members = matched(old, new)
         moved = _moved(members, old.items)
         old_tags: dict[int | None, Item] = {item.tag: item for item in old.fields if item.tag is not None}
@@ -140,7 +140,7 @@ class _Walk:
                 self.removed(here)
             else:
                 if step.new.name in moved:
-                    self.add("TW906", here, "the field stands in another place among the fields of its struct", "name")
+                    self.add("TW906", here, "the field moved to another place in its struct", "name")
                 self.names(here, step.old, step.new)
                 self.both(here, step.old, step.new, is_default=is_default)
         self.missing(steps, old.missing, new.missing)
@@ -149,30 +149,30 @@ class _Walk:
         item = here[-1].item
         other = old_tags.get(item.tag)
         if item.tag is not None and other is not None:
-            text = f"tag {item.tag} stood for {_described(other)}, and now for {_described(item)}"
+            text = f"tag {item.tag} stood for {_described(other)} and now stands for {_described(item)}"
             self.add("TW911", here, text, "tag")
         elif item.tag is None and item.type.minimum:
-            self.add("TW904", here, "the field was not in this version, and now is", "versions")
+            self.add("TW904", here, "the field was added to this version", "versions")
 
     def removed(self, here: Steps) -> None:
         item = here[-1].item
         if item.tag is None and item.type.minimum:
-            self.add("TW905", here, "the field was in this version, and now is not", "versions")
+            self.add("TW905", here, "the field was removed from this version", "versions")
         elif item.tag is None:
-            self.add("TW941", here, "the field, which took no bytes, is gone", "versions")
+            self.add("TW941", here, "the field, which took no bytes, was removed", "versions")
 
     def names(self, here: Steps, old: Item, new: Item) -> None:
         """What the field is called, and by which tag it is known."""
         if (old.tag is None) != (new.tag is None):
             was, now = ("no tag" if each.tag is None else f"tag {each.tag}" for each in (old, new))
-            self.add("TW909", here, f"the field had {was}, and now has {now}", "tag")
+            self.add("TW909", here, f"the field had {was} and now has {now}", "tag")
         elif old.tag != new.tag:
-            self.add("TW910", here, f"the tag was {old.tag}, and now is {new.tag}", "tag")
+            self.add("TW910", here, f"the tag was {old.tag} and is now {new.tag}", "tag")
         elif old.json_name != new.json_name and new.tag is not None:
             was, now = _described(old), _described(new)
-            self.add("TW943", here, f"tag {new.tag} stood for {was}, and now for {now}", "name")
+            self.add("TW943", here, f"tag {new.tag} stood for {was} and now stands for {now}", "name")
         elif old.json_name != new.json_name:
-            self.add("TW941", here, f"the field was {old.json_name}, and now is {new.json_name}", "name")
+            self.add("TW941", here, f"the field was {old.json_name} and is now {new.json_name}", "name")
 
     def missing(self, steps: Steps, old: Sequence[Missing], new: Sequence[Missing]) -> None:
         """Fields that only other versions have: what this one makes of them."""
@@ -183,7 +183,7 @@ class _Walk:
                 continue
             here = (*steps, Step(_stand_in(before), _stand_in(now)))
             if before.ignorable != now.ignorable:
-                words = "dropped, and now is refused" if before.ignorable else "refused, and now is dropped"
+                words = "dropped and is now refused" if before.ignorable else "refused and is now dropped"
                 self.add("TW944", here, f"a value here was {words}", "ignorable")
             if _is_same_kind(before.default, now.default):
                 self.default(here, before.default, now.default, is_tagged=False)
@@ -199,7 +199,7 @@ class _Walk:
 
     def default(self, here: Steps, old: object, new: object, *, is_tagged: bool) -> None:
         if not _is_same_value(old, new):
-            text = f"the default was {_shown_default(old)}, and now is {_shown_default(new)}"
+            text = f"the default was {_shown_default(old)} and is now {_shown_default(new)}"
             self.add("TW912" if is_tagged else "TW921", here, text, "default")
 
     def type(self, here: Steps, old: Type, new: Type, *, is_default: bool) -> bool:
@@ -252,17 +252,17 @@ class _Walk:
     def retyped(self, rule: str, here: Steps) -> None:
         """The type of the whole field, be it that of its elements that changed."""
         was, now = (_type_name(item.type) for item in here[-1] if item)
-        self.add(rule, here, f"the type was {was}, and now is {now}", "type")
+        self.add(rule, here, f"the type was {was} and is now {now}", "type")
 
     def nullable(self, here: Steps, old: bool, new: bool) -> None:
         if new and not old:
-            self.add("TW907", here, "null was refused, and now is allowed", "nullableVersions")
+            self.add("TW907", here, "null was refused and is now allowed", "nullableVersions")
         elif old and not new:
-            self.add("TW908", here, "null was allowed, and now is refused", "nullableVersions")
+            self.add("TW908", here, "null was allowed and is now refused", "nullableVersions")
 
     def length(self, here: Steps, old: LengthCode | None, new: LengthCode | None) -> None:
         if self.lengths_count and old != new and old and new:
-            self.add("TW902", here, f"the length was {old.name}, and now is {new.name}", "flexibleVersions")
+            self.add("TW902", here, f"the length was {old.name} and is now {new.name}", "flexibleVersions")
 
 
 def _described(item: Item) -> str:

@@ -66,12 +66,12 @@ def tag_findings(
             holder = _retired_holder(tag, field, pair.old, retired)
         if holder is not None and tag not in told:
             path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
-            text = f"tag {tag} {holder}, and now stands for {tag_holder(field)}"
+            text = f"tag {tag} {holder} and now stands for {tag_holder(field)}"
             spot = Spot((*pair.names, json_name(field)), "tag")
             yield change("TW926", new, field.tagged_versions & new.valid_versions, text, path=path, spot=spot)
     for tag in sorted({*before, *pair.old.reserved_tags} - {*now, *pair.new.reserved_tags, *told}):
         holder = f"stood for {tag_holder(before[tag])}" if tag in before else "was reserved"
-        text = f"tag {tag} {holder}, and now is neither used nor in reservedTags; add it there"
+        text = f"tag {tag} {holder} and is now neither used nor in reservedTags; add it there"
         versions = before[tag].tagged_versions & offered if tag in before else NONE
         spot = Spot(pair.names, "reservedTags")
         yield change("TW927", new, versions, text, path=pair.new_path, spot=spot)
@@ -89,7 +89,7 @@ def _other_holder(old: FieldSpec | None, new: FieldSpec, common: Versions) -> st
 def _retired_holder(tag: int, field: FieldSpec, old: StructSpec, retired: Mapping[int, str]) -> str | None:
     """What a tag was retired from, if it was, and from another field."""
     if retired.get(tag):
-        return None if retired[tag] == tag_holder(field) else f"stood for {retired[tag]} once"
+        return None if retired[tag] == tag_holder(field) else f"once stood for {retired[tag]}"
     return "was reserved" if tag in old.reserved_tags or tag in retired else None
 
 
@@ -108,7 +108,7 @@ def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
                 path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
                 spot = Spot((*pair.names, json_name(field)), key)
                 yield change(
-                    "TW928", new, versions, f"{text} in versions {versions}, which there are not", path=path, spot=spot
+                    "TW928", new, versions, f"{text} in versions {versions}, which do not exist", path=path, spot=spot
                 )
 
 
@@ -154,7 +154,7 @@ def _changed_formats(
     path = f"{pair.new_path}.{attribute_name(new.name)}".lstrip(".")
     spot = Spot((*pair.names, json_name(new)), "recordFormats")
     for (before, now), found in changed.items():
-        text = f"the records were {before}, and now are {now or 'of a format that nobody names'}"
+        text = f"the records were {before} and are now {now or 'of an unknown format'}"
         for run in runs(found):
             yield change("TW930", spec, run, text, path=path, spot=spot)
 

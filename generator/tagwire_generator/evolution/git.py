@@ -28,7 +28,7 @@ def specs_at(revision: str, path: Path) -> list[SpecData]:
     inside = PurePosixPath(place.relative_to(top).as_posix())
     entries = _entries(top, commit, inside)
     if not entries:
-        raise NotAtRevisionError(f"{path}: revision {revision} has no such file or folder, or no *.json in it")
+        raise NotAtRevisionError(f"{path}: revision {revision} has no such file, and no such folder with *.json files")
     contents = _contents(top, [blob for _, blob in entries])
     return [
         SpecData(f"{revision}:{name}", _component(name, inside), data)
@@ -40,8 +40,8 @@ def _commit(here: Path, revision: str) -> str:
     try:
         found = run_git(here, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except GitError:
-        hint = "is it fetched? A shallow clone, as CI often has it, lacks other branches and older commits"
-        raise GitError(f"git knows no revision {revision!r} in {here}; {hint}") from None
+        hint = "fetch it first (CI often has a shallow clone, without other branches and older commits)"
+        raise GitError(f"git has no revision {revision!r} in {here}; {hint}") from None
     return found.decode("ascii").strip()
 
 
@@ -63,11 +63,11 @@ def _entries(top: Path, commit: str, inside: PurePosixPath) -> list[tuple[PurePo
 
 def _checked(name: PurePosixPath, inside: PurePosixPath) -> PurePosixPath:
     if not str(name).isprintable():
-        raise SpecError(f"{str(name)!r}: the name of a spec's file has a character that can't be printed; rename it")
+        raise SpecError(f"{str(name)!r}: the file name has a character that can't be printed; rename the file")
     if len(name.relative_to(inside).parts) > 2:
         raise SpecError(
-            f"{name}: a spec lies in the folder of specs or in one of its subfolders, which names its component; "
-            "this one is deeper"
+            f"{name}: nested too deeply; a spec belongs in the folder of specs or in a subfolder named after "
+            "its component"
         )
     return name
 

@@ -150,26 +150,28 @@ def read_lock(path: Path) -> Lock:
         text = path.read_text("utf-8")
         document = json.loads(text, object_pairs_hook=_once)
     except FileNotFoundError:
-        raise LockError(f"{path}: there is no lock file; `tagwire lock` writes it", file=str(path)) from None
+        raise LockError(f"{path}: no such lock file; run `tagwire lock` to write it", file=str(path)) from None
     except OSError as error:
         raise LockError(f"{path}: can't be read: {error.strerror}", file=str(path)) from error
     except json.JSONDecodeError as error:
-        reason = f"{path}: is no JSON: {error.msg}; a merge may have left its marks, so write it again"
+        reason = f"{path}: not valid JSON: {error.msg}; if a merge left conflict markers, write the lock file again"
         raise LockError(reason, file=str(path), line=error.lineno, column=error.colno) from None
     except (UnicodeDecodeError, RecursionError):
-        raise LockError(f"{path}: is no JSON in UTF-8", file=str(path)) from None
+        raise LockError(f"{path}: not JSON in UTF-8", file=str(path)) from None
     except ValueError as error:  # a key twice, or a number of thousands of digits
-        raise LockError(f"{path}: is no lock file that tagwire wrote: {error}", file=str(path)) from None
+        raise LockError(f"{path}: not a lock file written by tagwire: {error}", file=str(path)) from None
     if not isinstance(document, dict) or document.get("tagwire lock") != _FORMAT:
         found = document.get("tagwire lock") if isinstance(document, dict) else None
-        reason = f"{path}: is no lock file of format {_FORMAT}"
-        raise LockError(reason if found is None else f"{reason}, but of {found!r}: update tagwire", file=str(path))
+        reason = f"{path}: not a lock file of format {_FORMAT}"
+        raise LockError(
+            reason if found is None else f"{reason}, but of format {found!r}; update tagwire", file=str(path)
+        )
     try:
         messages = tuple(map(_message, document["messages"]))
         _refuse_twins(messages)
         return Lock(messages, SpecOptions.from_mapping(document["options"]), str(path))
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, TagwireError) as error:
-        raise LockError(f"{path}: is no lock file that tagwire wrote: {error!r}", file=str(path)) from None
+        raise LockError(f"{path}: not a lock file written by tagwire: {error!r}", file=str(path)) from None
 
 
 def _message(row: Mapping[str, Any]) -> LockedMessage:
@@ -197,7 +199,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r} comes twice in one object")
+            raise ValueError(f"duplicate key {key!r} in an object")
         found[key] = value
     return found
 
@@ -206,7 +208,7 @@ def _refuse_twins(messages: Iterable[LockedMessage]) -> None:
     seen: set[str] = set()
     for message in messages:
         if message.name in seen:
-            raise ValueError(f"the message {message.name!r} comes twice")
+            raise ValueError(f"duplicate message {message.name!r}")
         seen.add(message.name)
 
 
@@ -220,8 +222,8 @@ def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock
     """
     for spec in new.specs.values():
         if spec.format is not None:
-            text = f"{spec.file}: is a record format, and a lock file holds messages"
-            raise LockError(f"{text}; hold formats against a revision (`tagwire breaking --against`)", file=spec.file)
+            text = f"{spec.file}: a record format can't be in a lock file, which holds messages"
+            raise LockError(f"{text}; use `tagwire breaking --against REV` for formats", file=spec.file)
     texts = {spec.name: new.texts[spec.file] for spec in new.specs.values()}
     baseline = old.baseline().specs if old else {}
     locked = {message.name: message for message in (old.messages if old else ())}

@@ -21,11 +21,11 @@ def head_findings(
     `unstable` are the versions of the old one that were not offered yet, `headers` those of the old set and the new.
     """
     if old.kind != new.kind:
-        text = f"the type of the message was {old.kind}, and now is {new.kind}"
+        text = f"the type of the message was {old.kind} and is now {new.kind}"
         yield change("TW923", new, new.valid_versions, text, spot=Spot(key="type"))
     if old.api_key is not None and old.api_key != new.api_key:
         now = "none" if new.api_key is None else new.api_key
-        text = f"the apiKey was {old.api_key}, and now is {now}"
+        text = f"the apiKey was {old.api_key} and is now {now}"
         yield change("TW922", new, new.valid_versions, text, spot=Spot(key="apiKey"))
     yield from _version_findings(old, new, unstable)
     yield from _header_findings(old, new, unstable, headers)
@@ -43,8 +43,8 @@ def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
         newest = new.valid_versions.highest
     unknown = [each for each in new.valid_versions if each <= newest and not any(each in v for v in known)]
     for run in runs(unknown):
-        what = "there was none any more" if not before else f"the versions were {before}"
-        text = f"{_version(run)} {_is(run)} there now, where {what}: older peers may have spoken other bytes"
+        what = "the API was removed" if not before else f"the versions were {before}"
+        text = f"{_version(run)} {_is(run, past=True)} added, but {what}; older peers may have used other bytes"
         yield change("TW929", new, run, text, spot=Spot(key="validVersions"))
 
 
@@ -58,20 +58,20 @@ def _version_findings(old: MessageSpec, new: MessageSpec, unstable: Versions) ->
     if not before:
         return
     if not now:
-        text = f"versions {before} are gone; the apiKey stays reserved"
+        text = f"versions {before} were removed; the apiKey stays reserved"
         yield change("TW961", new, before, text, spot=spot)
         return
     stable = before - unstable
     if stable.highest > now.highest:
         lost = Versions(max(now.highest + 1, stable.lowest), stable.highest)
-        text = f"version {stable.highest} was released, but the versions are {now} now"
+        text = f"version {stable.highest} was released, but the versions are now {now}"
         yield change("TW924", new, lost, text, spot=spot)
     if unstable.highest > now.highest:
         lost = Versions(max(now.highest + 1, unstable.lowest), unstable.highest)
-        yield change("TW962", new, lost, f"{_version(lost)}, not stable yet, {_is(lost)} gone", spot=spot)
+        yield change("TW962", new, lost, f"{_version(lost)}, not stable yet, {_is(lost, past=True)} removed", spot=spot)
     if before.lowest < now.lowest:
         lost = Versions(before.lowest, min(now.lowest - 1, before.highest))
-        yield change("TW960", new, lost, f"the versions were {before}, and now are {now}", spot=spot)
+        yield change("TW960", new, lost, f"the versions were {before} and are now {now}", spot=spot)
     hidden = Versions(new.latest_stable + 1, now.highest) & stable
     if hidden:
         text = f"{_version(hidden)} {_is(hidden)} marked unstable, but {_is(hidden, past=True)} offered before"
@@ -101,5 +101,5 @@ def _header_findings(
         for run in runs(versions):
             one, other = headers[0].framed(old, run.highest, before), headers[1].framed(new, run.highest, now)
             proof = prove(one, other, ()) if one and other else None
-            text = f"{old.kind}s of {_version(run)} had header {before}, and now have header {now}"
+            text = f"{old.kind}s of {_version(run)} had header {before} and now have header {now}"
             yield change("TW913", new, run, text, spot=Spot(key="headerVersions"), proof=proof)

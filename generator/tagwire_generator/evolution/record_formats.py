@@ -22,11 +22,11 @@ _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
     """What a new spec of a format breaks of the old one; both are one format, or one of them is a message."""
     if old.format is None or new.format is None:
-        what = "a record format, and now is a message" if old.format else "a message, and now is a record format"
+        what = "a record format and is now a message" if old.format else "a message and is now a record format"
         yield change("TW923", new, NONE, f"{new.name} was {what}", spot=Spot(key="type"))
         return
     if old.format.name != new.format.name:
-        text = f"the format was called {old.format.name}, and now is {new.format.name}"
+        text = f"the format was called {old.format.name} and is now {new.format.name}"
         yield change("TW940", new, NONE, text, spot=Spot(key="format"))
     before, now = (format_class(spec, spec.options).layout().root for spec in (old, new))
     for rule, names, text in _structs(before, now, {}, ()):
@@ -43,18 +43,18 @@ def _spot(items: tuple[Item, ...]) -> Spot:
 def _structs(old: StructLayout, new: StructLayout, outer: dict[str, str], around: tuple[Item, ...]) -> _Found:
     renamed = _renamed(old, new)
     for was, item in renamed.items():
-        yield "TW941", (*around, item), f"the field was {was}, and now is {item.name}"
+        yield "TW941", (*around, item), f"the field was {was} and is now {item.name}"
     names = outer | {was: item.name for was, item in renamed.items()}
     before = {names.get(item.name, item.name): item for item in old.items}
     now = {item.name: item for item in new.items}
     for name in before.keys() - now.keys():
-        yield "TW914", around, f"{name} is not there any more"
+        yield "TW914", around, f"{name} was removed"
     for name, item in now.items():
         if name not in before:
-            yield "TW914", (*around, item), f"{name} was not there"
+            yield "TW914", (*around, item), f"{name} was added"
     common = [name for name in before if name in now]
     if common != [name for name in now if name in before]:
-        yield "TW914", around, f"the order was {', '.join(common)}, and now is another"
+        yield "TW914", around, f"the order of fields changed; it was {', '.join(common)}"
     for name in common:
         yield from _items(before[name], now[name], names, (*around, now[name]))
 
@@ -75,19 +75,19 @@ def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
 
 def _items(old: Item, new: Item, names: dict[str, str], path: tuple[Item, ...]) -> _Found:
     if str(old.type) != str(new.type):
-        yield "TW914", path, f"the type was {old.type}, and now is {new.type}"
+        yield "TW914", path, f"the type was {old.type} and is now {new.type}"
     elif _terms(old.type, names) != _terms(new.type, {}):
-        yield "TW914", path, f"the {old.type} has other terms: its length, count, order or range is another"
+        yield "TW914", path, f"the length, count, order or range of the {old.type} changed"
     for name in _WIRE:
         if _with_names(getattr(old, name), names) != _with_names(getattr(new, name), {}):
-            yield "TW914", path, f"its {name.replace('_', ' ')} is another than it was"
+            yield "TW914", path, f"its {name.replace('_', ' ')} changed"
     if [_shape(group) for group in old.bits] != [_shape(group) for group in new.bits]:
-        yield "TW914", path, "its bits are others than they were"
+        yield "TW914", path, "its bits changed"
     for one, other in zip(old.bits, new.bits, strict=False):
         if _shape(one) == _shape(other) and one.name != other.name:
-            yield "TW920", path, f"the bits 0x{one.mask:02x} were {one.name}, and now are {other.name}"
+            yield "TW920", path, f"the bits 0x{one.mask:02x} were {one.name} and are now {other.name}"
     if old.default != new.default:
-        yield "TW921", path, f"the default was {old.default!r}, and now is {new.default!r}"
+        yield "TW921", path, f"the default was {old.default!r} and is now {new.default!r}"
     inner = _struct_of(old.type), _struct_of(new.type)
     if inner[0] is not None and inner[1] is not None:
         yield from _structs(inner[0], inner[1], names, path)

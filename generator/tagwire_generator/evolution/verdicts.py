@@ -120,12 +120,12 @@ def _name_findings(pair: Pair, found: Iterable[Finding], *, is_same: bool) -> It
     if pair.how == "key" and (not is_same or any(each.severity == "wire" for each in found)):
         yield _taken_key(new, old.name)
     else:
-        text = f"the message was {old.name}, and now is {new.name}; name {old.name} in aliases"
+        text = f"the message was {old.name} and is now {new.name}; add {old.name} to aliases"
         yield change("TW940", new, new.valid_versions, text)
 
 
 def _taken_key(new: MessageSpec, old_name: str) -> Finding:
-    text = f"apiKey {new.api_key} was that of {old_name}, and now is that of {new.name}, which has other bytes"
+    text = f"apiKey {new.api_key} was that of {old_name} and is now that of {new.name}, which has other bytes"
     return change("TW925", new, new.valid_versions, text, spot=Spot(key="apiKey"))
 
 
@@ -134,10 +134,10 @@ def _gone_findings(gone: Released) -> Iterator[Finding]:
     if gone.is_gone:
         return
     if spec.valid_versions:
-        yield change("TW961", spec, spec.valid_versions, f"{spec.name} has no spec any more")
+        yield change("TW961", spec, spec.valid_versions, f"{spec.name} no longer has a spec")
     else:
         yield change(
-            "TW961", spec, NONE, f"{spec.name}, which kept apiKey {spec.api_key} reserved, has no spec any more"
+            "TW961", spec, NONE, f"{spec.name}, which kept apiKey {spec.api_key} reserved, no longer has a spec"
         )
 
 

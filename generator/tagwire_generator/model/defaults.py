@@ -89,7 +89,7 @@ def default_violation(name: str, type: FieldType, value: Default) -> Violation |
     if isinstance(wire, IntegerType) and isinstance(value, int) and not wire.low <= value <= wire.high:
         return _refused("TW503", name, type, value, f"a number from {wire.low} to {wire.high}")
     if isinstance(value, str) and len(value.encode("utf-8", "surrogatepass")) > wire.longest:
-        return _refused("TW508", name, type, value, f"a text of at most {wire.longest} bytes in UTF-8")
+        return _refused("TW508", name, type, value, f"a string of at most {wire.longest} bytes in UTF-8")
     return None
 
 

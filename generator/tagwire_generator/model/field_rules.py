@@ -48,7 +48,7 @@ def _version_violations(
         if spec.is_optional:
             where = f"versionsWithOptional {spec.versions}"
             text = f"{spec.name} is optional in {where}, but {owner.name} is only in {present}"
-        yield Violation("TW420", "versions", f"{text}; it is never on the wire", ("message:validVersions",))
+        yield Violation("TW420", "versions", f"{text}; it is never written", ("message:validVersions",))
     if spec.ignorable and present <= spec.versions:
         text = f"field {spec.name} is ignorable, but exists in all versions of {owner.name}, {present}; remove the key"
         yield Violation("TW422", "ignorable", text, ("versions", "message:validVersions"))

@@ -101,7 +101,7 @@ class FieldSpec:
             message = f"{where}, which has no null, but {said}"
             yield Violation("TW406", "nullableVersions", message, ("type",))
         if self.entity_type not in ("unknown", *ENTITY_TYPES):
-            yield Violation("TW112", "entityType", f"there is no entity type {quoted(self.entity_type)}")
+            yield Violation("TW112", "entityType", f"unknown entity type {quoted(self.entity_type)}")
         elif self.entity_type != "unknown" and ENTITY_TYPES[self.entity_type] != self.type.name:
             message = f"{where}, but a {self.entity_type} is {ENTITY_TYPES[self.entity_type]}; change one of them"
             yield Violation("TW407", "entityType", message, ("type",))
@@ -146,12 +146,10 @@ class FieldSpec:
             )
             yield Violation("TW605", "taggedVersions", message, ("versions",))
         if tagged & self.nullable_versions not in (NONE, tagged):
-            message = (
-                f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; make that all or none"
-            )
+            message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; make it nullable in all of them or none"
             yield Violation("TW606", "nullableVersions", message, ("taggedVersions",))
         if tag is not None and self.map_key:
-            message = f"field {name} is a map key, but has tag {tag}; a key must stand in every element"
+            message = f"field {name} is a map key, but has tag {tag}; every element must have its key"
             yield Violation("TW607", "mapKey", message, ("tag",))
 
     def _default_violations(self) -> Iterator[Violation]:
@@ -170,7 +168,7 @@ class FieldSpec:
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.default == implicit_default(self.type):
             message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"
-            remedy = 'write "default": "null" if absent means null'
+            remedy = 'write "default": "null" if absent should mean null'
             yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
 
 

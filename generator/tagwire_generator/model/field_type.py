@@ -30,15 +30,15 @@ class FieldType:
     def _violations(self) -> list[Violation]:
         name = self.name
         if name == "records" and self.is_array:
-            text = "there is no array of records; use records alone, which holds any number of batches"
+            text = "records can't be in an array; use records, which holds any number of batches"
             return [Violation("TW404", "type", text)]
         if name in WIRE_TYPES or name in RECORD_TYPES or is_struct_name(name):
             return []
         if name[:1].isupper():
             return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
-        every = f"there are {', '.join(WIRE_TYPES)}, and structs, which begin with an upper-case letter"
+        every = f"types are {', '.join(WIRE_TYPES)}, and structs, which start with an upper-case letter"
         hint = suggestion(name, [*WIRE_TYPES, *RECORD_TYPES], every)
-        return [Violation("TW402", "type", f"there is no type {quoted(name)}; {hint}")]
+        return [Violation("TW402", "type", f"unknown type {quoted(name)}; {hint}")]
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":

@@ -47,7 +47,9 @@ def _head_violations(message: "MessageSpec") -> Iterator[Violation]:
     if head.discriminator:
         spec = fields.get(head.discriminator)
         if spec is None or spec.framing.equals is None:
-            text = f"the discriminator {quoted(head.discriminator)} is no field of the message with a value in equals"
+            text = (
+                f"the discriminator {quoted(head.discriminator)} must be a field of the message with a value in equals"
+            )
             yield Violation("TW009", "discriminator", text, ("fields", "members"))
     for claim in head.claims:
         if claim.field not in fields:
@@ -95,10 +97,10 @@ def _field_violations(
         if wrong is not None:
             yield wrong
         if not (spec.type.is_array and after == {}) and spec.type.name != "bytes":
-            text = f"field {spec.name} can't be packed; only bytes, and an array at the end of its struct, can"
+            text = f"field {spec.name} can't be compressed; only bytes, or an array at the end of its struct, can"
             yield Violation("TW008", "compression", text)
     if framing.delta_of and framing.delta_of not in before:
-        text = f"field {spec.name} is a delta of {quoted(framing.delta_of)}, but no such field was read before it"
+        text = f"field {spec.name} is a delta of {quoted(framing.delta_of)}, but no such field precedes it"
         yield Violation("TW006", "deltaOf", text)
 
 
@@ -111,21 +113,21 @@ def _framing_violations(
             text = f"field {spec.name} names {quoted(name)} in {key}, but no such field follows it in {struct.name}"
             yield Violation("TW006", key, text)
         elif name in after and after[name].framing.when != (None if key == "covers" else framing.when):
-            text = f"field {spec.name} names {name} in {key}, but the two are not there together"
+            text = f"field {spec.name} names {name} in {key}, but they depend on different conditions"
             yield Violation("TW006", key, text)
     counted = after.get(framing.count_of)
     if counted is not None and not (counted.type.is_array and not counted.framing.count):
-        text = f"field {spec.name} counts {framing.count_of}, which is no array without a count of its own"
+        text = f"field {spec.name} counts {framing.count_of}, which must be an array without its own count"
         yield Violation("TW003", "countOf", text)
     others = struct.fields[:index]
     for key, get in (("lengthOf", _length_of), ("countOf", _count_of)):
         name = get(framing)
         if name and any(get(other.framing) == name for other in others):
-            text = f"field {spec.name} has {key} {name}, as another field before it; keep one"
+            text = f"field {spec.name} has {key} {name}, but so does an earlier field; keep one"
             yield Violation("TW007", key, text)
     is_counted = framing.count or any(_count_of(other.framing) == spec.name for other in others)
     if spec.type.is_array and not is_counted:
-        text = f"field {spec.name} is {spec.type} without an end; give it a count, or write rest"
+        text = f"field {spec.name} is {spec.type} of unknown length; give it a count, or write rest"
         yield Violation("TW003", "count", text)
     is_limited = any(_length_of(other.framing) == spec.name for other in others)
     if REST in (framing.length, framing.count) and after and not is_limited:
@@ -147,7 +149,7 @@ def _bits_reference(
     """A field that was read before, and perhaps a group of its bits."""
     other = before.get(field)
     if other is None:
-        text = f"field {spec.name} names {quoted(field)} in {key}, but no such field was read before it"
+        text = f"field {spec.name} names {quoted(field)} in {key}, but no such field precedes it"
         yield Violation("TW006", key, text)
     elif (bits or key == "compression") and other.framing.group(bits) is None:
         known = ", ".join(group.name for group in other.framing.bits) or "none"

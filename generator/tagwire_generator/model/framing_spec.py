@@ -93,7 +93,7 @@ def framing_violations(name: str, type: FieldType, framing: FramingSpec) -> Iter
         if value and not is_number:
             yield Violation("TW002", key, f"{where}, but only an integer can have {key}", ("type",))
     if (type.name in CHECKSUMS) != bool(framing.covers):
-        text = f"{where}; a checksum says what it covers, and nothing else does"
+        text = f"{where}; a checksum needs covers, and no other type has it"
         yield Violation("TW004", "covers" if framing.covers else "type", text, ("type", "covers"))
     if framing.includes_itself and (not framing.length_of or type.name in RECORD_TYPES):
         text = f"{where}; only a length of fixed width can include itself"
@@ -110,7 +110,7 @@ def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Ite
     """How long a text is, how many elements there are."""
     is_sized = type.scalar is not None and type.scalar.length != ""
     if is_sized and not framing.length:
-        text = f"{where}; say with length how its length is written: {', '.join(LENGTHS)}"
+        text = f"{where}; set length to how its length is written: {', '.join(LENGTHS)}"
         yield Violation("TW003", "type", text, ("length",))
     if framing.length and not is_sized:
         yield Violation("TW003", "length", f"{where}, but only string and bytes have a length before them", ("type",))
@@ -118,7 +118,7 @@ def _length_violations(where: str, type: FieldType, framing: FramingSpec) -> Ite
         yield Violation("TW003", "count", f"{where}, but only arrays have a count before them", ("type",))
     for key, value in (("length", framing.length), ("count", framing.count)):
         if value and value not in LENGTHS:
-            text = f"{quoted(value)} is no way to write a {key}; there are {', '.join(LENGTHS)}"
+            text = f"{quoted(value)} is not a {key}; use one of {', '.join(LENGTHS)}"
             yield Violation("TW003", key, text)
 
 
@@ -131,7 +131,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
         if not is_name(group.name):
             yield Violation("TW005", "bits", f"{what}: {NAME_RULE}")
         if group.name.lower() in seen:
-            yield Violation("TW005", "bits", f"{what} stand there twice")
+            yield Violation("TW005", "bits", f"{what} are declared twice")
         if not 0 <= group.low <= group.high < (width or 32):
             yield Violation("TW005", "bits", f"{what} are not among the bits 0 to {(width or 32) - 1}", ("type",))
         elif group.mask & taken:
@@ -139,7 +139,7 @@ def _bits_violations(name: str, type: FieldType, framing: FramingSpec) -> Iterat
         else:
             taken |= group.mask
         if group.low <= group.high and len(group.values) > 1 << min(group.high - group.low + 1, 16):
-            yield Violation("TW005", "bits", f"{what} name {len(group.values)} values, more than they can hold")
+            yield Violation("TW005", "bits", f"{what} have {len(group.values)} values, more than they can hold")
         seen.add(group.name.lower())
 
 
@@ -148,5 +148,7 @@ def codecs_violation(name: str, group: BitsSpec) -> Violation | None:
     unknown = [value for value in group.values if value not in CODECS]
     if group.values and group.values[0] == "none" and not unknown:
         return None
-    text = f"field {name} is packed as {group.name} say, but their values are {', '.join(group.values) or 'not named'}"
+    text = (
+        f"field {name} is compressed as {group.name} says, but its values are {', '.join(group.values) or 'not named'}"
+    )
     return Violation("TW008", "compression", f"{text}; name none first, then some of {', '.join(CODECS[1:])}")

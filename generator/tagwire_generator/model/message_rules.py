@@ -38,7 +38,7 @@ _NEGOTIATING: Final = "ApiVersionsResponse"
 def name_violation(name: str) -> Violation | None:
     """The rule that a message's name breaks, if it breaks one."""
     if is_name(name) and name == snake_case(name):
-        text = f"{name} is taken: its class and its module would have the same name; begin it with a capital"
+        text = f"{name} is taken: its class and its module would have the same name; start it with a capital letter"
         return Violation("TW207", "name", text)
     return _plain_violation(name)
 
@@ -48,10 +48,10 @@ def _plain_violation(name: str) -> Violation | None:
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
     if name.lower() in RESERVED_NAMES:
-        text = f"{name} is taken: the generated package has that name in it already; rename the message"
+        text = f"{name} is taken: the generated package uses that name already; rename the message"
         return Violation("TW207", "name", text)
     if keyword.iskeyword(name) or keyword.iskeyword(snake_case(name)):
-        text = f"{name} is taken: its class or its module would have the name of a Python keyword; rename the message"
+        text = f"{name} is taken: the name of its class or module would be a Python keyword; rename the message"
         return Violation("TW207", "name", text)
     return None
 
@@ -59,10 +59,10 @@ def _plain_violation(name: str) -> Violation | None:
 def identity_violations(message: "MessageSpec") -> Iterator[Violation]:
     """The rules that hold even for a message without valid versions."""
     if message.kind not in KINDS:
-        yield Violation("TW112", "type", f"there is no message type {quoted(message.kind)}")
+        yield Violation("TW112", "type", f"unknown message type {quoted(message.kind)}")
     key = message.api_key
     if key is not None and not -(2**15) <= key < 2**15:
-        yield Violation("TW114", "apiKey", f"the API key is {key}, which is no int16, -32768 to 32767")
+        yield Violation("TW114", "apiKey", f"the API key is {key}, but must be an int16, -32768 to 32767")
 
 
 def violations(message: "MessageSpec") -> Iterator[Violation]:
@@ -78,19 +78,19 @@ def violations(message: "MessageSpec") -> Iterator[Violation]:
 def _version_violations(message: "MessageSpec") -> Iterator[Violation]:
     valid, flexible, optional = message.valid_versions, message.flexible_versions, message.optional_versions
     if valid.highest == HIGHEST:
-        text = f"validVersions {valid} has no upper bound; each version gets a serializer, so name the highest"
+        text = f"validVersions {valid} has no upper bound; each version gets a serializer, so give the highest"
         yield Violation("TW202", "validVersions", text)
     if flexible and flexible.highest != HIGHEST:
-        text = f"flexibleVersions is {flexible}, but no version can stop being flexible; write {flexible.lowest}+"
+        text = f"flexibleVersions is {flexible}, but later versions must be flexible, too; write {flexible.lowest}+"
         yield Violation("TW205", "flexibleVersions", text)
     if optional and optional.highest != HIGHEST:
         text = f"versionsWithOptional is {optional}, but later versions have it too; write {optional.lowest}+"
         yield Violation("TW703", "versionsWithOptional", text)
     if flexible and message.dialect == "draft":
-        text = f"flexibleVersions is {flexible}, but the spec is one of the draft dialect; keep one dialect"
+        text = f"flexibleVersions is {flexible}, but the spec is in the draft dialect; use one dialect"
         yield Violation("TW701", "flexibleVersions", text)
     if optional and message.dialect == "released":
-        text = f"versionsWithOptional is {optional}, but the spec is one of the released dialect; keep one dialect"
+        text = f"versionsWithOptional is {optional}, but the spec is in the released dialect; use one dialect"
         yield Violation("TW701", "versionsWithOptional", text)
     if not message.deprecated_versions <= valid:
         text = f"versions {message.deprecated_versions} are deprecated, but only {valid} are valid; narrow them"
@@ -107,7 +107,7 @@ def _kind_violations(message: "MessageSpec") -> Iterator[Violation]:
     if message.kind != "coordinator-key":
         return
     if message.valid_versions != Versions(0, 0):
-        text = f"a coordinator key has version 0 alone, not {message.valid_versions}; its type is the apiKey"
+        text = f"a coordinator key has only version 0, not {message.valid_versions}; its type is the apiKey"
         yield Violation("TW211", "validVersions", text, ("type",))
     if message.flexible_versions:
         text = f"a coordinator key is never flexible, but flexibleVersions is {message.flexible_versions}; write none"
@@ -118,15 +118,17 @@ def _key_violations(message: "MessageSpec") -> Iterator[Violation]:
     key, kind = message.api_key, message.kind
     if key is None:
         if kind in ("coordinator-key", "coordinator-value"):
-            text = f"a {kind} needs an apiKey: it is the record type that finds it"
+            text = f"a {kind} needs an apiKey, which is the record type"
             yield Violation("TW210", "apiKey", text, ("type",))
     elif kind == "metadata" and key < 0:
         text = f"the API key is {key}, but a metadata record's frame holds it as an unsigned number; use 0 or more"
         yield Violation("TW212", "apiKey", text, ("type",))
     elif kind in ("header", "data"):
-        yield Violation("TW223", "apiKey", f"the API key is {key}, but nothing finds a {kind} message by it", ("type",))
+        yield Violation(
+            "TW223", "apiKey", f"the API key is {key}, but {kind} messages are not looked up by key", ("type",)
+        )
     elif key < 0:
-        yield Violation("TW222", "apiKey", f"the API key is {key}; keys count from 0", ("type",))
+        yield Violation("TW222", "apiKey", f"the API key is {key}; keys start at 0", ("type",))
 
 
 def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
@@ -141,19 +143,19 @@ def _header_violations(message: "MessageSpec") -> Iterator[Violation]:
         return
     for versions, header in headers:
         if not 0 <= header <= highest:
-            text = f"versions {versions} are given header {header}, but {message.kind} headers are 0 to {highest}"
+            text = f"versions {versions} have header {header}, but {message.kind} headers are 0 to {highest}"
             yield Violation("TW213", "headerVersions", text, ("type",))
     yield from _header_range_violations(message)
     if _negotiates(message):
         for versions, header in headers:
             if header > 0:
-                text = f"versions {versions} are given header {header}, but readers don't know the version yet; use 0"
+                text = f"versions {versions} have header {header}, but readers don't know the version yet; use 0"
                 yield Violation("TW216", "headerVersions", text, ("name", "fallback"))
         return
     for versions, header in headers:
         flexible = versions & message.valid_versions & message.flexible_versions
         if flexible and header < highest:
-            text = f"versions {flexible} are flexible, but are given header {header}; they need header {highest}"
+            text = f"versions {flexible} are flexible, but have header {header}; they need header {highest}"
             yield Violation("TW215", "headerVersions", text, ("type", "flexibleVersions", "validVersions"))
 
 
@@ -173,7 +175,7 @@ def _header_range_violations(message: "MessageSpec") -> Iterator[Violation]:
     expected = 0
     for versions, _ in message.header_versions:
         if versions.lowest != expected or not versions:
-            text = f"headerVersions has the range {versions} where one from {expected} on must follow; close the gap"
+            text = f"headerVersions has the range {versions}, but the next range must start at {expected}"
             yield Violation("TW214", "headerVersions", text)
             return
         if versions.lowest > message.valid_versions.highest:
@@ -207,14 +209,14 @@ def _fallback_violations(message: "MessageSpec") -> Iterator[Violation]:
     if fallback is None:
         return
     if message.kind != "response":
-        yield Violation("TW217", "fallback", f"a {message.kind} answers nothing; fallback is for responses", ("type",))
+        yield Violation("TW217", "fallback", f"a {message.kind} can't have a fallback; only responses can", ("type",))
         return
     if fallback.version not in message.valid_versions:
         text = f"fallback is version {fallback.version}, but only {message.valid_versions} are valid"
         yield Violation("TW217", "fallback", text, ("validVersions",))
         return
     if not -(2**15) <= fallback.error_code < 2**15:
-        text = f"fallback has error code {fallback.error_code}, which is no int16, -32768 to 32767"
+        text = f"fallback has error code {fallback.error_code}, but it must be an int16, -32768 to 32767"
         yield Violation("TW114", "fallback", text)
     version = fallback.version
     present = [spec for spec in message.fields if version in spec.versions and version not in spec.tagged_versions]

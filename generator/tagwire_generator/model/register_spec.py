@@ -85,11 +85,11 @@ class RegisterSpec:
         kind = WIRE_TYPES[self.keys]
         for index, one in enumerate(self.ranges):
             if not kind.low <= one.first <= one.last <= kind.high:
-                text = f"{one} is no range of {self.keys} keys, which are {kind.low} to {kind.high}"
+                text = f"{one} is not a range of {self.keys} keys, which are {kind.low} to {kind.high}"
                 yield Violation("TW014", "ranges", text, field=index)
             for other in self.ranges[:index]:
                 if one.name == other.name:
-                    yield Violation("TW014", "ranges", f"there is a range {quoted(one.name)} already", field=index)
+                    yield Violation("TW014", "ranges", f"duplicate range {quoted(one.name)}", field=index)
                 elif one.first <= other.last and other.first <= one.last:
                     yield Violation("TW014", "ranges", f"the ranges {other} and {one} overlap", field=index)
 
@@ -98,15 +98,17 @@ class RegisterSpec:
         ranges = {each.name: each for each in self.ranges}
         for index, entry in enumerate(self.entries):
             if not kind.low <= entry.key <= kind.high:
-                text = f"the key {entry.key} of {quoted(entry.name)} is no {self.keys}: {kind.low} to {kind.high}"
+                text = (
+                    f"the key {entry.key} of {quoted(entry.name)} does not fit {self.keys}, {kind.low} to {kind.high}"
+                )
                 yield Violation("TW013", "entries", text, field=index)
             if not self.ranges and not entry.range:
                 continue
             found = ranges.get(entry.range)
             if found is None or found.reserved:
                 what = f"names the range {quoted(entry.range)}" if entry.range else "names no range"
-                why = "which is reserved" if found else f"; there are {', '.join(ranges) or 'none'}"
-                yield Violation("TW014", "entries", f"{quoted(entry.name)} {what}, {why}", field=index)
+                why = ", which is reserved" if found else f"; known ranges: {', '.join(ranges) or 'none'}"
+                yield Violation("TW014", "entries", f"{quoted(entry.name)} {what}{why}", field=index)
             elif not found.first <= entry.key <= found.last:
                 text = f"the key {entry.key} (0x{entry.key:08X}) of {quoted(entry.name)} is outside its range {found}"
                 yield Violation("TW013", "entries", text, field=index)
@@ -117,14 +119,14 @@ class RegisterSpec:
         for index, entry in enumerate(self.entries):
             constant = self.constant(entry)
             if not _CONSTANT.fullmatch(constant) or constant in _TAKEN:
-                text = f"{quoted(entry.name)} would be the constant {quoted(constant)}, which can't be one"
+                text = f"{quoted(entry.name)} would be the constant {quoted(constant)}, which is not a valid name"
                 yield Violation("TW015", "entries", text, field=index)
             if (other := keys.setdefault(entry.key, entry.name)) != entry.name:
-                text = f"the key {entry.key} is that of {quoted(other)} and of {quoted(entry.name)}"
+                text = f"{quoted(other)} and {quoted(entry.name)} have the same key {entry.key}"
                 yield Violation("TW012", "entries", text, field=index)
             elif (known := constants.get(constant)) is not None:
                 rule = "TW012" if known == entry.name else "TW015"
-                text = f"{quoted(entry.name)} and {quoted(known)} are both the constant {constant}"
+                text = f"{quoted(entry.name)} and {quoted(known)} have the same constant {constant}"
                 yield Violation(rule, "entries", text, field=index)
             constants.setdefault(constant, entry.name)
 

@@ -82,7 +82,7 @@ def _key_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:
     for message in messages:
         if message.api_key is None:
             if message.kind in _KEYED:
-                text = f"{message.name} is a {message.kind}, but has no apiKey; give it one that no other has"
+                text = f"{message.name} is a {message.kind}, but has no apiKey; give it an unused one"
                 yield _problem("TW802", message, text)
         elif message.kind not in ("header", "data"):
             other = first.setdefault((message.kind, message.api_key), message)
@@ -105,7 +105,7 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
-            text = f"the request {message.name} must be called {message.name}Request; the API is named without that"
+            text = f"the request {message.name} must be named {message.name}Request; the API has the name without this ending"
             yield _problem("TW806", message, text)
     for key, request in requests.items():
         if key in responses:
@@ -131,7 +131,7 @@ def _pair_problems(request: MessageSummary, response: MessageSummary, options: S
             yield _problem("TW820", response, f"{text}; they should agree")
         else:
             lacking = next(version for version in valid if version not in answered)
-            text += f": a request of version {lacking} has no answer; give both the same versions"
+            text += f": a request of version {lacking} can't be answered; give both the same versions"
             yield _problem("TW808", response, text)
         return
     ours, theirs = (Versions.parse(each.flexible_versions) & valid for each in (response, request))

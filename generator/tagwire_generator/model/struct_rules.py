@@ -42,7 +42,7 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
     for position, struct in enumerate(message.structs):
         name = struct.name
         if not name[0].isupper():
-            text = f"struct {named(name)} begins in lower case, so no field could refer to it"
+            text = f"struct {named(name)} starts with a lower-case letter, so no field can refer to it"
             yield Violation("TW301", "name", f"{text}; write {name[0].upper()}{name[1:]}", struct=position)
         other = first.setdefault(name.lower(), struct)
         if other is not struct:
@@ -81,7 +81,9 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         where = spec.versions & present
         if not where and present:
             text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}"
-            yield Violation("TW310", "versions", f"{text}; they must meet", ("message:validVersions",), index, position)
+            yield Violation(
+                "TW310", "versions", f"{text}; they must overlap", ("message:validVersions",), index, position
+            )
         elif not where <= struct.versions:
             text = f"field {spec.name} uses {struct.name} in versions {where}, but that has {struct.versions}; widen it"
             yield Violation("TW309", "versions", text, ("message:validVersions", "type"), index, position)
@@ -97,7 +99,7 @@ def _cycle_violation(graph: StructGraph) -> Violation:
     index = next(
         index for position, _, index, spec in graph.members() if position == holder and spec.struct == graph.cycle[1]
     )
-    text = f"{' holds '.join(graph.cycle)}: a struct can't contain itself; break the circle"
+    text = f"{' holds '.join(graph.cycle)}: a struct can't contain itself; break the cycle"
     return Violation("TW308", "type", text, field=index, struct=holder)
 
 

@@ -61,7 +61,7 @@ class StructSpec:
                 most = f"the draft's tags are 0 to {MAX_DRAFT_TAG}" if self.is_draft else f"tags are 0 to {MAX_TAG}"
                 yield Violation("TW601", "reservedTags", f"{where}; {most}")
             elif tag in seen:
-                yield Violation("TW613", "reservedTags", f"{where} twice; name it once")
+                yield Violation("TW613", "reservedTags", f"{where} twice; list it once")
             seen.add(tag)
 
     def _tag_violations(self) -> Iterator[Violation]:
@@ -73,8 +73,8 @@ class StructSpec:
             other = first.setdefault(spec.tag, spec)
             where = f"tag {spec.tag} of field {named(spec.name)}"
             if other is not spec:
-                message = f"{where} is that of field {named(other.name)} already; take another one"
+                message = f"{where} is already used by field {named(other.name)}; use another one"
                 yield Violation("TW608", "tag", message, field=position)
             if spec.tag in reserved:
-                message = f"{where} is retired by reservedTags; take another one"
+                message = f"{where} is retired by reservedTags; use another one"
                 yield Violation("TW610", "tag", message, field=position)

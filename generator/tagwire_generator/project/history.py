@@ -109,7 +109,7 @@ def read_history(path: Path) -> History:
     except OSError as error:
         raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from None
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise SpecError(f"{path}: is no history of releases: {error}; import the specs again", file=str(path)) from None
+        raise SpecError(f"{path}: not a history of releases: {error}; import the specs again", file=str(path)) from None
     return History(messages)
 
 

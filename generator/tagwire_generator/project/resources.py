@@ -23,7 +23,7 @@ def folder(name: Literal["templates", "message_specs"]) -> Path:
     for place in (_PACKAGE / name, _PACKAGE.parents[1] / name):
         if place.is_dir():
             return place
-    raise TagwireError(f"{_PACKAGE} has no folder {name!r}: the installation is not whole; install tagwire again")
+    raise TagwireError(f"{_PACKAGE} has no folder {name!r}: the installation is incomplete; install tagwire again")
 
 
 def templates(name: str) -> Path:
@@ -34,5 +34,5 @@ def templates(name: str) -> Path:
     place = folder("templates") / "targets"
     known = sorted(f"@{path.name}" for path in place.iterdir())
     if name not in known:
-        raise TagwireError(f"there are no templates {name!r}; ours are {', '.join(known)}")
+        raise TagwireError(f"unknown templates {name!r}; built-in templates are {', '.join(known)}")
     return place / name[1:]

@@ -140,12 +140,14 @@ def load(root: Path) -> Settings:
     _refuse_unknown(file, "[tool.tagwire]", section, _SECTION_KEYS)
     rows = section.get("sets", [_DEFAULT_SET])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise _error(file, "tool.tagwire.sets is no list of tables; write [[tool.tagwire.sets]] above each set")
+        raise _error(file, "tool.tagwire.sets is not a list of tables; write [[tool.tagwire.sets]] above each set")
     sets = tuple(_spec_set(file, section, number, row) for number, row in enumerate(rows, 1))
     _refuse_overlaps(file, sets)
     exceptions = section.get("exceptions", [])
     if not isinstance(exceptions, list) or not all(isinstance(row, dict) for row in exceptions):
-        raise _error(file, "tool.tagwire.exceptions is no list of tables; write [[tool.tagwire.exceptions]] above each")
+        raise _error(
+            file, "tool.tagwire.exceptions is not a list of tables; write [[tool.tagwire.exceptions]] above each"
+        )
     exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
     return Settings(root=root, sets=sets, exemptions=exemptions)
 
@@ -164,7 +166,7 @@ def _section(file: Path) -> dict[str, Any]:
     section = document.get("tool", {})
     section = section.get("tagwire", {}) if isinstance(section, dict) else section
     if not isinstance(section, dict):
-        raise _error(file, "tool.tagwire is no table; write [tool.tagwire]")
+        raise _error(file, "tool.tagwire is not a table; write [tool.tagwire]")
     return section
 
 
@@ -212,7 +214,7 @@ def _output(file: Path, where: str, value: object) -> Path:
     folder = _folder(file, where, "output", value)
     if not folder.is_relative_to(file.parent):
         text = f"{where}: output is {_shown(value)}, outside of the folder of {_FILE}"
-        raise _error(file, f"{text}; name a folder within it, or give --output on the command line")
+        raise _error(file, f"{text}; give a folder within it, or use --output on the command line")
     return folder
 
 
@@ -229,9 +231,9 @@ def package_fault(name: str) -> str:
     """Why no generated package may have this import name, as the end of a sentence; "" if it may."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
-        return f"{top!r} is a module of Python, which the package would hide; choose another name"
+        return f"{top!r} is a Python module that the package would hide; choose another name"
     if top in _OURS:
-        return f"{top!r} is a package of tagwire, which the package would hide; choose another name"
+        return f"{top!r} is a package of tagwire that this package would hide; choose another name"
     return ""
 
 
@@ -257,13 +259,13 @@ def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
     _refuse_unknown(file, where, row, _EXCEPTION_KEYS)
     for key in ("rule", "message", "reason"):
         if not isinstance(row.get(key), str) or not row[key].strip():
-            raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it must be a text, and is required")
+            raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it is required and must be a string")
     if row["rule"] not in CHANGE_RULES:
         first, *_, last = CHANGE_RULES
         raise _error(file, f"{where}: rule is {row['rule']!r}; the rules about changes are {first} to {last}")
     path = row.get("path")
     if path is not None and not isinstance(path, str):
-        raise _error(file, f"{where}: path is {path!r}; it must be a text such as 'topics.name'")
+        raise _error(file, f"{where}: path is {path!r}; it must be a string such as 'topics.name'")
     until, versions = _until(file, where, row.get("until")), _versions(file, where, row.get("versions"))
     return Exemption(
         rule=row["rule"], message=row["message"], reason=row["reason"], until=until, path=path, versions=versions
@@ -276,7 +278,8 @@ def _until(file: Path, where: str, value: object) -> datetime.date | None:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value
     raise _error(
-        file, f"{where}: until is {_shown(value)}; write the last day on which it counts, as in 2027-01-31, or 'never'"
+        file,
+        f"{where}: until is {_shown(value)}; write the last day on which it applies, such as 2027-01-31, or 'never'",
     )
 
 

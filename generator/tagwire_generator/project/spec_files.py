@@ -34,7 +34,7 @@ def find_specs(folder: Path) -> list[SpecFile]:
     or has names that would not be safe in generated code.
     """
     if not folder.is_dir():
-        raise SpecError(f"{folder}: there is no such folder of specs", file=str(folder))
+        raise SpecError(f"{folder}: no such folder of specs", file=str(folder))
     found: list[SpecFile] = []
     for place, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -43,13 +43,13 @@ def find_specs(folder: Path) -> list[SpecFile]:
             if name.endswith(".json") and not name.startswith("."):
                 if len(components) > 1:
                     raise SpecError(
-                        f"{Path(place, name)}: a spec lies in the folder of specs or in one of its subfolders, "
-                        "which names its component; this one is deeper",
+                        f"{Path(place, name)}: nested too deeply; a spec belongs in the folder of specs or in a "
+                        "subfolder named after its component",
                         file=str(Path(place, name)),
                     )
                 found.append(SpecFile(_component(components, place), _named(Path(place, name))))
     if not found:
-        raise SpecError(f"{folder}: there is no spec, that is no *.json, in this folder", file=str(folder))
+        raise SpecError(f"{folder}: no specs (*.json) in this folder", file=str(folder))
     return sorted(found)
 
 
@@ -57,8 +57,8 @@ def _component(parts: tuple[str, ...], place: str) -> str:
     component = "".join(parts)
     if parts and not _COMPONENT.fullmatch(component):
         raise SpecError(
-            f"{place!r}: the folder {component!r} names the component of its specs; "
-            "use ASCII letters, digits, hyphens and underscores",
+            f"{place!r}: {component!r} is not a component name, which consists of "
+            "ASCII letters, digits, hyphens and underscores; rename the folder",
             file=place,
         )
     return component
@@ -67,7 +67,7 @@ def _component(parts: tuple[str, ...], place: str) -> str:
 def _named(path: Path) -> Path:
     # The path stands in the first line of generated modules, where a line break would begin a line of code.
     if not path.name.isprintable():
-        raise SpecError(f"{str(path)!r}: the name of a spec's file has a character that can't be printed; rename it")
+        raise SpecError(f"{str(path)!r}: the file name has a character that can't be printed; rename the file")
     return path
 
 

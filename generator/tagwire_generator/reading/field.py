@@ -98,9 +98,7 @@ def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
     """In the draft dialect tagged fields stand in optionalFields."""
     for key in _RELEASED_ONLY if reading.is_draft else ():
         if part.node.get(key) is not None:
-            message = (
-                f"{key} belongs to the released dialect, but the spec is one of the draft dialect; use optionalFields"
-            )
+            message = f"{key} belongs to the released dialect, but the spec is in the draft dialect; use optionalFields"
             reading.report("TW701", part.node.members[key], message)
             values[key] = None
             part.wounds.add(key)
@@ -109,7 +107,7 @@ def _check_dialect(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
 def _check_own_flexible(reading: Reading, part: FieldPart) -> None:
     node = part.node.get("flexibleVersions")
     if node is not None and not reading.is_refused(node) and not text(node).strip():
-        reading.report("TW410", node, "the field's flexibleVersions is blank; remove the key, or write none")
+        reading.report("TW410", node, "the field's flexibleVersions is empty; remove the key, or write none")
         part.wounds.add("flexibleVersions")
 
 
@@ -123,9 +121,9 @@ def _infer_versions(
     if values["versions"] is None:
         part.wounds.add("versions")
         if "taggedVersions" not in part.wounds:
-            message = "the field has neither versions nor taggedVersions; say in which versions it exists"
+            message = "the field has neither versions nor taggedVersions; give the versions in which it exists"
             if reading.is_draft:
-                message = "the field has no versions; say in which it exists, or make it one of the optionalFields"
+                message = "the field has no versions; give those in which it exists, or move it to optionalFields"
             reading.report("TW405", part.node, message)
 
 

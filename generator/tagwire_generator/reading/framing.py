@@ -23,7 +23,9 @@ def _group(node: Node) -> BitsSpec:
     place = node.members["bits"].value
     found = _BITS.fullmatch(text(place).strip())
     if found is None:
-        message = f"{text(place)!r} are no bits; write one, as in 4, or the first and last, as in 0-2"
+        message = (
+            f"{text(place)!r} is not a range of bits; write one bit, such as 4, or the first and the last, such as 0-2"
+        )
         raise BadValue("TW005", place, message)
     low = int(found[1])
     about = node.get("about")

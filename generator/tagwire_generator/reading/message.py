@@ -28,9 +28,9 @@ __all__ = ["FORMAT_KEYS", "MESSAGE_KEYS", "read_message"]
 def _valid_range(node: Node) -> Versions | None:
     versions = version_range(node)
     if versions is None:
-        raise BadValue("TW113", node, "validVersions is blank; say which versions exist, or none")
+        raise BadValue("TW113", node, "validVersions is empty; give the versions that exist, or none")
     if is_reversed(node, versions):
-        raise BadValue("TW203", node, f"the range {text(node)!r} has no version in it; write none if the API is gone")
+        raise BadValue("TW203", node, f"the range {text(node)!r} contains no version; write none if the API is removed")
     return versions
 
 
@@ -128,16 +128,14 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             wounds.add("flexibleVersions")
         return
     if values.pop("flexibleVersions", None) is not None:
-        message = (
-            "flexibleVersions belongs to the released dialect, but the spec has keys of the draft dialect; keep one"
-        )
+        message = "flexibleVersions belongs to the released dialect, but the spec has keys of the draft dialect; use one dialect"
         reading.report("TW701", node.members["flexibleVersions"], message)
         wounds.add("flexibleVersions")
     if "versionsWithOptional" in wounds:
         return
     optional: Versions | None = values.get("versionsWithOptional")
     if not optional and (place := _first_optional_fields(node)) is not None:
-        message = "optional fields need versions; name them in the message's versionsWithOptional, as in 9+"
+        message = "optional fields need versions; give them in the message's versionsWithOptional, such as 9+"
         reading.report("TW702", place, message)
         wounds.add("versionsWithOptional")
     elif not optional:

@@ -92,7 +92,9 @@ def read_data(
         before = data[: error.start].decode("utf-8")
         source = Source(file, data.decode("utf-8", "replace"))
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        message = f"byte {error.start} of the file, 0x{data[error.start]:02x}, is no UTF-8; save the file as UTF-8"
+        message = (
+            f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
+        )
         return _unreadable(source, "TW102", line, column, message)
     return read_spec(text, file=file, component=component, options=options)
 
@@ -107,7 +109,7 @@ def load(
     """The message of a spec file. Raises SpecError with all problems if one is an error."""
     result = read_file(path, file=file, component=component, options=options)
     if result.register is not None:
-        raise SpecError(f"{result.register.file}: is a register, not a message or a format", file=result.register.file)
+        raise SpecError(f"{result.register.file}: a register, not a message or a format", file=result.register.file)
     if result.message is None:
         raise spec_error(result.problems)
     return result.message

@@ -55,7 +55,7 @@ class StructReader:
         reading.value(part, "deprecatedVersions", version_range)
         if versions is None and "versions" not in part.wounds and node.get("versions") is not None:
             reading.report(
-                "TW113", part.place("versions"), "the struct's versions are blank; say which versions have it"
+                "TW113", part.place("versions"), "the struct's versions are empty; give the versions that have it"
             )
         if name is None:
             reading.message_wounds.add("structs")
@@ -115,7 +115,7 @@ class StructReader:
                 reading.report("TW614", field.place("reservedTags"), message)
         else:
             if is_common:
-                message = f"a common struct can't declare {struct} inline; declare that in commonStructs too"
+                message = f"a common struct can't declare {struct} inline; declare {struct} in commonStructs, too"
                 reading.report("TW307", field.place(declaring[0]), message)
             self._inline.add(struct)
             part = StructPart(node, {"name": "type"})

@@ -47,7 +47,7 @@ class BadValue(Exception):
 def text(node: Node) -> str:
     """Any scalar as the text that it is written as."""
     if not isinstance(node, Scalar):
-        raise BadValue("TW111", node, "an object or a list stands where text must")
+        raise BadValue("TW111", node, "found an object or a list, expected a string")
     return node.raw
 
 
@@ -57,7 +57,7 @@ def whole_number(node: Node) -> int:
         return int(node.value)
     if isinstance(node, Scalar) and isinstance(node.value, str) and _WHOLE.fullmatch(node.value):
         return int(node.value)
-    raise BadValue("TW114", node, f"{quoted(text(node))} is no whole decimal number in range")
+    raise BadValue("TW114", node, f"{quoted(text(node))} is not a decimal integer in range")
 
 
 def tag_number(node: Node) -> int:
@@ -77,7 +77,7 @@ def boolean(node: Node) -> bool:
     words = {"true": True, "false": False, "1": True, "0": False}
     found = words.get(text(node))
     if found is None:
-        raise BadValue("TW111", node, f"{quoted(text(node))} stands where true or false must")
+        raise BadValue("TW111", node, f"found {quoted(text(node))}, expected true or false")
     return found
 
 
@@ -91,7 +91,7 @@ def version_text(text: str, node: Node) -> Versions:
     try:
         return Versions.parse(text)
     except VersionsError as error:
-        message = f"{quoted(text)} is no version range; write none, N, N+ or N-M, from 0 to {HIGHEST}"
+        message = f"{quoted(text)} is not a version range; write none, N, N+ or N-M, from 0 to {HIGHEST}"
         raise BadValue("TW201", node, message) from error
 
 

@@ -107,8 +107,8 @@ def _ordered(spec: Mapping[str, Any], keys: Mapping[str, _Key], scope: _Scope, w
 
 def _reading(result: Any) -> str:
     if result is None:
-        return "which is as if it were not there"
-    return "read as a list of it" if isinstance(result, list) else f"read as {inline(result)}"
+        return "which is the same as leaving it out"
+    return "read as a list of one item" if isinstance(result, list) else f"read as {inline(result)}"
 
 
 def _in_order(form: dict[str, Any], keys: Mapping[str, _Key]) -> dict[str, Any]:

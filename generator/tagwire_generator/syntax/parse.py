@@ -62,13 +62,13 @@ _TERMINALS: Final = {
 }
 
 _HINTS: Final = {
-    "#": "a comment begins with // or stands in /* */",
-    "'": "strings stand in double quotes",
-    '"': 'a string ends on its line, and its escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits',
-    "/": "a comment is // up to the end of the line, or /* up to */",
+    "#": "a comment is // to the end of the line, or /* ... */",
+    "'": "strings are written in double quotes",
+    '"': 'a string ends on the line where it starts, and its escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits',
+    "/": "a comment is // to the end of the line, or /* ... */",
     "-": "a number is written as in JSON",
     "+": "a number is written as in JSON, without a plus",
-    ".": "a number is written as in JSON, and nothing can be left out with dots",
+    ".": "a number is written as in JSON, and nothing can be abbreviated with dots",
 }
 
 
@@ -220,8 +220,10 @@ def parse(text: str, *, file: str) -> Document:
 def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
     if isinstance(error, lark.UnexpectedCharacters):
         found = source.text[error.pos_in_stream]  # type: ignore[index]
-        hint = _HINTS.get(found, "keys and texts stand in double quotes" if found.isalpha() else "this is not JSON")
-        return source.problem("TW103", error.line, error.column, f"{quoted(found)} can't stand here; {hint}")
+        hint = _HINTS.get(
+            found, "keys and strings are written in double quotes" if found.isalpha() else "this is not JSON"
+        )
+        return source.problem("TW103", error.line, error.column, f"unexpected {quoted(found)}; {hint}")
     assert isinstance(error, lark.UnexpectedToken)
     token: lark.Token = error.token
     accepted: set[str] = error.accepts
@@ -229,12 +231,12 @@ def _syntax_problem(source: Source, error: lark.UnexpectedInput) -> Problem:
         line, column = source.end
         if not source.text.strip():
             return source.problem("TW103", line, column, "the file is empty; a spec is one JSON object, { ... }")
-        message = f"the file ends here, but {_expected(accepted)} must follow"
+        message = f"the file ends here; expected {_expected(accepted)}"
         return source.problem("TW103", line, column, message)
     if accepted == {"$END"}:
-        message = f"{_shown(token)} stands behind the end of the spec; a file holds one JSON object and no more"
+        message = f"unexpected {_shown(token)} after the end of the spec; a file holds one JSON object"
         return source.problem("TW104", error.line, error.column, message)
-    message = f"{_shown(token)} can't stand here; {_expected(accepted)} is expected"
+    message = f"unexpected {_shown(token)}; expected {_expected(accepted)}"
     return source.problem("TW103", error.line, error.column, message)
 
 
@@ -277,14 +279,12 @@ def _text_problems(source: Source, root: Object, is_draft: bool) -> Iterator[Pro
             for member in node.all_members:
                 first = node.members[member.key]
                 if first is not member:
-                    message = f"the key {quoted(member.key)} stands in this object already, in line {first.line}"
+                    message = f"duplicate key {quoted(member.key)}; it is first set on line {first.line}"
                     yield source.problem("TW106", member.line, member.column, message)
                 yield from _half_characters(source, member, member.key)
         if isinstance(node, Object | Items) and node.trailing_comma is not None and not is_draft:
             comma = node.trailing_comma
-            message = (
-                "a comma must be followed by another item; only specs of the draft dialect may leave one at the end"
-            )
+            message = "trailing comma; only specs in the draft dialect may have one"
             yield source.problem("TW105", comma.line, comma.column, message)
 
 

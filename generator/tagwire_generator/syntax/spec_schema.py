@@ -25,12 +25,12 @@ _NOT_IN_DRAFT: Final = {
     "nullableVersions": 'write "nullable": true for all versions',
     "taggedVersions": "its versions are those of versionsWithOptional",
     "flexibleVersions": "the draft has no flexible versions",
-    "mapKey": "a map key must stand in every element",
+    "mapKey": "every element must have its map key",
 }
 _KINDS: Final = {
     "string": "text",
     "number": "a number",
-    "integer": "a whole number",
+    "integer": "an integer",
     "boolean": "true or false",
     "object": "an object",
     "array": "a list",
@@ -164,7 +164,7 @@ def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
             message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
             yield ShapeFault("TW704", member, message)
         else:
-            yield ShapeFault("TW110", member, f"there is no key {quoted(key)} here; {suggestion(key, known)}")
+            yield ShapeFault("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
 
 
 def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
@@ -173,22 +173,22 @@ def _missing_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
         if key not in error.instance:
             # a null key is there, and the place to mend
             place = node.members.get(key, node)
-            yield ShapeFault("TW113", place, f"the key {key!r} is missing in this object; add it", node)
+            yield ShapeFault("TW113", place, f"the key {key!r} is missing", node)
 
 
 def _unknown_word(node: Node, error: _Error) -> ShapeFault:
     words = [word for word in error.validator_value if isinstance(word, str)]
     if isinstance(node, Object | Items) or set(words) == {"true", "false"}:
-        message = f"{_shown(error.instance)} stands where {' or '.join(words)} must"
+        message = f"found {_shown(error.instance)}, expected {' or '.join(words)}"
         return ShapeFault("TW111", node, message, node)
-    message = f"{_shown(error.instance)} is not one of the words for this key; {suggestion(error.instance, words)}"
+    message = f"{_shown(error.instance)} is not a value of this key; {suggestion(error.instance, words)}"
     return ShapeFault("TW112", node, message, node)
 
 
 def _wrong_kind(node: Node, error: _Error) -> ShapeFault:
     kinds: Iterable[str] = [error.validator_value] if isinstance(error.validator_value, str) else error.validator_value
     wanted = [_KINDS[kind] for kind in kinds if kind != "null"]
-    message = f"{_shown(error.instance)} stands where {' or '.join(wanted)} must"
+    message = f"found {_shown(error.instance)}, expected {' or '.join(wanted)}"
     return ShapeFault("TW111", node, message, node)
 
 

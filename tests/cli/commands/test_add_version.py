@@ -78,9 +78,9 @@ def test_a_version_more(project: Path) -> None:
     assert specs(project) == (new(REQUEST), new(RESPONSE))
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        "PingRequest has version 3: specs/PingRequest.json",
-        "PingResponse has version 3: specs/PingResponse.json",
-        "`tagwire generate` writes the classes",
+        "PingRequest got version 3: specs/PingRequest.json",
+        "PingResponse got version 3: specs/PingResponse.json",
+        "run `tagwire generate` to write the classes",
     ]
 
 
@@ -179,8 +179,8 @@ def test_notes(project: Path) -> None:
         text.replace('"fields"', '"latestVersionUnstable": true, "fields"', 1)
     )
     notes = [line for line in run("PingResponse", "--dry-run").stderr.splitlines() if line.startswith("note: ")]
-    assert notes == ["note: latestVersionUnstable of PingRequest is about version 3 now: 2 counts as released"]
-    assert "note: Nonce ended with version 2, and so version 3 is without" in run("PingRequest").stderr
+    assert notes == ["note: latestVersionUnstable of PingRequest now means version 3; 2 counts as released"]
+    assert "note: version 3 does not have Nonce, which ended with version 2" in run("PingRequest").stderr
 
 
 def test_the_draft_dialect(project: Path) -> None:
@@ -239,7 +239,7 @@ REFUSED = {
     "a tag that is taken": ("--field X --type int8 --tag 0", "TW608"),
     "a tag that is retired": ("--field X --type int8 --tag 1", "TW610"),
     "no such struct": ("--field X --type int8 --in Host", "the message has no field 'Host'; did you mean 'Hosts'?"),
-    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, and no struct"),
+    "no struct": ("--field X --type int8 --in Nonce", "Nonce is of type int64, not a struct"),
     "no such neighbour": ("--field X --type int8 --after Nonc", "no field 'Nonc' in fields; did you mean 'Nonce'?"),
     "no such neighbour there": ("--field X --type int8 --in Hosts --after Nonce", "Hosts has no field 'Nonce'"),
 }
@@ -255,16 +255,16 @@ def test_what_is_refused(project: Path, case: str) -> None:
 
 
 USAGE = {
-    "no such message": ("Pong", "no spec set has Pong.json"),
+    "no such message": ("Pong", "no spec set has a file Pong.json"),
     "a slip": ("PingReqest", "did you mean 'PingRequest'?"),
-    "no such file": ("specs/Pong.json", "is no file"),
-    "a folder": ("specs", "is no file"),
-    "a type without a field": ("PingRequest --type int8", "--type is about a field"),
-    "a place without a field": ("PingRequest --in Hosts", "--in is about a field"),
+    "no such file": ("specs/Pong.json", "is not a file"),
+    "a folder": ("specs", "is not a file"),
+    "a type without a field": ("PingRequest --type int8", "--type describes a field"),
+    "a place without a field": ("PingRequest --in Hosts", "--in describes a field"),
     "a field without a type": ("PingRequest --field X", "--type TYPE"),
-    "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "give one of them"),
-    "no tag": ("PingRequest --field X --type int8 --tag -1", "is no tag"),
-    "a tag beyond any": ("PingRequest --field X --type int8 --tag " + "9" * 5000, "is no tag"),
+    "two places": ("PingRequest --field X --type int8 --before Nonce --after Nonce", "--before or --after, not both"),
+    "no tag": ("PingRequest --field X --type int8 --tag -1", "is not a tag"),
+    "a tag beyond any": ("PingRequest --field X --type int8 --tag " + "9" * 5000, "is not a tag"),
     "no revision": ("PingRequest --against main", "git"),
 }
 
@@ -281,15 +281,21 @@ def test_a_message_of_two_sets_must_be_named_by_its_file(project: Path) -> None:
         settings.write('[[tool.tagwire.sets]]\nspecs = "more"\npackage = "more"\n')
     (project / "more").mkdir()
     (project / "more/PingRequest.json").write_text(REQUEST)
-    assert "name one: specs/PingRequest.json, more/PingRequest.json" in " ".join(
+    assert "give one of specs/PingRequest.json, more/PingRequest.json" in " ".join(
         run("PingRequest", code=2).stderr.split()
     )
 
 
 OTHERS = {
-    "a record format": ('{"type": "format", "name": "Odd", "format": "odd", "fields": []}', "is a record format"),
-    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "is a register"),
-    "an API that is gone": ('{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}', "is gone"),
+    "a record format": (
+        '{"type": "format", "name": "Odd", "format": "odd", "fields": []}',
+        "a record format has no versions",
+    ),
+    "a register": ('{"type": "register", "name": "Odd", "keys": "int16", "entries": []}', "a register has no versions"),
+    "an API that is gone": (
+        '{"type": "request", "name": "Odd", "apiKey": 1, "validVersions": "none"}',
+        "its API was removed",
+    ),
     "a coordinator key": (
         '{"type": "coordinator-key", "name": "Odd", "apiKey": 1, "validVersions": "0", "flexibleVersions": "none"}',
         "is a coordinator key",
@@ -313,7 +319,7 @@ def test_what_has_no_next_version(project: Path, case: str) -> None:
 def test_a_pair_that_is_not_in_step(project: Path) -> None:
     (project / "specs/PingRequest.json").write_text(REQUEST.replace('"0-2"', '"0-3"'))
     result = run("PingRequest", code=1)
-    assert "PingResponse has versions 0-2, PingRequest 0-3; give both the same ones first" in result.stderr
+    assert "PingResponse has versions 0-2, PingRequest 0-3; make them the same first" in result.stderr
     assert specs(project)[1] == RESPONSE
 
 
@@ -343,10 +349,10 @@ def test_what_a_lock_or_a_revision_remembers_is_kept(project: Path, by_git: bool
     (project / "specs/PingRequest.json").write_text(REQUEST)
     (project / "specs/PingResponse.json").write_text(RESPONSE)
     result = run("PingRequest", *words, code=1)
-    assert "the new version would change what was released:" in result.stderr
-    assert "PingRequest 3: the field was in this version, and now is not (TW905)" in result.stderr
+    assert "the new version would change released versions:" in result.stderr
+    assert "PingRequest 3: the field was removed from this version (TW905)" in result.stderr
     result = run("PingRequest", "--field", "U", "--type", "bool", "--tag", "5", *words, code=1)
-    assert "tag 5 stood for t (int8), and now for u (bool) (TW911)" in result.stderr
+    assert "tag 5 stood for t (int8) and now stands for u (bool) (TW911)" in result.stderr
     assert specs(project) == (REQUEST, RESPONSE)
     (project / "specs/PingRequest.json").write_text(released)
     (project / "specs/PingResponse.json").write_text(new(RESPONSE))

@@ -56,7 +56,7 @@ def test_every_step() -> None:
     text = run("HeartbeatRequest").stdout
     steps = [run("HeartbeatRequest", str(old), str(new)).stdout for old, new in pairwise(range(5))]
     assert text == "\n".join(steps)
-    assert run("OffsetDeleteRequest").stdout == "OffsetDeleteRequest has version 0 alone; there is nothing to compare\n"
+    assert run("OffsetDeleteRequest").stdout == "OffsetDeleteRequest has only version 0; there is nothing to compare\n"
 
 
 def test_nested_fields_and_optional_fields() -> None:
@@ -109,7 +109,7 @@ def test_as_json() -> None:
     [
         (["HeartbeatRequest", "3", "9"], "HeartbeatRequest has no version 9; supported versions are 0-4"),
         (["HeartbeatRequest", "9", "3"], "HeartbeatRequest has no version 9"),
-        (["HeartbeatRequest", "3"], "give both versions, or none"),
+        (["HeartbeatRequest", "3"], "give both versions, or neither"),
         (["HeartbeatRequest", "a", "b"], "'a' is not a valid integer"),
         (["HeartbeatReqest"], "did you mean 'HeartbeatRequest'"),
         (["HeartbeatRequest", "--package", "nosuch"], "'nosuch' can't be imported"),

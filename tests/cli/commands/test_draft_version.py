@@ -49,7 +49,7 @@ def test_another_folder(folder: Path) -> None:
     assert result.stdout.splitlines() == [
         "PingRequest: 0-2; new 2; 2 cut",
         "PingResponse: 0-2; new 2; 2 cut",
-        "2 messages with a new version, 2 files written",
+        "2 messages with a new version; 2 files written",
     ]
     assert versions(folder.parent / "out") == {"PingRequest": ("0-2", "2+"), "PingResponse": ("0-2", "2+")}
     assert "Prose that stays." in (folder.parent / "out/PingRequest.json").read_text()
@@ -60,7 +60,7 @@ def test_a_released_version_is_never_cut_in_place(folder: Path) -> None:
     result = run(folder, "--in-place")
     assert (result.exit_code, result.stdout) == (1, "")
     assert (
-        "PingRequest 2: the version is flexible, and now has optional fields (lengths are varint) (TW901)"
+        "PingRequest 2: the version was flexible and is now one with optional fields (lengths are varint) (TW901)"
         in result.stderr
     )
     assert "--output" in result.stderr
@@ -111,7 +111,7 @@ def test_a_dry_run_writes_nothing(folder: Path) -> None:
     for words in ((folder, "--dry-run", *out), (folder, "--dry-run", "--only-new", *out)):
         result = run(*words)
         assert result.exit_code == 0
-        assert result.stdout.endswith("2 messages with a new version, 2 files would be written\n")
+        assert result.stdout.endswith("2 messages with a new version; 2 files would be written\n")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert not (folder.parent / "out").exists()
 
@@ -129,7 +129,7 @@ def test_bad_specs_are_shown_and_nothing_written(folder: Path) -> None:
     (folder / "PingResponse.json").write_text(json.dumps(spec("PingResponse", "response", validVersions="0-3")))
     result = run(folder, "--output", folder.parent / "out")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "PingRequest and PingResponse have versions 0-2 and 0-3; give them the same ones first" in result.stderr
+    assert "PingRequest and PingResponse have versions 0-2 and 0-3; make them the same first" in result.stderr
     (folder / "PingResponse.json").write_text("{")
     result = run(folder, "--output", folder.parent / "out")
     assert (result.exit_code, result.stdout) == (1, "")

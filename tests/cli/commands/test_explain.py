@@ -143,10 +143,10 @@ def test_a_request_of_a_version_that_there_is_not_shows_its_header() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ([], "say what the bytes are: MESSAGE VERSION, --request, --response API VERSION, or --guess"),
-        (["LeaveGroupRequest"], "say what the bytes are"),
-        (["LeaveGroupRequest", "first"], "'first' is no version number"),
-        (["LeaveGroupRequest", "0", "-", "more"], "one FILE at most; what is 'more'?"),
+        ([], "give MESSAGE VERSION, --request, --response API VERSION, or --guess"),
+        (["LeaveGroupRequest"], "give MESSAGE VERSION"),
+        (["LeaveGroupRequest", "first"], "'first' is not a version number"),
+        (["LeaveGroupRequest", "0", "-", "more"], "give at most one FILE; unexpected argument 'more'"),
         (["--request", "--response", "3", "12"], "not both"),
         (["--response", "ApiVersion", "3"], "there is no API 'ApiVersion'; did you mean 'ApiVersions'?"),
         (["--response", "4711", "12"], "no response with API key 4711; it has 0"),

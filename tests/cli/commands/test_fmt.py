@@ -146,7 +146,7 @@ def test_specs_with_errors_are_told_and_left(project: Path) -> None:
     bad.write_text(bad.read_text().replace("int64", "int46"))
     before = bad.read_bytes()
     result = run(code=1)
-    assert "TW402" in result.stderr and "1 of 2 specs changed, 1 left as they are" in result.stderr
+    assert "TW402" in result.stderr and "1 of 2 specs changed, 1 left unchanged" in result.stderr
     assert bad.read_bytes() == before
 
 

@@ -244,23 +244,23 @@ def test_a_frame_may_not_be_longer_than_a_limit() -> None:
 
 BAD_LINES = [
     ("{", JSON_ERROR + "line 3, column 2: "),
-    (b"{\"message\": \"\xff\"}", JSON_ERROR + "line 3, byte 0xff at byte 13 is not UTF-8"),
-    ("[1]", "line 3: a list of 1 is no frame: an object with message, version, header, body was expected"),
+    (b"{\"message\": \"\xff\"}", JSON_ERROR + "line 3, byte 0xff at offset 13 is not UTF-8"),
+    ("[1]", "line 3: a list of 1 is not a frame: expected an object with message, version, header, body"),
     ("{}", "line 3: the key 'message' is missing"),
     (lines({**FRAME, "mesage": 1}), "line 3: a frame has no key 'mesage'; did you mean 'message'?"),
-    (lines({**FRAME, "message": 7}), "line 3: message: 7 is no name"),
+    (lines({**FRAME, "message": 7}), "line 3: message: 7 is not a name"),
     (lines({**FRAME, "message": "LeaveGroupRequst"}), "'LeaveGroupRequst'; did you mean 'LeaveGroupRequest'?"),
-    (lines({**FRAME, "message": "LeaveGroupResponse"}), "line 3: LeaveGroupResponse is a response, and --frame"),
+    (lines({**FRAME, "message": "LeaveGroupResponse"}), "line 3: LeaveGroupResponse is a response, but --frame"),
     (lines({**FRAME, "message": "RequestHeader"}), "line 3: RequestHeader is a header"),
-    (lines({**FRAME, "version": "0"}), "line 3: version: '0' is no version number"),
-    (lines({**FRAME, "version": True}), "line 3: version: True is no version number"),
+    (lines({**FRAME, "version": "0"}), "line 3: version: '0' is not a version number"),
+    (lines({**FRAME, "version": True}), "line 3: version: True is not a version number"),
     (lines({**FRAME, "version": 99}), "line 3: LeaveGroupRequest has no version 99; supported versions are 0-5"),
-    (lines({**FRAME, "header": []}), "line 3: header: () is no JSON object"),
+    (lines({**FRAME, "header": []}), "line 3: header: () is not a JSON object"),
     (lines({**FRAME, "header": {"clientld": "x"}}), "no field 'clientld'; did you mean 'clientId'?"),
     (lines({**FRAME, "header": {"requestApiKey": 3}}), "line 3: LeaveGroupRequest v0: header.request_api_key"),
     (lines({**FRAME, "body": {"groupId": "g"}}), "line 3: LeaveGroupRequest v0: member_id: the key 'memberId'"),
-    (lines({"raw": "%"}), "line 3: raw: '%' is no base64"),
-    (lines({"raw": 7}), "line 3: raw: 7 is no base64"),
+    (lines({"raw": "%"}), "line 3: raw: '%' is not base64"),
+    (lines({"raw": 7}), "line 3: raw: 7 is not base64"),
 ]  # fmt: skip
 
 
@@ -286,15 +286,15 @@ def test_a_bad_value_has_its_number_and_line() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["decode"], "say what the bytes are: MESSAGE VERSION"),
-        (["decode", "--frame", "message"], "say what the bytes are: MESSAGE VERSION"),
-        (["decode", "--frame", "response"], "say what the bytes are: API VERSION, or --requests FILE"),
+        (["decode"], "give MESSAGE VERSION"),
+        (["decode", "--frame", "message"], "give MESSAGE VERSION"),
+        (["decode", "--frame", "response"], "give API VERSION, or --requests FILE"),
         (["decode", "--frame", "response", "Nosuch", "0"], "there is no API 'Nosuch'"),
         (["decode", "--frame", "response", "Metadata", "99"], "has no version 99"),
-        (["decode", "--frame", "response", "Metadata", "x"], "'x' is no version number"),
+        (["decode", "--frame", "response", "Metadata", "x"], "'x' is not a version number"),
         (["decode", "--frame", "reqest"], "'reqest' is not one of"),
-        (["decode", "--frame", "request", "a", "b"], "one FILE at most; what is 'b'?"),
-        (["decode", "--frame", "request", "--requests", "x"], "--requests is for --frame response"),
+        (["decode", "--frame", "request", "a", "b"], "give at most one FILE; unexpected argument 'b'"),
+        (["decode", "--frame", "request", "--requests", "x"], "--requests needs --frame response"),
         (["decode", "LeaveGroupRequest", "0", "--requests", "x"], "need --frame"),
         (["decode", "LeaveGroupRequest", "0", "--keep-going"], "need --frame"),
         (["decode", "LeaveGroupRequest", "0", "--jsonl"], "--jsonl needs --hex"),
@@ -316,8 +316,8 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 def test_a_response_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "sent.bin").write_bytes(GOOD)
     words = ["decode", "--frame", "response", "--requests", str(tmp_path / "sent.bin")]
-    refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request of", "id 8", code=1)
-    refused(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request of", code=1)
+    refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "id 8", code=1)
+    refused(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request in", code=1)
     assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
 
 

@@ -58,7 +58,7 @@ def test_check_is_about_the_files_on_disk(generated: Path) -> None:
     done = generate("--check")
     assert done.exit_code == 1
     assert (
-        done.stderr == "would rewrite src/pings/ping_request.py\n1 file would change; `tagwire generate` writes them\n"
+        done.stderr == "would rewrite src/pings/ping_request.py\n1 file would change; run `tagwire generate` to write\n"
     )
     module.unlink()
     assert generate("--check").exit_code == 1
@@ -125,7 +125,7 @@ def test_a_hand_written_file_in_the_way(project: Path) -> None:
     mine.write_text("mine\n")
     done = generate()
     assert done.exit_code == 1
-    assert "ping_request.py is in the way" in done.stderr
+    assert "ping_request.py is not overwritten" in done.stderr
     assert [path for path in (project / "src").rglob("*") if path.is_file()] == [mine]
 
 
@@ -136,7 +136,7 @@ def test_one_set_of_several(project: Path) -> None:
     assert [path.name for path in (project / "src").iterdir()] == ["others"]
     done = generate("--set", "pongs")
     assert done.exit_code == 2
-    assert "no set writes 'pongs'; there are pings, others" in done.stderr
+    assert "no spec set writes 'pongs'; known packages: pings, others" in done.stderr
 
 
 def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
@@ -146,7 +146,7 @@ def test_nothing_is_written_if_any_set_fails(project: Path) -> None:
     )
     done = generate()
     assert done.exit_code == 1
-    assert "more_specs: there is no such folder of specs" in done.stderr
+    assert "more_specs: no such folder of specs" in done.stderr
     assert not (project / "src").exists()
 
 

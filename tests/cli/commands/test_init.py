@@ -127,7 +127,7 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     assert set(tool) == {"pytest", "tagwire", "mypy"} and tool["pytest"] == {"ini_options": {"pythonpath": ["src"]}}
     assert "added to pyproject.toml" in result.output
     assert (folder / ".pre-commit-config.yaml").read_text() == "repos: []\n"
-    assert "is there already; add to it what you want of:" in result.output and "id: tagwire-breaking" in result.output
+    assert "exists already; add what you need of:" in result.output and "id: tagwire-breaking" in result.output
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_a_project_that_is_there_is_added_to(folder: Path) -> None:
     [
         ("my-pings", "call it 'my_pings'"),
         ("Pings", "call it 'pings'"),
-        ("class", "is no name of a package"),
+        ("class", "is not a package name"),
         ("../x", "call it '___x'"),
-        ("json", "is a module of Python"),
+        ("json", "is a Python module"),
         ("tagwire_pings", "is a module of tagwire"),
     ],
 )
@@ -153,16 +153,16 @@ def test_nothing_that_is_there_is_replaced(folder: Path, taken: str) -> None:
     path = folder / taken
     path.parent.mkdir(parents=True)
     path.write_text("mine\n")
-    assert "is there already, and is not replaced" in init("pings", code=2).output
+    assert "exists already and is not replaced" in init("pings", code=2).output
     assert read_tree(folder) == {taken: b"mine\n"}
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "there is [tool.tagwire] already"),
-        ("tool = {}\n", "can't be added to"),
-        ("[project\n", "can't be added to"),
+        ('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "p"\n', "[tool.tagwire] exists already"),
+        ("tool = {}\n", "can't be changed"),
+        ("[project\n", "can't be changed"),
     ],
 )
 def test_settings_that_can_not_be_added_to(folder: Path, text: str, said: str) -> None:

@@ -161,7 +161,7 @@ def test_state(logs: Path) -> None:
     code, out, _ = run("state", logs)
     assert code == 0 and "complete commit" in out and "alpha-delrec" in out
     code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
-    assert (code, out) == (1, "") and "a segment alone can't be folded; name the folder of its partition" in err
+    assert (code, out) == (1, "") and "a single segment can't be folded; give the folder of its partition" in err
     code, _, err = run("state", logs / "kafka4" / "alpha-empty-0")
     assert code == 1 and "none of these partitions" in err
 
@@ -172,7 +172,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
     data = (logs / "kafka28" / "alpha-upgrade2-0" / SEGMENT).read_bytes()
     (source / SEGMENT).write_bytes(data[:100] + b"\xff" + data[101:])
     code, out, err = run("salvage", source, "--output", tmp_path / "saved")
-    assert code == 1 and "49 whole batches, 239 records kept" in out
+    assert code == 1 and "kept 49 intact batches, 239 records" in out
     assert "skipped" in err and f"{source / SEGMENT}:93: TWL104" in err
     assert run("verify", tmp_path / "saved")[0] == 0
     code, _, err = run("salvage", source, "--output", tmp_path / "saved")
@@ -232,12 +232,12 @@ def test_compact_a_folder_of_logs(logs: Path, tmp_path: Path) -> None:
     ("arguments", "code", "sentence"),
     [
         (("dump", "missing"), 2, "does not exist"),
-        (("dump", "empty"), 1, "there is no partition in it"),
-        (("salvage", "a.log", "--output", "b"), 1, "name the folder of its partition"),
-        (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a segment alone can't be salvaged"),
+        (("dump", "empty"), 1, "no partition found in this folder"),
+        (("salvage", "a.log", "--output", "b"), 1, "give the folder of its partition"),
+        (("salvage", "c-0", "a.log", "--output", "b"), 1, "a.log: a single segment can't be salvaged"),
         (("dump", "empty", "--format", "v22"), 2, "'--format': there is no record format 'v22'; did you mean 'v2'"),
         (("convert", "c-0", "--to", "auto", "--output", "b"), 2, "'--to': there is no record format 'auto'"),
-        (("dump", "a.log", "--limit", "x=1"), 2, "is no NAME=N"),
+        (("dump", "a.log", "--limit", "x=1"), 2, "is not NAME=N"),
         (("shrink",), 2, "No such command"),
     ],
 )

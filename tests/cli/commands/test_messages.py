@@ -64,7 +64,7 @@ def test_messages_as_json() -> None:
 
 @pytest.mark.parametrize("option", ["--kind", "--component"])
 def test_messages_refuses_a_filter_that_nothing_has(option: str) -> None:
-    refused(run("messages", option, "nosuch"), option, "'nosuch'", "there are", code=2)
+    refused(run("messages", option, "nosuch"), option, "'nosuch'", "known values", code=2)
 
 
 # ---------------------------------------------------------------- show
@@ -244,11 +244,11 @@ def test_a_limit_must_be_one(limit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("00 01 6", "line 1, column 7: the last of 5 digits has no partner"),
-        ("00 01\n0x67\n", "line 2, column 2: 'x' is no hex digit"),
-        ("00 01\n\n  6", "line 3, column 3: the last of 5 digits has no partner"),
-        (b"00 \xa0 01", "line 1, column 4: byte 0xa0 is no hex digit"),
-        ("0001é", "line 1, column 5: byte 0xc3 is no hex digit"),
+        ("00 01 6", "line 1, column 7: odd number of hex digits (5)"),
+        ("00 01\n0x67\n", "line 2, column 2: 'x' is not a hex digit"),
+        ("00 01\n\n  6", "line 3, column 3: odd number of hex digits (5)"),
+        (b"00 \xa0 01", "line 1, column 4: byte 0xa0 is not a hex digit"),
+        ("0001é", "line 1, column 5: byte 0xc3 is not a hex digit"),
     ],
 )
 def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> None:
@@ -260,11 +260,11 @@ def test_bad_hex_is_reported_with_its_place(text: str | bytes, words: str) -> No
     [
         ("", "line 1, column 1"),
         ('{"groupId": "g",\n "memberId" "m"}', "line 2, column 13"),
-        ('{"groupId": "g", "groupId": "h"}', "the key 'groupId' stands twice"),
-        ('{"groupId": NaN}', 'NaN is no JSON value; write it as the text "NaN"'),
-        (b'{"groupId": "\xff"}', "byte 0xff at byte 13 is not UTF-8"),
+        ('{"groupId": "g", "groupId": "h"}', "duplicate key 'groupId' in an object"),
+        ('{"groupId": NaN}', 'NaN is not valid JSON; write it as the string "NaN"'),
+        (b'{"groupId": "\xff"}', "byte 0xff at offset 13 is not UTF-8"),
         ("[" * 200_000, "nested more deeply than any message"),
-        (f'{{"groupId": {"9" * 10_000}}}', "a number of more digits than any field has"),
+        (f'{{"groupId": {"9" * 10_000}}}', "a number has more digits than any field can hold"),
     ],
 )
 def test_bad_json_is_reported_with_its_place(text: str | bytes, words: str) -> None:
@@ -299,7 +299,7 @@ def test_an_unknown_message_is_wrong_usage_with_near_names(words: list[str]) -> 
 
 
 def test_a_name_near_to_none_leads_to_the_list() -> None:
-    refused(run("show", "Zzz"), "`tagwire messages` lists them all", code=2)
+    refused(run("show", "Zzz"), "`tagwire messages` lists all messages", code=2)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_a_version_that_there_is_not_is_wrong_usage(words: list[str]) -> None:
     [
         ("nosuch_package", "can't be imported"),
         ("tagwire_messages.nosuch", "can't be imported"),
-        ("json", "is no generated package"),
+        ("json", "is not a generated package"),
     ],
 )
 def test_a_package_must_be_a_generated_one(package: str, words: str) -> None:

@@ -62,7 +62,7 @@ def test_one_format_alone(tmp_path: Path) -> None:
     assert "found magic 1" in run("convert", "v2", "--from", "kip87", "--only-format", segment, code=1)
     for command in ("log dump", "log stat", "explain"):
         said = run(*command.split(), "--only-format", segment, code=2)
-        assert "--only-format goes with a format that is named" in said
+        assert "--only-format needs a named format" in said
 
 
 @pytest.mark.parametrize(

@@ -91,10 +91,10 @@ def test_a_capture_with_a_login() -> None:
 
 
 REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
-    (("redact",), b"{}", 1, "line 1 is no captured frame"),
-    (("redact", "--hex"), b"", 2, "they need --frames"),
-    (("redact", "--frames", "response"), b"", 2, "say what the bytes are"),
-    (("redact", "a", "b"), b"", 2, "one FILE at most"),
+    (("redact",), b"{}", 1, "line 1 is not a captured frame"),
+    (("redact", "--hex"), b"", 2, "--hex need --frames"),
+    (("redact", "--frames", "response"), b"", 2, "give API VERSION"),
+    (("redact", "a", "b"), b"", 2, "give at most one FILE"),
 )
 
 

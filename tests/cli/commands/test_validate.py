@@ -136,7 +136,7 @@ def test_a_folder_without_specs(project: Path) -> None:
     (project / "empty").mkdir()
     done = validate("empty")
     assert done.exit_code == 1
-    assert "there is no spec" in done.stderr
+    assert "no specs" in done.stderr
 
 
 def test_sets_below_a_folder_are_read_as_sets(project: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_folder_of_specs_without_a_project_is_read(tmp_path: Path, monkeypatch
         assert (found["rule"], found["file"]) == ("TW804", f"{prefix}PingRequest.json")
     done = validate()
     assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == "tagwire: message_specs: there is no such folder of specs\n"
+    assert done.stderr == "tagwire: message_specs: no such folder of specs\n"
 
 
 def test_specs_beside_the_sets_of_a_folder_are_read_too(project: Path) -> None:

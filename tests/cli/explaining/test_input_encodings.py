@@ -87,15 +87,15 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
 @pytest.mark.parametrize(
     ("form", "text", "said"),
     [
-        ("hex", "00 0g", "hex input: line 1, column 5: 'g' is no hex digit"),
-        ("hex", "00\n0", "hex input: line 2, column 1: the last of 3 digits has no partner"),
-        ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, but 2 bytes stand above it"),
-        ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' has no offset in hex before its bytes"),
-        ("dump", "0000  \n", "dump input: there are no bytes behind the offsets"),
+        ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
+        ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
+        ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, but 2 bytes precede it"),
+        ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
+        ("dump", "0000  \n", "dump input: no bytes after the offsets"),
         ("escaped", "x00", "escaped input:"),
         ("escaped", "b'x", "escaped input:"),
         ("base64", "AAA=A", "base64 input:"),
-        ("base64", "\0", "base64 input: it holds bytes that are no text"),
+        ("base64", "\0", "base64 input: not text"),
     ],
 )
 def test_what_is_refused(form: str, text: str, said: str) -> None:

@@ -45,13 +45,13 @@ def test_a_clear_response_says_what_was_next() -> None:
     result = run("--guess", stdin=RESPONSE)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("# response MetadataResponse v") and lines[1].startswith("# next: ")
+    assert lines[0].startswith("# response MetadataResponse v") and lines[1].startswith("# next best: ")
 
 
 def test_equal_readings_are_listed_with_the_commands_that_explain_them() -> None:
     result = run("--guess", stdin=EQUAL)
     assert result.exit_code == 1
-    assert "readings, none clearly ahead of the others" in result.stderr
+    assert "readings, none clearly the best" in result.stderr
     assert "offset" not in result.stdout
     [line] = [line for line in result.stdout.splitlines() if "HeartbeatResponse" in line and "Consumer" not in line][:1]
     command = line.partition("tagwire explain ")[2].split()
@@ -67,12 +67,12 @@ def test_a_fault_is_shown_where_the_header_says_what_it_is() -> None:
 
 def test_nothing_reads_it() -> None:
     result = run("--guess", stdin=b"\xfe" * 50)
-    assert result.exit_code == 1 and "nothing reads these bytes" in result.stderr
+    assert result.exit_code == 1 and "no message matches these bytes" in result.stderr
 
 
 def test_no_bytes() -> None:
     result = run("--guess", stdin=b"")
-    assert (result.exit_code, result.stderr) == (1, "tagwire: there are no bytes\n")
+    assert (result.exit_code, result.stderr) == (1, "tagwire: the input is empty\n")
 
 
 def test_no_frames() -> None:
@@ -174,7 +174,7 @@ def test_a_line_that_is_no_frame(line: str) -> None:
     good = json.dumps({"dir": "req", "hex": REQUEST.hex()})
     result = run("--capture", stdin=f"{good}\n{line}\n")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "captured frames: line 2 is no captured frame" in result.stderr
+    assert "captured frames: line 2 is not a captured frame" in result.stderr
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8bnot gzip", REQUEST, b"\xff\n"])
@@ -190,12 +190,12 @@ def test_a_file_that_is_no_capture(data: bytes) -> None:
     ("words", "text"),
     [
         (["--guess", "--request"], "--request or --guess, not both"),
-        (["--capture", "--frames"], "--capture has no sizes"),
-        (["--format", "auto", "--frames"], "--format has no sizes"),
+        (["--capture", "--frames"], "--frames can't be used with --capture"),
+        (["--format", "auto", "--frames"], "--frames can't be used with --format"),
         (["--json", "--html", "--guess"], "--json or --html, not both"),
         (["--hex", "--input", "dump", "--guess"], "--hex or --input dump, not both"),
-        (["--request", "--only", "1"], "--only is for many frames"),
-        (["--guess", "one", "two"], "one FILE at most; what is 'two'?"),
+        (["--request", "--only", "1"], "--only needs --frames or --capture"),
+        (["--guess", "one", "two"], "give at most one FILE; unexpected argument 'two'"),
     ],
 )
 def test_wrong_usage(words: list[str], text: str) -> None:
@@ -207,13 +207,13 @@ def test_wrong_usage(words: list[str], text: str) -> None:
 @pytest.mark.parametrize("only", ["", "x", "1-x", "-1", "1,,2"])
 def test_no_numbers_of_frames(only: str) -> None:
     result = run("--frames", "--request", "--only", only, stdin=sized(REQUEST))
-    assert (result.exit_code, result.stdout) == (2, "") and "as in 1,4-6" in result.stderr
+    assert (result.exit_code, result.stdout) == (2, "") and "is not a list of frames such as 1,4-6" in result.stderr
 
 
 def test_frames_that_there_are_not() -> None:
     assert run("--frames", "--request", "--only", "2-", stdin=sized(REQUEST, REQUEST)).stdout.startswith("# frame 2 ")
     result = run("--frames", "--request", "--only", "3-9", stdin=sized(REQUEST, REQUEST))
-    assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9: there are 2 frames\n")
+    assert (result.exit_code, result.stderr) == (1, "tagwire: --only 3-9: the input has 2 frames\n")
 
 
 def test_colours_change_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,7 +265,7 @@ def test_an_api_that_is_gone_has_what_the_older_release_says() -> None:
         (
             data("1-2", flexible="9+"),
             data("0-1", flexible="0+"),
-            "error TW205: flexibleVersions is 0, but no version can stop",
+            "error TW205: flexibleVersions is 0, but later versions must",
         ),
         (
             data("1", field("A", "string", nullableVersions="0+", default="null")),

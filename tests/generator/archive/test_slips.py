@@ -9,7 +9,7 @@ HEAD = '"type": "data", "name": "FooData", "validVersions": "0"'
 WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'
 MENDED = {"type": "data", "name": "FooData", "validVersions": "0", "flexibleVersions": "none", "fields": []}
 
-REST = "stands behind the end of the spec; a file holds one JSON object and no more; it is left away"
+REST = "after the end of the spec; a file holds one JSON object; it is left out"
 
 
 def source(text: str) -> SpecText:
@@ -21,19 +21,19 @@ def source(text: str) -> SpecText:
     [
         (f"{{ {WHOLE} }}", []),
         (f"{{ {WHOLE} }}\n// the end\n", []),
-        (f"{{ {WHOLE} }}\n}}\n", [f"line 2: '}}' {REST}"]),
-        (f"{{\n{WHOLE} }} {{}} []", [f"line 2: '{{' {REST}"]),
+        (f"{{ {WHOLE} }}\n}}\n", [f"line 2: unexpected '}}' {REST}"]),
+        (f"{{\n{WHOLE} }} {{}} []", [f"line 2: unexpected '{{' {REST}"]),
         (
             f'{{ "name": "BarData", {WHOLE} }}',
-            ["line 1: the key 'name' stands in this object already, in line 1; the last counts"],
+            ["line 1: duplicate key 'name'; it is first set on line 1; the last one counts"],
         ),
-        (f'{{ {HEAD}, "fields": [] }}', ["has no flexibleVersions; none are taken"]),
+        (f'{{ {HEAD}, "fields": [] }}', ["has no flexibleVersions; none is assumed"]),
         (
             f'{{ {HEAD}, "fields": [],\n"fields": [] }}\n}}',
             [
-                f"line 3: '}}' {REST}",
-                "line 2: the key 'fields' stands in this object already, in line 1; the last counts",
-                "has no flexibleVersions; none are taken",
+                f"line 3: unexpected '}}' {REST}",
+                "line 2: duplicate key 'fields'; it is first set on line 1; the last one counts",
+                "has no flexibleVersions; none is assumed",
             ],
         ),
     ],

@@ -127,8 +127,8 @@ def test_what_is_no_rpc_is_left_alone(tmp_path: Path) -> None:
     plan = plan_drafts(folder, folder)
     plan.apply()
     assert {name: data for name, data in state(folder).items() if name in names} == before
-    assert "FooData: 0-1; of type data, left as it is" in str(plan)
-    assert "OldRequest: none; its API is gone, left as it is" in str(plan)
+    assert "FooData: 0-1; of type data; unchanged" in str(plan)
+    assert "OldRequest: none; its API was removed; unchanged" in str(plan)
     assert plan.stale == ()
 
 
@@ -146,7 +146,7 @@ def test_another_folder_gets_a_whole_set(tmp_path: Path) -> None:
     assert (tmp_path / "out/inner/InnerRequest.json").is_file()
     assert found["FooData"] == OTHERS[0]
     assert plan.stale == (tmp_path / "out/Stranger.json",)
-    assert "Stranger.json: not one of these specs, left as it is" in str(plan)
+    assert "Stranger.json: not one of these specs; unchanged" in str(plan)
     assert plan_drafts(folder, tmp_path / "out").changed == {}
 
 
@@ -161,22 +161,22 @@ def test_the_new_versions_alone(tmp_path: Path) -> None:
         "NewHeader": "0",
         "PlainHeader": "0",
     }
-    with pytest.raises(SpecError, match="name another folder"):
+    with pytest.raises(SpecError, match="give another folder"):
         plan_drafts(folder, folder / "." / "", only_new=True)
 
 
 def test_the_unstable_version_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path, REQUEST | PLAIN | {"latestVersionUnstable": True}, RESPONSE | PLAIN)
-    assert "FooRequest: 0-3 -> 0-4; new 4; the new version is the unstable one now" in str(plan_drafts(folder, folder))
+    assert "FooRequest: 0-3 -> 0-4; new 4; the new version is now the unstable one" in str(plan_drafts(folder, folder))
 
 
 @pytest.mark.parametrize(
     ("specs", "text"),
     [
         ([REQUEST, RESPONSE | {"validVersions": "0-2"}], "TW808"),
-        ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; give them the same ones"),
+        ([REQUEST, RESPONSE | {"validVersions": "0-4"}], "have versions 0-3 and 0-4; make them the same"),
         ([REQUEST | {"validVersions": "none"}, RESPONSE], "have versions none and 0-3"),
-        ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in two dialects, and one is flexible"),
+        ([draft("FooRequest", "request", "0-3", "3+"), RESPONSE], "in different dialects, and one is flexible"),
         ([REQUEST], "FooRequest has no response"),
         ([REQUEST | {"validVersions": "often"}, RESPONSE], "TW201"),
         ([], "no spec"),
@@ -239,7 +239,7 @@ LATE = {"name": "Late", "type": "int32", "versions": "5+", "tag": 0, "taggedVers
 @pytest.mark.parametrize(
     ("specs", "told"),
     [
-        ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are 0-2 now (TW924)", "2: the"]),
+        ([REQUEST, RESPONSE], ["FooRequest 3: version 3 was released, but the versions are now 0-2 (TW924)", "2: the"]),
         ([REQUEST | {"flexibleVersions": "0+"}, RESPONSE], ["TW924", "TW901"]),
         ([REQUEST | PLAIN, RESPONSE | PLAIN, HEADER], ["FooHeader 2-3"]),
         ([REQUEST | {"flexibleVersions": "5+", "fields": [FIELD, LATE]}, RESPONSE | PLAIN], ["would lose Late"]),
@@ -273,14 +273,14 @@ def test_another_file_is_never_replaced(tmp_path: Path) -> None:
     plan_drafts(folder, out).apply()
     assert plan_drafts(folder, out).changed == {}
     write(out, REQUEST)
-    with pytest.raises(SpecError, match=r"FooRequest\.json: is there already, and is not what would be written"):
+    with pytest.raises(SpecError, match=r"FooRequest\.json: exists already with other content"):
         plan_drafts(folder, out)
 
 
 @pytest.mark.parametrize("place", ["in/clients", "."])
 def test_folders_in_each_other_are_refused(tmp_path: Path, place: str) -> None:
     folder = write(tmp_path / "in", REQUEST, RESPONSE)
-    with pytest.raises(SpecError, match="name a folder beside it"):
+    with pytest.raises(SpecError, match="give a separate folder"):
         plan_drafts(folder, tmp_path / place)
 
 

@@ -12,7 +12,7 @@ from tagwire_generator.project.settings import Exemption
 
 TODAY = datetime.date(2026, 6, 15)
 FINDING = Finding(
-    rule="TW903", severity="wire", message_name="R", versions="1-2", path="a.b", message="the type was x, and now is y"
+    rule="TW903", severity="wire", message_name="R", versions="1-2", path="a.b", message="the type was x and is now y"
 )
 
 

@@ -202,12 +202,12 @@ def test_a_field_in_a_lock_that_is_none(tmp_path: Path, part: str) -> None:
 
 
 NO_LOCKS = {
-    "there is no lock file; `tagwire lock` writes it": None,
-    "is no JSON: Expecting": b"<<<<<<< HEAD\n{}",
-    "is no JSON in UTF-8": b"\xff",
-    "is no lock file of format 1": b"[]",
-    "is no lock file of format 1, but of 2: update tagwire": b'{"tagwire lock": 2}',
-    "that tagwire wrote: KeyError('messages')": b'{"tagwire lock": 1}',
+    "no such lock file; run `tagwire lock` to write it": None,
+    "not valid JSON: Expecting": b"<<<<<<< HEAD\n{}",
+    "not JSON in UTF-8": b"\xff",
+    "not a lock file of format 1": b"[]",
+    "not a lock file of format 1, but of format 2; update tagwire": b'{"tagwire lock": 2}',
+    "written by tagwire: KeyError('messages')": b'{"tagwire lock": 1}',
     "'options'": b'{"tagwire lock": 1, "messages": []}',
     "TypeError": b'{"tagwire lock": 1, "messages": 3, "options": {}}',
     "a spec set has no option 'x'": b'{"tagwire lock": 1, "messages": [], "options": {"x": 1}}',
@@ -221,7 +221,7 @@ NO_LOCKS = {
     "KeyError('type')": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"name": "A"}}], "options": {}}'
     ),
-    "the message 'A' comes twice": (
+    "duplicate message 'A'": (
         b'{"tagwire lock": 1, "options": {}, "messages": ['
         b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}},'
         b'{"name": "A", "component": "", "current": {"name": "A", "type": "data"}}]}'
@@ -230,7 +230,7 @@ NO_LOCKS = {
         b'{"tagwire lock": 1, "options": {}, "messages": ['
         b'{"name": "\\ud800", "component": "", "current": {"name": "\\ud800", "type": "data"}}]}'
     ),
-    "the key 'messages' comes twice in one object": b'{"tagwire lock": 1, "messages": [], "messages": []}',
+    "duplicate key 'messages' in an object": b'{"tagwire lock": 1, "messages": [], "messages": []}',
     "has no key 'bad'": (
         b'{"tagwire lock": 1, "messages": [{"name": "A", "component": "", "current": {"bad": 1}}], "options": {}}'
     ),

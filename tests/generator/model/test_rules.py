@@ -377,11 +377,11 @@ IN_THE_DRAFT = [
     ),
     (
         draft(fields='{"name": "A", "type": "int8"}'),
-        "the field has no versions; say in which it exists, or make it one of the optionalFields",
+        "the field has no versions; give those in which it exists, or move it to optionalFields",
     ),
     (
         optional("").replace('"1+"', '"5+"'),
-        "A is optional in versionsWithOptional 5+, but Sample is only in 0-3; it is never on the wire",
+        "A is optional in versionsWithOptional 5+, but Sample is only in 0-3; it is never written",
     ),
 ]
 

@@ -55,7 +55,7 @@ def test_requests_without_an_answer_are_refused_unless_the_set_allows_them() -> 
     assert (refused.rule, refused.severity) == ("TW808", "error")
     assert refused.message == (
         f"FooResponse has versions 0, but FooRequest {request.valid_versions}: "
-        "a request of version 1 has no answer; give both the same versions"
+        "a request of version 1 can't be answered; give both the same versions"
     )
     (told,) = check_set([request, response], SpecOptions(unanswered_versions=True))
     assert (told.rule, told.severity) == ("TW820", "warning")

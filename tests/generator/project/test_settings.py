@@ -123,7 +123,7 @@ EXCEPTION = '[[tool.tagwire.exceptions]]\nrule = "TW903"\nmessage = "Foo"\nreaso
 
 REFUSED = {
     "no TOML": ("[tool.tagwire", "the file is not TOML"),
-    "no table": ("[tool]\ntagwire = 3", "tool.tagwire is no table"),
+    "not a table": ("[tool]\ntagwire = 3", "tool.tagwire is not a table"),
     "sets is a table": ('[tool.tagwire.sets]\nspecs = "specs"', "write [[tool.tagwire.sets]]"),
     "unknown key of the section": (
         '[tool.tagwire]\ntemplate = "x"',
@@ -144,26 +144,29 @@ REFUSED = {
     "package leaves": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "..x"', "package is '..x'"),
     "package is a keyword": ('[[tool.tagwire.sets]]\nspecs = "a"\npackage = "a.class"', "package is 'a.class'"),
     "options is a list": (SET + "options = [1]", "it must be a table"),
-    "package of Python": (SET.replace('"messages"', '"os"'), "package is 'os', but 'os' is a module of Python"),
-    "package in one of Python": (SET.replace('"messages"', '"json.messages"'), "'json' is a module of Python"),
+    "package of Python": (SET.replace('"messages"', '"os"'), "package is 'os', but 'os' is a Python module"),
+    "package in one of Python": (SET.replace('"messages"', '"json.messages"'), "'json' is a Python module"),
     "unknown option": (SET + "options = { tag_gap = true }", "did you mean 'tag_gaps'?"),
     "wrong option": (SET + "options = { tag_gaps = 1 }", "option tag_gaps is 1"),
     "an absolute lock": (SET + f"lock = '{ABSOLUTE}'", "lock is the absolute path"),
     "lock is a number": (SET + "lock = 3", "lock is 3; it must be the path of a file"),
     "exceptions are a table": ("[tool.tagwire.exceptions]", "write [[tool.tagwire.exceptions]] above each"),
     "unknown exception key": (EXCEPTION + "untill = 3", "did you mean 'until'?"),
-    "no reason": (EXCEPTION.replace("reason", "path") + 'until = "never"', "reason is missing; it must be a text"),
+    "no reason": (
+        EXCEPTION.replace("reason", "path") + 'until = "never"',
+        "reason is missing; it is required and must be a string",
+    ),
     "empty reason": (EXCEPTION.replace("unused", " ") + 'until = "never"', "reason is ' '"),
     "no message": (EXCEPTION.replace("message", "path") + 'until = "never"', "message is missing"),
     "a rule about specs": (
         EXCEPTION.replace("TW903", "TW402"),
         "rule is 'TW402'; the rules about changes are TW901 to",
     ),
-    "no until": (EXCEPTION, "until is missing; write the last day on which it counts, as in 2027-01-31, or 'never'"),
+    "no until": (EXCEPTION, "until is missing; write the last day on which it applies, such as 2027-01-31, or 'never'"),
     "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),
     "until is a time": (EXCEPTION + "until = 2027-01-31T00:00:00", "until is datetime"),
     "wrong versions": (EXCEPTION + 'until = "never"\nversions = "1-x"', "versions: '1-x' is no version range"),
-    "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a text"),
+    "path is a number": (EXCEPTION + 'until = "never"\npath = 3', "path is 3; it must be a string"),
     "one package twice": (SET + SET, "'messages' and 'messages' are in each other's folder"),
     "a package in a package": (
         SET + SET.replace("messages", "messages.more"),

@@ -141,15 +141,15 @@ def test_each_lenient_form_is_noted() -> None:
     normal_form(plain_tree(root), notes.append)
     assert notes == [
         'message: apiKey given as "7", read as 7',
-        'message: listeners given as "broker", read as a list of it',
+        'message: listeners given as "broker", read as a list of one item',
         'Bars.Count: versions given as 0, read as "0"',
         'Bars.Count: mapKey given as "true", read as true',
         "Bars.Open: ignorable given as 1, read as true",
         'Bars.Rack: tag given as "0", read as 0',
         "Bars.Rack: has no versions, its taggedVersions 1+ are taken",
-        "Shared: default given as null, which is as if it were not there",
-        "Shared: flexibleVersions given as null, which is as if it were not there",
-        'message: commonStructs given as {"name": "Common", "versions": "0+"}, read as a list of it',
+        "Shared: default given as null, which is the same as leaving it out",
+        "Shared: flexibleVersions given as null, which is the same as leaving it out",
+        'message: commonStructs given as {"name": "Common", "versions": "0+"}, read as a list of one item',
     ]
 
 

@@ -215,5 +215,5 @@ def test_a_run_says_every_copied_folder_once(tmp_path: Path) -> None:
     words = ["log", "salvage", str(tmp_path / "a"), str(tmp_path / "b"), "--output", str(tmp_path / "out")]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 1
-    assert "goes to the same folder" in result.stderr
+    assert "would both be written to" in result.stderr
     assert not (tmp_path / "out").exists()

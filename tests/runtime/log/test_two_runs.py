@@ -111,7 +111,7 @@ def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path
 
     again = cli(*words, "--resume")
     assert again.returncode == 0
-    assert f"{done}: it is there already, and is passed over" in again.stderr
+    assert f"{done}: exists already; skipped" in again.stderr
     assert {each.name: sorted(file.read_bytes() for file in each.iterdir()) for each in out.glob("alpha-*")} == written
     assert done.stat().st_mtime_ns == before
 

@@ -187,4 +187,4 @@ def test_wrong_wishes(logs: Path, arguments: tuple[str, ...], says: str) -> None
 
 def test_a_segment_alone_is_not_converted(logs: Path, tmp_path: Path) -> None:
     result = run("log", "convert", "--output", tmp_path / "x", logs / TXN / f"{0:020}.log")
-    assert result.exit_code == 1 and "name the folder of its partition" in result.stderr
+    assert result.exit_code == 1 and "give the folder of its partition" in result.stderr

@@ -98,7 +98,7 @@ def test_text_that_utf8_has_no_bytes_for(tmp_path: Path) -> None:
     lines(path, [])
     with pytest.raises(PipelineError) as refused:
         read(path)
-    assert f"{file}: row 1 is no captured frame" in str(refused.value)
+    assert f"{file}: row 1 is not a captured frame" in str(refused.value)
 
 
 def test_times_and_numbers_that_are_right(tmp_path: Path) -> None:

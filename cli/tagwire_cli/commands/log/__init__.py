@@ -22,10 +22,10 @@ LOG_COMMANDS: Final = {
 
 @click.group("log", cls=CommandTable, table=LOG_COMMANDS)
 def command() -> None:
-    """Read log segments as brokers leave them behind, 0.8 to 4.4.
+    """Read and rewrite log segments of Kafka 0.8 to 4.4.
 
-    A PATH is a segment, the folder of a partition, or any folder above such
-    ones. docs/logs.md explains what is read and what is verified.
+    No broker is needed. PATH is a segment, the folder of a partition, or any
+    folder above partitions. docs/logs.md explains what is read and verified.
 
     \b
     Examples:

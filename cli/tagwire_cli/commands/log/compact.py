@@ -35,27 +35,38 @@ _REASONS = (Column("records", is_number=True), Column("now"), Column("why"))
 
 _NUMBER = click.IntRange(0)
 _RULES = (
-    click.option("--now", type=_NUMBER, metavar="MS", help="The time, in milliseconds since 1970; now unless given."),
+    click.option("--now", type=_NUMBER, metavar="MS", help="The time in milliseconds since 1970; default: now."),
     click.option(
         "--delete-retention-ms",
         type=_NUMBER,
         default=86_400_000,
         metavar="MS",
-        help="How long tombstones and markers stay; a day.",
+        help="How long tombstones and markers stay; default: one day.",
     ),
     click.option(
         "--producer-expiration-ms",
         type=_NUMBER,
         default=86_400_000,
         metavar="MS",
-        help="Producers that wrote nothing for so long can't go on; a day.",
+        help="When an idle producer expires; default: one day.",
     ),
-    click.option("--min-compaction-lag-ms", type=_NUMBER, default=0, metavar="MS", help="Leave alone what is younger."),
-    click.option("--dirty-from", type=_NUMBER, metavar="OFFSET", help="Below it the log was compacted before."),
-    click.option("--include-active", is_flag=True, help="Also the last segment, which brokers leave alone."),
-    click.option("--drop-keyless", is_flag=True, help="Remove records without a key, which are refused else."),
-    click.option("--max-keys", type=_NUMBER, default=5_000_000, show_default=True, metavar="N", help="Not more keys."),
-    click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Join segments up to N bytes."),
+    click.option(
+        "--min-compaction-lag-ms", type=_NUMBER, default=0, metavar="MS", help="Do not compact younger records."
+    ),
+    click.option(
+        "--dirty-from", type=_NUMBER, metavar="OFFSET", help="The log is compacted already below this offset."
+    ),
+    click.option("--include-active", is_flag=True, help="Also compact the active segment, which brokers leave alone."),
+    click.option("--drop-keyless", is_flag=True, help="Remove records without a key instead of refusing them."),
+    click.option(
+        "--max-keys",
+        type=_NUMBER,
+        default=5_000_000,
+        show_default=True,
+        metavar="N",
+        help="Refuse to compact more keys.",
+    ),
+    click.option("--segment-bytes", type=_NUMBER, default=0, metavar="N", help="Merge segments of up to N bytes."),
 )
 """The attributes of `tagwire.log.compaction.Compaction`."""
 
@@ -70,7 +81,7 @@ def rule_options(function: F) -> F:
 @click.command("compact")
 @paths_argument
 @output_options
-@click.option("--explain", "is_explained", is_flag=True, help="Each record with what became of it, and why.")
+@click.option("--explain", "is_explained", is_flag=True, help="Print for each record whether it was kept, and why.")
 @rule_options
 @format_option
 @json_option
@@ -84,17 +95,18 @@ def command(
     limits: Sequence[str],
     **rules: Any,
 ) -> None:
-    """Write partitions to DIR with the last record of every key, by the rule of a broker's cleaner.
+    """Compact partitions: keep the last record of each key.
 
-    A PATH is the folder of a partition, or a folder above partitions. Tombstones
-    and markers stay until their time has come; offsets do not change. The active
-    segment and what stands behind an open transaction are left alone. A run that
-    was stopped goes on with --resume.
+    PATH is the folder of a partition, or a folder above partitions. The result is
+    written to DIR and follows the rules of a broker's log cleaner: tombstones and
+    transaction markers stay until their retention time has passed, and offsets do
+    not change. The active segment and everything after the start of an open
+    transaction are left alone. --resume continues a run that was stopped.
 
-    With --json, an object a partition: partition, compacted_to, because, keys,
-    segments with file, batches, records, bytes, new_batches, new_records,
-    new_bytes, emptied, kept and removed by reason. With --explain before it an
-    object a record: file, offset, kept, reason.
+    With --json, there is one object per partition: partition, compacted_to,
+    because, keys, and segments with file, batches, records, bytes, new_batches,
+    new_records, new_bytes, emptied, and kept and removed by reason. With --explain,
+    it is preceded by one object per record: file, offset, kept, reason.
 
     \b
     Examples:

@@ -41,7 +41,7 @@ _COLUMNS = (
 
 @click.command("convert")
 @paths_argument
-@new_format_option(help="The new format; as it is unless given.")
+@new_format_option(help="The new format; default: unchanged.")
 @conversion_options
 @output_options
 @format_option
@@ -59,17 +59,18 @@ def command(
     as_json: bool,
     limits: Sequence[str],
 ) -> None:
-    """Write partitions to DIR in another format, codec or batch size, with new indexes.
+    """Convert partitions to another format, codec or batch size.
 
-    A PATH is the folder of a partition, or a folder above partitions: then what
-    the broker keeps beside them comes along. Offsets and timestamps stay. Records
-    are gathered into larger batches only where producer, transaction and leader
-    are the same; without --batch-bytes and --batch-records each batch stays one.
+    PATH is the folder of a partition, or a folder above partitions; in that case
+    the broker's own files beside them are copied too. The partitions are written
+    to DIR with new indexes. Offsets and timestamps stay the same. Batches are
+    merged only if their producer, transaction and leader epoch are the same.
+    Without --batch-bytes and --batch-records, batches are not merged or split.
 
-    What the format can't carry is told, each kind of loss once. With --json, an
-    object a segment: file, batches, records, bytes, new_batches, new_bytes,
-    left_out, losses. A partition appears in DIR when all of it is written. A run
-    that was stopped goes on with --resume.
+    Whatever the format can't carry is reported, once for each kind of loss. With
+    --json, there is one object per segment: file, batches, records, bytes,
+    new_batches, new_bytes, left_out, losses. A partition appears in DIR once all of
+    it is written. --resume continues a run that was stopped.
 
     \b
     Examples:

@@ -21,10 +21,12 @@ __all__ = ["command"]
 
 @click.command("dump")
 @paths_argument
-@click.option("--start-offset", type=int, metavar="N", help="From this offset on; the indexes are used.")
-@click.option("--from-log-start", is_flag=True, help="Not below the start that the log-start-offset-checkpoint has.")
-@click.option("--messages", "with_messages", is_flag=True, help="Records of Kafka's own topics as messages, too.")
-@click.option("--partial", is_flag=True, help="A batch that is cut off at the end of a log is left out.")
+@click.option("--start-offset", type=int, metavar="N", help="Start at this offset, found with the indexes.")
+@click.option("--from-log-start", is_flag=True, help="Start at the offset in log-start-offset-checkpoint.")
+@click.option(
+    "--messages", "with_messages", is_flag=True, help="Also decode records of Kafka's internal topics as messages."
+)
+@click.option("--partial", is_flag=True, help="Leave out a truncated batch at the end of a log.")
 @format_option
 @json_option
 @show_sensitive_option
@@ -41,18 +43,20 @@ def command(
     limits: Sequence[str],
     package: str | None,
 ) -> None:
-    """Print the records of segments, a line each.
+    """Print the records of segments, one per line.
 
-    Offset, timestamp, key, value, headers and attributes by their names, with tabs
-    between them. With --json, an object a record: file, baseOffset, magic,
+    A line has offset, timestamp, key, value, headers and attributes, separated by
+    tabs. With --json, a line is an object with file, baseOffset, magic,
     compression, timestampType, isTransactional, isControl, deleteHorizonMs,
     producerId, producerEpoch, baseSequence, offset, timestamp, key and value
-    (base64 or null), headers (pairs of a key and base64 or null), hasHeaders,
-    isTombstone (by the flag where the format has one). With --messages also `message`: type,
-    version, key and value by their fields. Values that the specs mark as sensitive
-    are hidden then, and so are the bytes that have them.
+    (base64 or null), headers (pairs of a key and base64 or null), hasHeaders and
+    isTombstone (the flag, if the format has one). With --messages, it also has
+    `message`: type, version, key and value, decoded to their fields. Values that
+    the specs mark as sensitive are then hidden, and so are the bytes that hold
+    them.
 
-    What stands before a fault is printed; then it is told, and the exit status is 1.
+    Records before a fault are printed. The fault is then reported, and the exit
+    status is 1.
 
     \b
     Examples:

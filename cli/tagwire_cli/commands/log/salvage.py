@@ -30,15 +30,16 @@ __all__ = ["command"]
 def command(
     paths: Sequence[Path], output: Path, resumes: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]
 ) -> None:
-    """Write what is whole of damaged partitions to DIR, with new indexes.
+    """Copy the intact batches of damaged partitions to DIR.
 
-    Batches are kept as they are or not at all. Behind damage a batch counts only
-    if its length, magic byte and checksum agree and its offsets go on. Everything
-    that was left out is told, with its place. With --json, an object a segment:
-    file, batches, records, bytes, lost_bytes, problems.
+    New indexes are written. A batch is copied unchanged or left out. After damage,
+    a batch is accepted only if its length, magic byte and checksum are right and
+    its offsets continue the sequence. Everything left out is reported with its
+    position. With --json, there is one object per segment: file, batches, records,
+    bytes, lost_bytes, problems.
 
-    A partition appears in DIR when all of it is written. A run that was stopped
-    goes on with --resume.
+    A partition appears in DIR once all of it is written. --resume continues a run
+    that was stopped.
 
     \b
     Examples:
@@ -67,6 +68,6 @@ def _tell_json(report: "SalvageReport") -> None:
 
 def _tell_text(report: "SalvageReport") -> None:
     """What was kept, and then what was not."""
-    write_line(f"{report.file}: {count(report.batches, 'whole batch')}, {count(report.records, 'record')} kept")
+    write_line(f"{report.file}: kept {count(report.batches, 'intact batch')}, {count(report.records, 'record')}")
     for problem in report.problems:
         say(f"{report.file}:{problem.position}: {problem.rule} {problem.message}", err=True)

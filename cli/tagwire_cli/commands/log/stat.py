@@ -38,13 +38,14 @@ _COLUMNS = (
 @json_option
 @limit_option
 def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
-    """Count what segments hold: batches, records, formats, codecs, offsets, timestamps.
+    """Count batches, records, formats and codecs of segments.
 
-    Times are UTC. Of attributes, append time, transactional, control and delete
-    horizon count batches, the others records; a null without flag is one that the
-    format's tombstone flag does not make a tombstone. With --json, an object a
-    file, which also has the bytes of keys and values and the numbers of empty
-    batches and of producers.
+    Offsets and timestamps are shown too; times are UTC. The attributes append
+    time, transactional, control and delete horizon are counted in batches, the
+    others in records. A `null without flag` is a null value in a format with a
+    tombstone flag that is not set. With --json, there is one object per file,
+    which also has the bytes of keys and values and the numbers of empty batches
+    and of producers.
 
     \b
     Examples:

@@ -62,7 +62,7 @@ _STATUS = (
 @click.command("state")
 @paths_argument
 @click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object: groups, transactions, sharePartitions, cluster."
+    "--json", "as_json", is_flag=True, help="Print one JSON object: groups, transactions, sharePartitions, cluster."
 )
 @format_option
 @show_sensitive_option
@@ -71,12 +71,12 @@ _STATUS = (
 def command(
     paths: Sequence[Path], as_json: bool, format: "FormatSet", limits: Sequence[str], package: str | None
 ) -> None:
-    """Fold Kafka's own topics to what they say now.
+    """Print the current state held in Kafka's internal topics.
 
     __consumer_offsets: groups with their members and offsets. __transaction_state:
-    transactional ids. __share_group_state: what share groups have delivered.
-    __cluster_metadata: topics, brokers, configurations, users, quotas, ACLs. What
-    open transactions wrote counts when they commit. --json has all fields.
+    transactional ids. __share_group_state: the delivery state of share groups.
+    __cluster_metadata: topics, brokers, configurations, users, quotas, ACLs.
+    Records of a transaction count once it commits. --json prints all fields.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def command(
             print_table(columns, rows(states[name]))
             shown += 1
     if not shown:
-        say("tagwire: none of these partitions is of a topic of Kafka's own", err=True)
+        say("tagwire: none of these partitions belongs to an internal topic of Kafka", err=True)
         raise click.exceptions.Exit(1)
 
 

@@ -28,11 +28,11 @@ __all__ = ["command"]
 @json_option
 @limit_option
 def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
-    """Hold logs against the rules: checksums, lengths, offsets, indexes, checkpoints.
+    """Check logs: checksums, lengths, offsets, indexes, checkpoints.
 
-    Every file is read to its end, whatever is wrong in it. docs/logs.md has the
-    rules. With --json, an object a file: file, batches, records, bytes, problems
-    (each with position, rule and message).
+    Every file is read to its end, even if it has problems. docs/logs.md lists the
+    rules. With --json, there is one object per file: file, batches, records,
+    bytes, problems (each with position, rule and message).
 
     \b
     Examples:

@@ -34,14 +34,14 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     is_eager=True,
     expose_value=False,
     callback=_print_script,
-    help="Print the file to give to spark-submit, and exit.",
+    help="Print the path of the script for spark-submit, and exit.",
 )
 def command() -> None:
-    """Run jobs on Spark: on all cores of this machine, or on a cluster.
+    """Run jobs on Spark, locally or on a cluster.
 
-    What a job reads and writes is mounted by the driver and by all workers. Under
-    spark-submit, its settings hold, and --master and --remote are not needed.
-    docs/spark.md says what jobs cost.
+    The files that a job reads and writes must be mounted on the driver and on all
+    workers. Under spark-submit, its settings apply, and --master and --remote are
+    not needed. docs/spark.md describes what jobs cost.
 
     \b
     Examples:

@@ -24,10 +24,17 @@ _COLUMNS: Final = (
 
 @click.command("audit")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--refused-by", metavar="RELEASE", help="Only what brokers of this release refuse: 4.0.")
-@click.option("--package", default="", metavar="NAME", help="The package of the messages; Kafka's unless given.")
-@click.option("--port", type=click.IntRange(1, 65535), metavar="N", help="Of brokers, in network captures; 9092.")
-@click.option("--json", "as_json", is_flag=True, help="JSON, an object a line.")
+@click.option(
+    "--refused-by", metavar="RELEASE", help="Show only requests that brokers of this release refuse, such as 4.0."
+)
+@click.option("--package", default="", metavar="NAME", help="The package of the messages; default: Kafka's.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="The port of the brokers, in network captures; default: 9092.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 @spark_options
 def command(
     paths: Sequence[str],
@@ -39,11 +46,12 @@ def command(
     remote: str | None,
     conf: Sequence[str],
 ) -> None:
-    """Count the requests in captured traffic by client, API and version.
+    """Count requests in captured traffic by client, API and version.
 
-    A PATH is a file or folder of captures as docs/spark.md explains them, or a URL
-    of any file system that workers reach. Beside each version are the first and the last release
-    that has it; nothing as the last where the newest one still has it.
+    PATH is a file or folder of captures, as described in docs/spark.md, or a URL of
+    any file system that the workers can reach. Each version is shown with the first
+    and the last release that has it. The last release is empty if the newest
+    release still has the version.
 
     \b
     Examples:

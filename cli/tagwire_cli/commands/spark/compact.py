@@ -15,7 +15,7 @@ __all__ = ["command"]
 
 @click.command("compact")
 @paths_argument
-@output_option("DIR", "Where the partitions are written")
+@output_option("DIR", "Write the partitions to this folder")
 @rule_options
 @format_option
 @json_option
@@ -29,10 +29,11 @@ def command(
     conf: Sequence[str],
     **rules: Any,
 ) -> None:
-    """Write partitions to DIR with the last record of every key, segment by segment on all workers.
+    """Compact partitions: keep the last record of each key.
 
-    What is written, told and meant by the options is that of `tagwire log compact`,
-    byte for byte. DIR appears when all of it is written.
+    The segments are spread over all workers. The options, the report and the
+    written files are those of `tagwire log compact`. DIR appears once all of it is
+    written.
 
     \b
     Examples:

@@ -21,9 +21,9 @@ __all__ = ["command"]
 
 @click.command("convert")
 @paths_argument
-@new_format_option(help="The new format; as it is unless given.")
+@new_format_option(help="The new format; default: unchanged.")
 @conversion_options
-@output_option("DIR", "Where the partitions are written")
+@output_option("DIR", "Write the partitions to this folder")
 @format_option
 @json_option
 @spark_options
@@ -36,11 +36,11 @@ def command(
     conf: Sequence[str],
     **conversion: Any,
 ) -> None:
-    """Write partitions to DIR in another format, codec or batch size, segment by segment on all workers.
+    """Convert partitions to another format, codec or batch size.
 
-    What is written, told and meant by the options is that of `tagwire log convert`,
-    byte for byte. DIR appears when all of it is written, however often tasks fail
-    and are tried again.
+    The segments are spread over all workers. The options, the report and the
+    written files are those of `tagwire log convert`. DIR appears once all of it is
+    written, even if tasks fail and are retried.
 
     \b
     Examples:

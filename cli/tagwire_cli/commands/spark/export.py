@@ -26,9 +26,9 @@ _COLUMNS: Final = (
 
 @click.command("export")
 @paths_argument
-@output_option("PARQUET", "The folder that is written")
-@click.option("--columns", metavar="NAME,...", help="The columns of the table; all of kafka_log unless given.")
-@click.option("--permissive", is_flag=True, help="Carry bytes that are no batch as well, and say where they are.")
+@output_option("PARQUET", "Write to this folder")
+@click.option("--columns", metavar="NAME,...", help="The columns of the table; default: all of kafka_log.")
+@click.option("--permissive", is_flag=True, help="Also export bytes that are not a batch, and report where they are.")
 @format_option
 @json_option
 @spark_options
@@ -43,11 +43,13 @@ def command(
     remote: str | None,
     conf: Sequence[str],
 ) -> None:
-    """Write logs to PARQUET: a table of their records, by topic and partition, and beside it all that they are made of.
+    """Export logs to Parquet, so that they can be restored exactly.
 
-    A PATH is the folder of a partition, or one above partitions, all of which is
-    exported. Any reader of Parquet reads the table; `tagwire spark import` makes
-    every file again, byte for byte. PARQUET appears when all of it is written.
+    PATH is the folder of a partition, or a folder above partitions, all of which
+    are exported. PARQUET gets a table of the records, by topic and partition, that
+    any Parquet reader can read, and beside it the rest of the files. `tagwire spark
+    import` restores every file, byte for byte. PARQUET appears once all of it is
+    written.
 
     \b
     Examples:
@@ -68,7 +70,7 @@ def command(
     for report in damaged:
         position, reason = report.damage[0]
         places = count(len(report.damage), "place")
-        say(f"tagwire: {report.file}: {places} without rows, first at byte {position}: {reason}", err=True)
+        say(f"tagwire: {report.file}: {places} without rows, the first at byte {position}: {reason}", err=True)
     if damaged:
         raise click.exceptions.Exit(1)
 

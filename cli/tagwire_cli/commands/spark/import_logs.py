@@ -17,17 +17,17 @@ _COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True)
 
 @click.command("import")
 @click.argument("parquet", metavar="PARQUET", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@output_option("DIR", "Where the logs are written")
+@output_option("DIR", "Write the logs to this folder")
 @json_option
 @spark_options
 def command(
     parquet: Path, output: Path, as_json: bool, master: str | None, remote: str | None, conf: Sequence[str]
 ) -> None:
-    """Write the logs of PARQUET, which `tagwire spark export` has made, to DIR.
+    """Restore the logs that `tagwire spark export` wrote.
 
-    They are those that were exported, byte for byte, or they are refused. DIR
-    appears when all of it is written. `batches` are those that were made of
-    the table's records; the others were kept whole.
+    The files are byte for byte those that were exported; anything else is refused.
+    DIR appears once all of it is written. `batches` counts the batches rebuilt from
+    the records of the table; the others were stored as bytes.
 
     \b
     Examples:

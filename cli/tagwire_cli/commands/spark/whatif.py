@@ -26,9 +26,10 @@ def command(
     conf: Sequence[str],
     **conversion: Any,
 ) -> None:
-    """Measure what logs would be in FORMAT, segment by segment on all workers.
+    """Measure how large logs would be in another format.
 
-    The figures, and what the options mean, are those of `tagwire whatif`.
+    The segments are spread over all workers. The options and the figures are those
+    of `tagwire whatif`.
 
     \b
     Examples:
