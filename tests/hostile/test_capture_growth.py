@@ -11,6 +11,8 @@ from network_packets import Segment, pcap
 import tagwire_messages as messages
 from tagwire.frames.tcp_frames import DirectionFrames, RequestHeaders, ResponseHeaders
 
+pytestmark = pytest.mark.thorough
+
 HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 """Of a MetadataRequest v12."""
 

@@ -7,6 +7,8 @@ from growth import cpu_seconds, grows_linearly, lines_run
 
 from tagwire.explain.assemble import assemble
 
+pytestmark = pytest.mark.thorough
+
 TITLES = "offset  bytes  path  type  value\n"
 
 TEXTS = {

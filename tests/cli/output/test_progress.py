@@ -12,6 +12,8 @@ from terminal import on_terminal, screen
 
 from tagwire.records import Record, build
 
+pytestmark = pytest.mark.thorough
+
 COMMANDS = {
     "dump": ["dump"],
     "stat": ["stat"],

@@ -15,7 +15,7 @@ from peak_memory import PEAK_KIB
 from tagwire import log
 from tagwire.records import Record, build
 
-pytestmark = native
+pytestmark = [native, pytest.mark.thorough]
 _READ = f"""{PEAK_KIB}
 import sys
 from tagwire import log

@@ -25,6 +25,8 @@ from tagwire.log.verify import verify_partition, verify_segment
 from tagwire.records import Record, build
 from tagwire.wire.checksums import checksum
 
+pytestmark = pytest.mark.thorough
+
 _APART = 300
 
 

@@ -17,6 +17,7 @@ from tagwire.log.file_bytes import pread
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
+pytestmark = pytest.mark.thorough
 STEP = 16384
 """Bytes between entries, as with batches of producers."""
 
