@@ -225,8 +225,10 @@ def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path:
 
 @pytest.mark.package
 def test_the_script_says_which_extra_is_missing(python: Path, tmp_path: Path) -> None:
-    done = run(python.parent / "tagwire", "--help", cwd=tmp_path, code=2)
-    assert done.stderr == "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"
+    for command in ([python.parent / "tagwire"], [python, "-m", "tagwire"]):
+        assert "pip install 'tagwire[cli,generate]'" in run(*command, "--help", cwd=tmp_path).stdout
+        done = run(*command, "generate", cwd=tmp_path, code=2)
+        assert done.stderr == "tagwire: click is missing; bring it with: pip install 'tagwire[cli,generate]'\n"
 
 
 @pytest.mark.package
