@@ -57,7 +57,8 @@ def command(
     Reads the spec sets in [tool.tagwire] of the nearest pyproject.toml. Files
     are rewritten only where their text changes; generated files whose message
     is gone are deleted; a file that tagwire did not write is never touched. If
-    any spec has an error, nothing is written at all.
+    any spec has an error, nothing is written at all. Files that another version
+    of black has formatted count as unchanged while their code is the same.
 
     In a commit hook, --check and --exit-non-zero-on-change also fail for specs
     and modules that git neither knows nor ignores.
@@ -163,6 +164,10 @@ def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
     for spec_set, plan in plans:
         for change in plan.changes:
             say(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
+        if plan.formatters:
+            there, here = plan.formatters
+            text = f"note: {spec_set.package} was formatted by {there or 'an unknown version of black'}, not by {here}"
+            say(f"{text}; its code was compared, not its formatting", err=True)
     number = sum(len(plan.changes) for _, plan in plans)
     if not number:
         say(f"{count(len(plans), 'package')} up to date", err=True)
