@@ -98,7 +98,7 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
-    known = {spec_set.package: spec_set for spec_set in settings.sets}
+    known = {spec_set.package: spec_set for spec_set in settings.project_sets()}
     for package in packages:
         if package not in known:
             raise click.BadParameter(f"no set writes {package!r}; there are {', '.join(known)}", param_hint="--set")
