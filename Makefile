@@ -185,7 +185,7 @@ archive: $(STAMP) ## fetch the jars of Kafka's releases with Maven, and write me
 	    test -f "$(JARS)/$$artifact-$$release.jar" || mvn --quiet --batch-mode $(DEPENDENCY):copy \
 	        -Dartifact="org.apache.kafka:$$artifact:$$release" -DoutputDirectory="$(CURDIR)/$(JARS)" </dev/null || exit 1; \
 	done <message_specs/releases.txt
-	$(BIN)/tagwire import $$(sed 's|\(.*\):\(.*\)|$(JARS)/\1-\2.jar|' message_specs/releases.txt) --out message_specs/kafka
+	$(BIN)/tagwire import $$(sed 's|\(.*\):\(.*\)|$(JARS)/\1-\2.jar|' message_specs/releases.txt) --output message_specs/kafka
 
 # The peers get environments of their own: they are nothing that we develop with. BENCH=--quick only shows that it works.
 BENCH ?= --write

@@ -7,7 +7,6 @@ __all__ = ["main"]
 
 _EXTRAS = {
     "black": "generate",
-    "click": "cli",
     "jinja2": "generate",
     "jsonschema": "generate",
     "lark": "generate",
@@ -23,6 +22,10 @@ def main() -> None:
 
         app(prog_name="tagwire")
     except ModuleNotFoundError as error:
+        if error.name == "click":
+            from tagwire_cli.without_extras import run
+
+            sys.exit(run(sys.argv[1:]))
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
             raise

@@ -1,7 +1,7 @@
 """`tagwire` itself: the table of commands, and what all of them do with an error.
 
 To add a command, write its module (`tagwire_cli.command_table` says how) and add a row to
-`COMMANDS`.
+`tagwire_cli.sections`.
 """
 
 import errno
@@ -13,43 +13,12 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import printable
 from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import say_error
+from tagwire_cli.sections import SECTIONS
 
 __all__ = ["COMMANDS", "app"]
 
-COMMANDS: Final = {
-    "init": "tagwire_cli.commands.init",
-    "generate": "tagwire_cli.commands.generate",
-    "validate": "tagwire_cli.commands.validate",
-    "fmt": "tagwire_cli.commands.fmt",
-    "rule": "tagwire_cli.commands.rule",
-    "breaking": "tagwire_cli.commands.breaking",
-    "lock": "tagwire_cli.commands.lock",
-    "import": "tagwire_cli.commands.import_specs",
-    "add-version": "tagwire_cli.commands.add_version",
-    "draft-version": "tagwire_cli.commands.draft_version",
-    "messages": "tagwire_cli.commands.messages",
-    "show": "tagwire_cli.commands.show",
-    "diff": "tagwire_cli.commands.diff",
-    "encode": "tagwire_cli.commands.encode",
-    "decode": "tagwire_cli.commands.decode",
-    "get": "tagwire_cli.commands.get",
-    "set": "tagwire_cli.commands.set",
-    "redact": "tagwire_cli.commands.redact",
-    "explain": "tagwire_cli.commands.explain",
-    "assemble": "tagwire_cli.commands.assemble",
-    "convert": "tagwire_cli.commands.convert",
-    "log": "tagwire_cli.commands.log",
-    "whatif": "tagwire_cli.commands.whatif",
-    "spark": "tagwire_cli.commands.spark",
-    "lint": "tagwire_cli.commands.lint",
-    "collide": "tagwire_cli.commands.collide",
-    "demo": "tagwire_cli.commands.demo",
-    "engine": "tagwire_cli.commands.engine",
-    "completion": "tagwire_cli.commands.completion",
-    "help": "tagwire_cli.commands.help",
-    "json-schema": "tagwire_cli.commands.json_schema",
-}
-"""Name to module, in the order in which people meet them."""
+COMMANDS: Final = {name: module for section in SECTIONS for name, module in section.commands.items()}
+"""Name to module, in the order of `tagwire --help`."""
 
 
 class _Commands(CommandTable):
@@ -72,7 +41,11 @@ class _Commands(CommandTable):
             ctx.exit(1)
 
 
-@click.group(cls=_Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    sections={section.title: section.commands for section in SECTIONS},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="tagwire")
 def app() -> None:
     """Generate versioned serializer classes from JSON message specs.

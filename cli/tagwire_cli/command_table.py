@@ -1,13 +1,16 @@
-"""A group whose commands are modules, named in a table: `tagwire`, `tagwire log`, `tagwire spark`.
+"""A group whose commands are modules, named in tables: `tagwire`, `tagwire log`, `tagwire spark`.
 
 A command's module holds a click command called `command`. It is imported when
 it is asked for, and imports what is slow inside its function: `--help` then
 answers at once, and one command does not need the extra of another.
+
+Sections of help are an override of one method. cloup and rich-click have them
+too, but would take over all other help, and cut or wrap it in their own way.
 """
 
 import importlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -17,12 +20,20 @@ from tagwire_cli.output.exit_status import epilog
 __all__ = ["CommandTable"]
 
 
-class CommandTable(click.Group):
-    """The commands of `table`, name to module, in its order; a name that none has leads to the nearest."""
+_WHOLE: Final = 1000
+"""More than any summary has: click cuts longer ones with an ellipsis."""
 
-    def __init__(self, *args: Any, table: Mapping[str, str], **more: Any) -> None:
+
+class CommandTable(click.Group):
+    """The commands of `sections`: by the title of each, name to module, in that order.
+
+    A name that none has leads to the nearest.
+    """
+
+    def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
         super().__init__(*args, **more)
-        self.table = table
+        self.sections = sections
+        self.table = {name: module for table in sections.values() for name, module in table.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -36,6 +47,16 @@ class CommandTable(click.Group):
             path = cmd_name if ctx.parent is None else f"{ctx.info_name} {cmd_name}"
             command.epilog = epilog(path)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each section with the whole first sentence of each command, in one column for all sections."""
+        width = max(map(len, self.table))
+        for title, table in self.sections.items():
+            commands = {name: self.get_command(ctx, name) for name in table}
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(width), each.get_short_help_str(_WHOLE)) for name, each in commands.items() if each]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

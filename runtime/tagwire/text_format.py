@@ -7,9 +7,15 @@ value, and must not copy a megabyte of it.
 from collections.abc import Iterable
 from uuid import UUID
 
-__all__ = ["encodable", "near", "printable", "printable_json", "ranges", "shown", "suggestion"]
+__all__ = ["count", "encodable", "near", "printable", "printable_json", "ranges", "shown", "suggestion"]
 
 _LONGEST = 48
+
+
+def count(number: int, noun: str) -> str:
+    """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
+    return f"{number} {noun}{ending}"
 
 
 def shown(value: object) -> str:
@@ -36,7 +42,7 @@ def shown(value: object) -> str:
 
 
 def _shown_bytes(view: memoryview) -> str:
-    size = f"{view.nbytes} byte{'' if view.nbytes == 1 else 's'}"
+    size = count(view.nbytes, "byte")
     head = bytes(view[:12] if view.ndim == 1 and view.itemsize == 1 else b"").hex()
     more = "..." if head and view.nbytes > 12 else ""
     return f"{size} {head}{more}".rstrip()

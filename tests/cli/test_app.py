@@ -2,23 +2,40 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import tagwire
+import tagwire_cli
 from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.sections import SECTIONS
 
 HEAVY = ("black", "jinja2", "jsonschema", "lark", "rich", "tagwire_messages")
 
 
-def test_help_names_every_command() -> None:
+def listed(text: str) -> list[str]:
+    """The commands that a help lists: the first words of rows, below the options."""
+    rows = text.partition("Show this message and exit.\n")[2].splitlines()
+    return [row.split()[0] for row in rows if row.startswith("  ") and row[2] != " "]
+
+
+def test_help_names_every_command_in_sections() -> None:
     done = CliRunner().invoke(app, ["--help"])
     assert done.exit_code == 0
-    listed = done.stdout.partition("Commands:\n")[2]
-    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "] == list(
-        COMMANDS
-    )
+    assert listed(done.stdout) == list(COMMANDS)
+    titles = [section.title for section in SECTIONS]
+    assert [line[:-1] for line in done.stdout.splitlines() if line[:-1] in titles] == titles
+
+
+@pytest.mark.parametrize("words", [[], ["log"], ["spark"]])
+@pytest.mark.parametrize("columns", ["60", "80", "200"])
+def test_help_cuts_no_summary(words: list[str], columns: str) -> None:
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": columns}, terminal_width=int(columns))
+    assert done.exit_code == 0
+    assert listed(done.stdout) and "..." not in done.stdout.partition("Options:")[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -46,7 +63,7 @@ def test_a_misspelled_command() -> None:
         assert f"did you mean {near!r}?" in done.stderr
 
 
-@pytest.mark.parametrize(("module", "extra"), [("click", "cli"), ("lark", "generate"), ("black", "generate")])
+@pytest.mark.parametrize(("module", "extra"), [("click", "cli,generate"), ("lark", "generate"), ("black", "generate")])
 def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> None:
     specs = tmp_path / "message_specs"
     specs.mkdir()
@@ -59,6 +76,53 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[{extra}]'\n"
+
+
+def without_click(*words: str, module: str = "tagwire_cli") -> "subprocess.CompletedProcess[str]":
+    """`python -m` with no third-party library to be found, as after `pip install tagwire`."""
+    places = [Path(tagwire.__file__).parents[1], Path(tagwire_cli.__file__).parents[1]]
+    script = (
+        f"import sys, runpy; sys.path[:0] = {[str(place) for place in places]!r}; sys.argv = {['tagwire', *words]!r}\n"
+        f"runpy.run_module({module!r}, run_name='__main__', alter_sys=False)"
+    )
+    # -S: no site-packages, so what is not in the standard library is missing for real.
+    return subprocess.run([sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("module", ["tagwire", "tagwire_cli"])
+@pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("help",), ("help", "decode")])
+def test_help_without_any_extra_says_which_extra_brings_what(words: tuple[str, ...], module: str) -> None:
+    done = without_click(*words, module=module)
+    assert (done.returncode, done.stderr) == (0, "")
+    for section in SECTIONS:
+        assert f"{section.title}: pip install 'tagwire[{section.extras}]'" in done.stdout
+    assert set(COMMANDS) <= set(done.stdout.replace(",", " ").split())
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_the_extras_of_the_help_are_those_of_the_project() -> None:
+    text = without_click().stdout
+    known = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = set(known["project"]["optional-dependencies"])
+    named = {extra for section in SECTIONS for extra in section.extras.split(",")}
+    named |= {line.split()[0] for line in text.partition("Other extras:\n")[2].partition("\n\n")[0].splitlines()}
+    assert named == extras - {"test", "dev"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "printed"),
+    [
+        (("--version",), 0, f"tagwire, version {tagwire.__version__}\n"),
+        (("engine",), 0, ("native\n", "python\n")),
+        (("generate",), 2, "tagwire: click is missing; bring it with: pip install 'tagwire[cli,generate]'\n"),
+        (("decode", "--help"), 2, "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"),
+        (("frobnicate",), 2, "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"),
+    ],
+)
+def test_what_runs_without_any_extra(words: tuple[str, ...], code: int, printed: str | tuple[str, ...]) -> None:
+    done = without_click(*words)
+    assert done.returncode == code
+    assert done.stdout + done.stderr in ([printed] if isinstance(printed, str) else printed)
 
 
 def test_python_m_is_the_same_command() -> None:

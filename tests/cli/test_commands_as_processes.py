@@ -191,7 +191,7 @@ def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:
     ("module", "words", "extra"),
     [
         ("click", ["messages"], "cli"),
-        ("lark", ["import", str(COMMITTED.parent), "--out", "nosuch"], "generate"),
+        ("lark", ["import", str(COMMITTED.parent), "--output", "nosuch"], "generate"),
     ],
 )
 def test_a_missing_extra_is_named(module: str, words: list[str], extra: str) -> None:

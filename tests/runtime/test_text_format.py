@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwire.text_format import near, suggestion
+from tagwire.text_format import count, near, suggestion
 
 NAMES = ["FetchRequest", "FetchResponse", "int32"]
 
@@ -38,3 +38,17 @@ def test_one_place_finds_near_names() -> None:
     roots = [Path(__file__).parents[2] / root for root in ("runtime", "generator", "cli", "pipeline")]
     files = [path for root in roots for path in root.rglob("*.py")]
     assert [path.name for path in files if "get_close_matches" in path.read_text()] == ["text_format.py"]
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "byte", "0 bytes"),
+        (1, "byte", "1 byte"),
+        (1, "loss", "1 loss"),
+        (2, "loss", "2 losses"),
+        (3, "batch", "3 batches"),
+    ],
+)
+def test_counts(number: int, noun: str, text: str) -> None:
+    assert count(number, noun) == text

@@ -16,16 +16,17 @@ STDIN: Final = "-"
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
     """The paths to read, each once, as a person in this folder writes them.
 
-    Without any path, the folders of all spec sets. A folder above spec sets
-    stands for those that are there, and, unless it is the project's own, for the
-    specs that lie directly in it. Every other path is read as it is.
+    Without any path, the folders of all spec sets; raises SettingsError where
+    there is no project. A folder above spec sets stands for those that are there
+    and for the specs that lie directly in it; the project's own folder, where
+    other JSON lies, for the sets alone. Every other path is read as it is.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))
 
 
 def _all_sets(settings: "Settings") -> list[str]:
-    return [os.path.relpath(folder) for spec_set in settings.sets for folder in spec_set.sources]
+    return [os.path.relpath(folder) for spec_set in settings.project_sets() for folder in spec_set.sources]
 
 
 def _below(settings: "Settings", path: str) -> Iterator[str]:
@@ -36,5 +37,5 @@ def _below(settings: "Settings", path: str) -> Iterator[str]:
         yield path
         return
     yield from map(os.path.relpath, below)
-    if place != settings.root:
+    if place != settings.root or not settings.is_declared:
         yield from sorted(str(file) for file in Path(path).glob("*.json") if not file.name.startswith("."))

@@ -10,7 +10,7 @@ import click
 
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
-from tagwire_cli.output.reports import FORMATS, print_github, print_sarif
+from tagwire_cli.output.reports import print_github, print_sarif, report_options
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Use this lock file as OLD.",
 )
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
+@report_options
 @click.option(
     "--fail-on",
     type=click.Choice(_IMPACTS),
@@ -52,6 +52,7 @@ def command(
     revision: str | None,
     lock_file: Path | None,
     output_format: str,
+    as_json: bool,
     fail_on: str,
     show_excused: bool,
 ) -> None:
@@ -67,7 +68,7 @@ def command(
     Examples:
       tagwire breaking old/FooRequest.json FooRequest.json
       tagwire breaking --against main
-      tagwire breaking --against v1.2 message_specs --format github
+      tagwire breaking --against v1.2 message_specs --output-format github
       tagwire breaking
     """
     from tagwire_generator.evolution import SEVERITIES
@@ -79,7 +80,7 @@ def command(
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
     judged = judge(findings, settings.exemptions, datetime.date.today(), names if paths else None)
-    if output_format == "json":
+    if as_json or output_format == "json":
         write_json([finding.as_dict() for finding in judged.findings])
     elif output_format == "github":
         print_github([report_of(finding) for finding in judged.findings])
@@ -195,7 +196,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
 
 
 def _against_locks(settings: "Settings", reader: "SpecReader") -> list["Check | KnownCheck"]:
-    if not any(spec_set.lock for spec_set in settings.sets):
+    if not any(spec_set.lock for spec_set in settings.project_sets()):
         raise click.UsageError(
             "give OLD and NEW, or --against REV; to run without arguments, set a lock file in [tool.tagwire], "
             'as in lock = "message_specs.lock.json"'
@@ -241,7 +242,7 @@ def _against_own_lock(
 
 def _sets(settings: "Settings") -> list[Path]:
     """The folders of all spec sets, each once, as a person in this folder writes them."""
-    return list(dict.fromkeys(Path(os.path.relpath(spec_set.specs)) for spec_set in settings.sets))
+    return list(dict.fromkeys(Path(os.path.relpath(spec_set.specs)) for spec_set in settings.project_sets()))
 
 
 def _only_set(settings: "Settings") -> list[Path]:

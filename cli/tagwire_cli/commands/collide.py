@@ -5,15 +5,16 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.output.design_findings import output_options, read_design, refuse_unjudged, tell
+from tagwire_cli.output.design_findings import read_design, refuse_unjudged, tell
 from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.reports import report_options
 
 __all__ = ["command"]
 
 
 @click.command("collide")
 @click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
-@output_options
+@report_options
 def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     """Report conflicts between several designs.
 

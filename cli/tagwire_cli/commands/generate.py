@@ -59,7 +59,8 @@ def command(
     The spec sets are listed in [tool.tagwire] of the nearest pyproject.toml. A
     file is rewritten only if its text changes. Generated files of removed messages
     are deleted. Files that tagwire did not write are never touched. If any spec
-    has an error, nothing is written.
+    has an error, nothing is written. Files that another version of black formatted
+    count as unchanged while their code is the same.
 
     In a commit hook, --check and --exit-non-zero-on-change also fail for specs and
     modules that are neither tracked nor ignored by git.
@@ -99,7 +100,7 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
-    known = {spec_set.package: spec_set for spec_set in settings.sets}
+    known = {spec_set.package: spec_set for spec_set in settings.project_sets()}
     for package in packages:
         if package not in known:
             raise click.BadParameter(
@@ -167,6 +168,10 @@ def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:
     for spec_set, plan in plans:
         for change in plan.changes:
             say(f"{words[change.kind]} {spec_set.source_name(change.path)}", err=True)
+        if plan.formatters:
+            there, here = plan.formatters
+            text = f"note: {spec_set.package} was formatted by {there or 'an unknown version of black'}, not by {here}"
+            say(f"{text}; its code was compared, not its formatting", err=True)
     number = sum(len(plan.changes) for _, plan in plans)
     if not number:
         say(f"{count(len(plans), 'package')} up to date", err=True)

@@ -14,7 +14,9 @@ __all__ = ["command"]
 @click.command("import")
 @click.argument("sources", nargs=-1, required=True, metavar="JAR...", type=click.Path(exists=True, path_type=Path))
 @click.option(
+    "--output",
     "--out",
+    "out",
     required=True,
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
@@ -36,9 +38,9 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
 
     \b
     Examples:
-      tagwire import kafka-*-4.4.0.jar --out specs
-      tagwire import kafka-*.jar --out specs
-      tagwire import my_specs --component orders --out message_specs
+      tagwire import kafka-*-4.4.0.jar --output specs
+      tagwire import kafka-*.jar --output specs
+      tagwire import my_specs --component orders --output message_specs
     """
     from tagwire_generator.archive.importer import import_release
 

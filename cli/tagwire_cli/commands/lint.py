@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 import click
 
-from tagwire_cli.output.design_findings import output_options, read_design, refuse_unjudged, tell
+from tagwire_cli.output.design_findings import read_design, refuse_unjudged, tell
 from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.reports import report_options
 
 __all__ = ["command"]
 
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
-@output_options
+@report_options
 def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     """Report design problems of record formats.
 

@@ -85,7 +85,7 @@ def _places(settings: "Settings", path: Path | None, lock_file: Path | None) -> 
     if path is None:
         if lock_file is not None:
             raise click.UsageError("--file needs DIR, the folder of specs")
-        found = [(Path(os.path.relpath(each.specs)), each.lock) for each in settings.sets if each.lock]
+        found = [(Path(os.path.relpath(each.specs)), each.lock) for each in settings.project_sets() if each.lock]
         if not found:
             raise click.UsageError(
                 'no spec set in [tool.tagwire] has a lock file, as in lock = "message_specs.lock.json"; '

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire.text_format import count
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_class, find_message, find_registry, require_version
@@ -185,7 +186,7 @@ def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> No
     if as_json:
         write_json({"name": message.NAME, "version": version, "minimumSize": root.minimum, **_struct(root)})
         return
-    say(f"{message.NAME} v{version}: at least {root.minimum} bytes")
+    say(f"{message.NAME} v{version}: at least {count(root.minimum, 'byte')}")
     _print_wire(root)
 
 
@@ -194,7 +195,7 @@ def _show_format(found: "type[RecordFormat]", *, as_json: bool) -> None:
     if as_json:
         write_json({"name": found.NAME, "format": found.FORMAT, "minimumSize": root.minimum, **_struct(root)})
         return
-    say(f"{found.NAME}: record format {found.FORMAT}, at least {root.minimum} bytes")
+    say(f"{found.NAME}: record format {found.FORMAT}, at least {count(root.minimum, 'byte')}")
     _print_wire(root)
 
 

@@ -12,7 +12,7 @@ from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.diagnostics import count, print_json, print_problems, summary
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
-from tagwire_cli.output.reports import FORMATS, of_problem, print_github, print_sarif
+from tagwire_cli.output.reports import of_problem, print_github, print_sarif, report_options
 
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem
@@ -24,13 +24,13 @@ __all__ = ["command"]
 
 @click.command("validate")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
-@click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
+@report_options
 @click.option("--allow-tag-gaps", is_flag=True, help="Allow gaps between tags.")
 @click.option(
     "--allow-struct-arrays", is_flag=True, help="Allow optional fields that are arrays of structs (draft dialect)."
 )
 @click.option("--allow-unanswered-versions", is_flag=True, help="Allow versions of requests that their responses lack.")
-def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
+def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: bool) -> None:
     """Check message specs against the rules of the spec language.
 
     PATH is a spec, a folder of specs, or - for standard input. Without PATH, all
@@ -43,7 +43,7 @@ def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
     Examples:
       tagwire validate message_specs
       tagwire validate FooRequest.json FooResponse.json
-      tagwire validate --format json - < FooRequest.json
+      tagwire validate --json - < FooRequest.json
     """
     from tagwire_generator.project.settings import find_root, load
 
@@ -55,7 +55,7 @@ def command(paths: Sequence[str], output_format: str, **allowed: bool) -> None:
         read, found = _validate(name, options)
         number += read
         problems += found
-    if output_format == "json":
+    if as_json or output_format == "json":
         print_json(problems)
     elif output_format == "github":
         print_github([of_problem(problem) for problem in problems])

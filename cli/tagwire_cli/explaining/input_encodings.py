@@ -119,7 +119,8 @@ def _dump(text: str) -> bytes:
             data += previous
         previous = b""
         if offset != len(data):
-            raise InputError(f"dump input: line {number}: offset {offset:#x}, but {len(data)} bytes precede it")
+            expected = f"{len(data)}, the number of bytes above it"
+            raise InputError(f"dump input: line {number}: offset {offset:#x}, expected {expected}")
         behind = _DUMP_LINE.fullmatch(lines[place + 1][1]) if place + 1 < len(lines) else None
         # xxd ends its bytes with two blanks; others have these between them too, but never more than 16 bytes a line.
         widest = len(line) if match["colon"] else _DUMP_WIDTH

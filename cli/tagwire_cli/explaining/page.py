@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import Row, rows_of, title_of
 from tagwire.explain.trace import Trace
+from tagwire.text_format import count
 from tagwire_cli.explaining.explained import Explained, facts_of
 from tagwire_cli.output.echo import shown_value
 
@@ -192,11 +193,11 @@ def _runs(row: Row) -> Iterator[tuple[int, bytes, str]]:
     head, tail = _ENDS
     middle = row.data[head:-tail]
     yield row.offset, row.data[:head], ""
-    yield row.offset + head, middle, f"{len(middle)} bytes of {row.path or row.type} not shown"
+    yield row.offset + head, middle, f"{count(len(middle), 'byte')} of {row.path or row.type} not shown"
     yield row.offset + len(row.data) - tail, row.data[-tail:], ""
 
 
 def _piece(number: str, row: Row, data: bytes, *, is_first: bool) -> Piece:
-    size = f"{len(row.data)} byte{'' if len(row.data) == 1 else 's'}"
+    size = count(len(row.data), "byte")
     label = f"{size} at {row.offset}: {row.path or row.type} {row.value}".rstrip()
     return Piece(number, f"b{number}" if is_first else "", row.kind, row.hex(data), label)

@@ -1,6 +1,6 @@
 """Specs of designs from paths, and how findings about them are told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,14 +8,14 @@ import click
 
 from tagwire_cli.output.diagnostics import summary
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.reports import FORMATS, of_design, print_github, print_sarif
+from tagwire_cli.output.reports import of_design, print_github, print_sarif
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
     from tagwire_generator.designs.design_rules import Finding
     from tagwire_generator.model import MessageSpec
 
-__all__ = ["output_options", "read_design", "refuse_unjudged", "tell"]
+__all__ = ["read_design", "refuse_unjudged", "tell"]
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
@@ -43,13 +43,6 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 def refuse_unjudged(path: str, what: str) -> None:
     """Say that nothing at a path is judged here: "no problems" would be read as praise. Raises click.UsageError."""
     raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
-
-
-def output_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`--format`, and `--json`, which is short for one of them."""
-    command = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")(command)
-    choice = click.option("--format", "output_format", type=click.Choice(FORMATS), default="text", show_default=True)
-    return choice(command)
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str) -> None:

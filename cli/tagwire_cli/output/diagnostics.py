@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tagwire.errors import SpecError, TagwireError
+from tagwire.text_format import count
 from tagwire_cli.output.echo import say, say_error
 
 if TYPE_CHECKING:
@@ -77,12 +78,6 @@ def print_error(error: TagwireError) -> int:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
         say_error(f"{place}{error}")
     return 2 if isinstance(error, SettingsError) else 1
-
-
-def count(number: int, noun: str) -> str:
-    """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
-    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
-    return f"{number} {noun}{ending}"
 
 
 def summary(problems: Sequence[_Graded]) -> str:

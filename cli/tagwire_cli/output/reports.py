@@ -7,10 +7,12 @@ each kind has more to show.
 Sources: GitHub's documentation of workflow commands; SARIF 2.1.0 of OASIS.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from urllib.parse import quote
+
+import click
 
 import tagwire
 from tagwire_cli.output.echo import say
@@ -22,16 +24,23 @@ if TYPE_CHECKING:
     from tagwire_generator.diagnostics.rule_catalogue import Rule
     from tagwire_generator.evolution import Finding
 
-__all__ = ["FORMATS", "Report", "of_change", "of_design", "of_problem", "print_github", "print_sarif"]
+__all__ = ["FORMATS", "Report", "of_change", "of_design", "of_problem", "print_github", "print_sarif", "report_options"]
 
 FORMATS: Final = ("text", "json", "github", "sarif")
-"""What `--format` takes."""
+"""What `--output-format` takes."""
 
 Level = Literal["error", "warning", "note"]
 
 _LEVELS: Final[Mapping[str, Level]] = {"source": "warning", "warning": "warning", "policy": "note", "note": "note"}
 """By severity; the others are errors."""
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def report_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--output-format`, also spelled `--format`, and `--json`, which is short for one of them."""
+    command = click.option("--json", "as_json", is_flag=True, help="Same as --output-format json.")(command)
+    names = ("--output-format", "--format", "output_format")
+    return click.option(*names, type=click.Choice(FORMATS), default="text", show_default=True)(command)
 
 
 class Report(NamedTuple):

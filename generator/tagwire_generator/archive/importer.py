@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagwire.errors import TagwireError
+from tagwire.text_format import count
 from tagwire_generator.archive.collect import collected
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
 from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
@@ -47,12 +48,12 @@ class ImportReport:
         lines: list[str] = []
         for source in self.sources:
             found = ", ".join(f"{component}: {count}" for component, count in source.components.items())
-            lines.append(f"{source.path}: {_specs(len(source.specs))}{f' ({found})' if found else ''}")
+            lines.append(f"{source.path}: {count(len(source.specs), 'spec')}{f' ({found})' if found else ''}")
         lines += [f"{note.origin}: {note.text}" for note in self.notes]
         lines += self._merge_lines()
         lines += [f"{path}: not in these sources; unchanged" for path in self.stale]
         written, unchanged = (sum(path.suffix == ".json" for path in paths) for paths in (self.written, self.unchanged))
-        lines.append(f"{_specs(written)} written, {unchanged} unchanged")
+        lines.append(f"{count(written, 'spec')} written, {unchanged} unchanged")
         return "\n".join(lines)
 
     def _merge_lines(self) -> list[str]:
@@ -65,7 +66,10 @@ class ImportReport:
                 lines.append(f"{component}/{name} version {version}: redefined in place; {spans[-1].last} decides")
                 lines += [f"  {span.first} to {span.last}: {span.layout}" for span in spans]
         pairs = sum(len(message.versions) for message in self.history.messages.values())
-        lines.append(f"{len(self.releases)} releases: {len(self.history.messages)} messages with {pairs} versions")
+        lines.append(
+            f"{count(len(self.releases), 'release')}: {count(len(self.history.messages), 'message')}"
+            f" with {count(pairs, 'version')}"
+        )
         return lines
 
 
@@ -109,10 +113,6 @@ def import_release(
 
 def _text(spec: ImportedSpec) -> str:
     return canonical_text(normal_form(with_protocol_rules(spec.spec)))
-
-
-def _specs(number: int) -> str:
-    return f"{number} spec{'' if number == 1 else 's'}"
 
 
 def _write(texts: dict[Path, str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tagwire.text_format import suggestion
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES, WireType
 from tagwire_generator.diagnostics.problems import quoted
+from tagwire_generator.model.foreign_types import foreign_type_hint
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
 
@@ -35,9 +36,10 @@ class FieldType:
         if name in WIRE_TYPES or name in RECORD_TYPES or is_struct_name(name):
             return []
         if name[:1].isupper():
-            return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {STRUCT_NAME_RULE}")]
+            hint = foreign_type_hint(name) or STRUCT_NAME_RULE
+            return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {hint}")]
         every = f"types are {', '.join(WIRE_TYPES)}, and structs, which start with an upper-case letter"
-        hint = suggestion(name, [*WIRE_TYPES, *RECORD_TYPES], every)
+        hint = foreign_type_hint(name) or suggestion(name, [*WIRE_TYPES, *RECORD_TYPES], every)
         return [Violation("TW402", "type", f"unknown type {quoted(name)}; {hint}")]
 
     @classmethod

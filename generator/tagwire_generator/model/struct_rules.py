@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from tagwire.text_format import suggestion
 from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import named
+from tagwire_generator.model.foreign_types import foreign_type_hint
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation
@@ -72,7 +73,8 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
         target = graph.target(spec)
         if target is None:
             declare = "give the field its fields ([] for none), or declare it in commonStructs"
-            hint = suggestion(spec.struct, graph.positions, declare)
+            foreign = foreign_type_hint(spec.struct)  # `String`, as Java has it
+            hint = suggestion(spec.struct, graph.positions, f"{declare}; or {foreign}" if foreign else declare)
             text = f"field {spec.name} is {spec.type}, but no struct {spec.struct} is declared; {hint}"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
             continue

@@ -13,12 +13,13 @@ import difflib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from tagwire.errors import TagwireError
+from tagwire_generator.project.formatting import MARKER, formatter_of, is_same_code
 
 __all__ = ["Change", "OutputError", "Plan", "is_generated", "plan", "unified_diff", "write_all", "write_atomically"]
 
@@ -62,6 +63,8 @@ class Plan:
     changes: tuple[Change, ...]
     files: tuple[Path, ...]
     """All files of the package, changed or not."""
+    formatters: tuple[str, str] | None = None
+    """Where only code was compared: what formatted the files ("" if that is unknown), and what is installed."""
 
     def apply(self) -> None:
         """Write new and changed files, delete stale ones and the folders that they leave empty.
@@ -95,6 +98,10 @@ class Plan:
 def plan(files: Mapping[str, str], directory: Path) -> Plan:
     """Compare the texts of a package, by path within its folder, with that folder.
 
+    Where another version of black formatted the folder and the code is the
+    same, nothing changes; where any code differs, the whole package does, so
+    that one version has formatted all of it.
+
     Raises OutputError for a path that leaves the folder, for a folder behind a
     link, and where something that tagwire did not write stands in the way.
     """
@@ -102,7 +109,21 @@ def plan(files: Mapping[str, str], directory: Path) -> Plan:
     targets = {_target(directory, name): text for name, text in files.items()}
     changes = [change for path, text in targets.items() if (change := _compare(path, text))]
     changes += [Change(path, "stale", text, "") for path, text in _generated_files(directory) if path not in targets]
-    return Plan(directory, tuple(sorted(changes, key=lambda change: change.path.as_posix())), tuple(targets))
+    formatters = _formatters(files, changes, directory)
+    if formatters:
+        changes = []
+    return Plan(directory, tuple(sorted(changes, key=lambda each: each.path.as_posix())), tuple(targets), formatters)
+
+
+def _formatters(files: Mapping[str, str], changes: Sequence[Change], directory: Path) -> tuple[str, str] | None:
+    """The formatters of the folder and of the new texts, where they differ and nothing else does; otherwise None."""
+    here = formatter_of(files.get(MARKER, ""))
+    if not here or not changes or any(change.kind != "changed" for change in changes):
+        return None
+    there = formatter_of(_read(directory / MARKER) or "")
+    if there == here or not all(is_same_code(each.path.name, each.before, each.after) for each in changes):
+        return None
+    return there, here
 
 
 def _refuse_links(directory: Path) -> None:

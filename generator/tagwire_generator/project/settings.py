@@ -115,6 +115,15 @@ class Settings:
     root: Path
     sets: tuple[SpecSet, ...]
     exemptions: tuple[Exemption, ...] = ()
+    is_declared: bool = True
+    """Whether the sets are in pyproject.toml; if not, there is the one of a project without settings."""
+
+    def project_sets(self) -> tuple[SpecSet, ...]:
+        """The sets, for a command that names none. Raises SettingsError where there is no project at all."""
+        if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
+            text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
+            raise _error(self.root, f"there is no project here: {text}; `tagwire init` begins one")
+        return self.sets
 
     def set_of(self, path: Path) -> SpecSet | None:
         """The first set whose specs or registers include this file or folder, if any."""
@@ -149,7 +158,7 @@ def load(root: Path) -> Settings:
             file, "tool.tagwire.exceptions is not a list of tables; write [[tool.tagwire.exceptions]] above each"
         )
     exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
-    return Settings(root=root, sets=sets, exemptions=exemptions)
+    return Settings(root=root, sets=sets, exemptions=exemptions, is_declared="sets" in section)
 
 
 def _section(file: Path) -> dict[str, Any]:

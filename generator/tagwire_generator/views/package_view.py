@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagwire.frames.releases import releases_text
+from tagwire.text_format import count
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.project.history import History
@@ -76,8 +77,8 @@ def package_view(
 
 def _counted(present: Sequence[MessageSummary]) -> str:
     formats = sum(each.kind == "format" for each in present)
-    parts = [f"{len(present) - formats} messages"] if formats < len(present) or not formats else []
-    return " and ".join([*parts, f"{formats} record format{'s' * (formats > 1)}"] if formats else parts)
+    parts = [count(len(present) - formats, "message")] if formats < len(present) or not formats else []
+    return " and ".join([*parts, count(formats, "record format")] if formats else parts)
 
 
 def _releases(entries: Mapping[str, MessageEntry], history: History) -> Iterator[tuple[str, str]]:

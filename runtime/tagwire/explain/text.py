@@ -16,7 +16,7 @@ from tagwire.explain.nodes import Node
 from tagwire.explain.trace import Trace
 from tagwire.layout.parts import words_of_bits
 from tagwire.sensitive import HIDDEN
-from tagwire.text_format import shown
+from tagwire.text_format import count, shown
 
 __all__ = [
     "BYTES_A_LINE",
@@ -131,7 +131,9 @@ def parse_annotated(text: str) -> bytes:
         if not line.strip() or offset.startswith(("#", "!", "+")):
             continue
         if offset != str(len(data)):
-            raise AnnotationError(f"line {number}: offset {offset!r}, but {len(data)} bytes stand above it")
+            raise AnnotationError(
+                f"line {number}: offset {offset!r}, expected {len(data)}, the number of bytes above it"
+            )
         try:
             data += bytes.fromhex(line[begin:end])
         except ValueError:
@@ -142,7 +144,7 @@ def parse_annotated(text: str) -> bytes:
 def title_of(trace: Trace) -> str:
     """`MetadataRequest v12: 21 bytes`."""
     version = "" if trace.version is None else f" v{trace.version}"
-    size = f"{len(trace.data)} byte{'' if len(trace.data) == 1 else 's'}"
+    size = count(len(trace.data), "byte")
     return f"{trace.message_name}{version}: {size}"
 
 
@@ -216,7 +218,7 @@ def _value(node: Node) -> str:
     if value is None:
         return "null" if node.complete else ""
     if node.type.startswith("tag "):
-        return f"{value} byte{'' if value == 1 else 's'}"
+        return count(value, "byte")
     if value is True and node.type != "bool":
         return "present" if node.type.startswith("nullable ") else ""
     words = words_of_bits(node.bits, value)

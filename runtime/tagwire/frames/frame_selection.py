@@ -14,6 +14,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import SelectionError
 from tagwire.selection.rows import DROP, misfit, row_of
 from tagwire.selection.selection import Selection
+from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
 TYPE_CHECKING = False
@@ -207,7 +208,7 @@ def _opened(frame: Any, sized: bool) -> bytes:
         return data
     size = int.from_bytes(data[:4], "big", signed=True)
     if len(data) < 4 or size != len(data) - 4:
-        found = f"size {size}" if len(data) >= 4 else f"{len(data)} bytes"
+        found = f"size {size}" if len(data) >= 4 else count(len(data), "byte")
         expected = f"{max(len(data) - 4, 0)}, the bytes behind it" if len(data) >= 4 else "a size of 4 bytes"
         raise DecodeError(message_name="frame", version=None, path="", offset=0, found=found, expected=expected)
     return data[4:]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.extras import required
 from tagwire.frames.tcp_frames import DirectionFrames, LostBytes, RequestHeaders, ResponseHeaders
+from tagwire.text_format import count
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -63,8 +64,8 @@ class NetworkGap(NamedTuple):
 
     def __str__(self) -> str:
         side = "requests" if self.is_request else "responses"
-        found = f"{_bytes(self.missing)} missing, " if self.missing else ""
-        return f"gap in the {side}: {found}{_bytes(self.skipped)} left out: {self.reason}"
+        found = f"{count(self.missing, 'byte')} missing, " if self.missing else ""
+        return f"gap in the {side}: {found}{count(self.skipped, 'byte')} left out: {self.reason}"
 
 
 class _Direction:
@@ -237,7 +238,3 @@ def _payload(tcp: Any) -> bytes:
     """TCP's bytes, without what Ethernet pads short packets with."""
     data, padding = bytes(tcp.payload), tcp.getlayer("Padding")
     return data if padding is None else data[: len(data) - len(padding.load)]
-
-
-def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"

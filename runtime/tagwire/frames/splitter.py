@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tagwire.errors import DecodeError, LimitError
+from tagwire.text_format import count
 
 __all__ = ["DEFAULT_MAX_SIZE", "FrameSplitter"]
 
@@ -63,10 +64,10 @@ class FrameSplitter:
             return
         size = self._size()
         if size is None:
-            raise self._fault(DecodeError, f"{_bytes(self.pending)} of a size", f"{_SIZE_WIDTH} bytes")
-        found = f"{_bytes(self.pending - _SIZE_WIDTH)} of a frame of {_bytes(size)}"
+            raise self._fault(DecodeError, f"{count(self.pending, 'byte')} of a size", f"{_SIZE_WIDTH} bytes")
+        found = f"{count(self.pending - _SIZE_WIDTH, 'byte')} of a frame of {count(size, 'byte')}"
         if self.pending - _SIZE_WIDTH >= size:
-            found = f"{_bytes(self.pending)} that hold whole frames"
+            found = f"{count(self.pending, 'byte')} that hold whole frames"
         raise self._fault(DecodeError, found, "no more than was taken")
 
     def _size(self) -> int | None:
@@ -84,7 +85,3 @@ class FrameSplitter:
         return error(
             message_name="frame", version=None, path="size", offset=self.offset, found=found, expected=expected
         )
-
-
-def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"

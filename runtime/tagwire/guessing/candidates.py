@@ -18,6 +18,7 @@ from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.guessing.plausibility import CHECKED, cost_of
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
 if TYPE_CHECKING:
@@ -209,9 +210,9 @@ class _Work:
             if not (whole or _is_like_a_batch(self.data)):
                 return
             bits += _FAULT + 8.0 * len(seen[-1].data)
-            facts = [f"behind {_count(whole, 'whole batch')}: found {fault.found}, expected {fault.expected}"]
+            facts = [f"behind {count(whole, 'whole batch')}: found {fault.found}, expected {fault.expected}"]
         else:
-            facts = [_count(whole, "batch"), "the checksums agree"]
+            facts = [count(whole, "batch"), "the checksums agree"]
         yield Candidate("batches", None, (), seen, bits, facts)
 
     # ------------------------------------------------------------ readings in part
@@ -304,10 +305,5 @@ def _facts(seen: Trace) -> list[str]:
         place = f"{seen.error.path} at byte" if seen.error.path else "byte"
         return [f"stops at {place} {seen.error.offset} of {size}: found {seen.error.found}"]
     if not seen.canonical:
-        return [f"reads all {_count(size, 'byte')}, but writing the value gives other bytes"]
-    return [f"reads all {_count(size, 'byte')}, and writing the value gives them again"]
-
-
-def _count(number: int, noun: str) -> str:
-    plural = "es" if noun.endswith("ch") else "s"
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"
+        return [f"reads all {count(size, 'byte')}, but writing the value gives other bytes"]
+    return [f"reads all {count(size, 'byte')}, and writing the value gives them again"]

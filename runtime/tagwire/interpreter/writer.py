@@ -32,6 +32,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
+from tagwire.text_format import count
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
 from tagwire.wire.types import WIRE_TYPES
@@ -213,7 +214,7 @@ class LayoutWriter(ValueWalk):
             return
         data = self.content(type.wire, value)
         if len(data) > type.longest:
-            self.fail(f"takes {len(data)} bytes; a {type.wire.name} here has at most {type.longest}")
+            self.fail(f"takes {count(len(data), 'byte')}; a {type.wire.name} here has at most {type.longest}")
         self.length(type.length, len(data), out)
         out += data
 

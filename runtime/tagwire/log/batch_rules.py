@@ -9,6 +9,7 @@ from tagwire.log.checkpoints import EpochStart
 from tagwire.log.errors import refuse
 from tagwire.log.rules import Problem, Problems
 from tagwire.records import Record, RecordBatch
+from tagwire.text_format import count
 
 __all__ = ["BatchRules", "Seen", "refuse_far"]
 
@@ -138,4 +139,4 @@ def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem
 def zeros(end: int, size: int) -> Iterator[Problem]:
     """The rule about what is behind the data of a segment that is not the last."""
     if end < size:
-        yield Problem(end, "TWL111", f"{size - end} bytes of zeros, in a segment that is not the last")
+        yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")

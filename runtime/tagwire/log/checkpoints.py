@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from tagwire.log.errors import refuse
 from tagwire.log.indexes import read_file
+from tagwire.text_format import count
 
 __all__ = [
     "EpochStart",
@@ -99,7 +100,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        refuse(str(path), _RULE, 0, f"{len(data)} bytes that are no JSON object", "one")
+        refuse(str(path), _RULE, 0, f"{count(len(data), 'byte')} that are no JSON object", "one")
     return found
 
 

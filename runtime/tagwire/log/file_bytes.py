@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from tagwire.log.errors import LogPathError
+from tagwire.text_format import count
 
 __all__ = ["Bytes", "FileBytes", "open_file", "pread", "window_of"]
 
@@ -87,8 +88,8 @@ class FileBytes:
         if len(data) < size:
             end = start + len(data)
             raise LogPathError(
-                f"{self._path}: it was cut while it was read: it had {self._size} bytes, and now ends at byte {end} or"
-                " before; read it again"
+                f"{self._path}: it was cut while it was read: it had {count(self._size, 'byte')}, and now ends at byte"
+                f" {end} or before; read it again"
             )
         return data
 

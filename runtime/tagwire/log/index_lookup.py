@@ -19,6 +19,7 @@ from typing import Any
 
 from tagwire.log.errors import LogPathError, refuse
 from tagwire.log.file_bytes import pread
+from tagwire.text_format import count
 
 __all__ = ["IndexLookup", "index_lookup"]
 
@@ -45,7 +46,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         except OSError as error:
             raise LogPathError(f"{self._path}: can't be read: {error.strerror}") from None
         if len(data) < width:
-            refuse(str(self._path), "TWL201", number * width, f"{len(data)} bytes", f"an entry of {width}")
+            refuse(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width}")
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:

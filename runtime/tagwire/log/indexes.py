@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import LogLimitError, LogPathError, refuse
+from tagwire.text_format import count
 
 __all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
 
@@ -61,7 +62,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     except OSError as error:
         raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
     if data is None or len(data) > most:
-        found, expected = f"more than {most} bytes", f"at most {most}, as a file of this kind has"
+        found, expected = f"more than {count(most, 'byte')}", f"at most {most}, as a file of this kind has"
         raise LogLimitError(str(path), rule, offset=most, found=found, expected=expected)
     return data
 
@@ -78,7 +79,7 @@ class _Index:
         width = self.LAYOUT.size
         whole = len(self._data) // width * width
         if whole != len(self._data):
-            found = f"{len(self._data) - whole} bytes at the end"
+            found = f"{count(len(self._data) - whole, 'byte')} at the end"
             refuse(str(path), "TWL201", whole, found, f"entries of {width} bytes")
         self._count = -(-len(self._data.rstrip(b"\0")) // width)
 
@@ -168,7 +169,7 @@ def placed_transactions(path: Path) -> Iterator[tuple[int, AbortedTransaction]]:
         try:
             entry, end = aborted.decode_from(data, version, position + 2)
         except DecodeError:
-            refuse(str(path), "TWL201", position, f"{len(data) - position} bytes at the end", "a whole entry")
+            refuse(str(path), "TWL201", position, f"{count(len(data) - position, 'byte')} at the end", "a whole entry")
         yield (
             position,
             AbortedTransaction(entry.producer_id, entry.first_offset, entry.last_offset, entry.last_stable_offset),

@@ -7,6 +7,7 @@ from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.log.errors import placed, refuse
 from tagwire.log.indexes import read_file
+from tagwire.text_format import count
 from tagwire.wire.checksums import checksum
 
 __all__ = ["read_producer_snapshot"]
@@ -26,7 +27,7 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
     cls: Any = kafka_messages()["ProducerSnapshot"]
     version = int.from_bytes(data[:_CRC_AT], "big", signed=True)
     if len(data) < _CRC_END or version not in cls.VERSIONS:
-        found = f"version {version}" if len(data) >= _CRC_END else f"{len(data)} bytes"
+        found = f"version {version}" if len(data) >= _CRC_END else count(len(data), "byte")
         refuse(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
     stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
     if stated != actual:

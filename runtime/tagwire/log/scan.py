@@ -23,6 +23,7 @@ from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
 from tagwire.records.head_positions import LONGEST
 from tagwire.records.reading import batch_at, read_outline
+from tagwire.text_format import count
 
 __all__ = ["BatchSpan", "Scan"]
 
@@ -148,7 +149,7 @@ class Scan:
         self._clear = found[0] if len(found) == 1 else None
         if not found:
             if left < _HEAD:
-                refuse(self.file, "TWL101", position, f"{left} bytes", f"a batch's head of {_HEAD} bytes or more")
+                refuse(self.file, "TWL101", position, count(left, "byte"), f"a batch's head of {_HEAD} bytes or more")
             refuse(self.file, "TWL103", position + 16, f"magic {head[16]}", self.formats.magics)
         fitting = [size for each in found if 0 < (size := each.head_positions.sound_size(head, 0)) <= left]
         if not fitting:
@@ -160,7 +161,7 @@ class Scan:
             raise LogPathError(f"{self.file}: batches of {format.name} don't say how long they are; read them as bytes")
         found = format.head_positions.length(head, 0)
         if found is None:
-            refuse(self.file, "TWL101", position, f"{left} bytes", f"the head of a batch of {format.name}")
+            refuse(self.file, "TWL101", position, count(left, "byte"), f"the head of a batch of {format.name}")
         length, least = found[0], format.head_positions.least
         if length < least:
             at = position + (format.head_positions.length_at or 0)

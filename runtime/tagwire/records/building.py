@@ -26,7 +26,7 @@ from tagwire.records.formats import format_of
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
 from tagwire.records.record_fields import put_headers_in_order, record_fields
-from tagwire.text_format import shown
+from tagwire.text_format import count, shown
 from tagwire.wire.compression import pack
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class BatchBuilder:
             return written
         data = self.payload(head, base_offset, base_timestamp)
         if written is Refusal.CERTAIN:
-            raise DisagreementError(self.format.layout, f"{len(self.records)} records")
+            raise DisagreementError(self.format.layout, count(len(self.records), "record"))
         last = max((record.offset for record in self.records), default=base_offset)
         return Written(data, last, max((record.timestamp for record in self.records), default=-1))
 

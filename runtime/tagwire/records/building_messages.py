@@ -10,6 +10,7 @@ from tagwire.records.message_set import MessageSet
 from tagwire.records.native import Refusal, Written, write_natively
 from tagwire.records.record import Record
 from tagwire.records.record_fields import header_values, put_headers_in_order, record_attributes, refuse
+from tagwire.text_format import count
 from tagwire.wire.compression import pack
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _written(builder: "BatchBuilder", base: int) -> Written:
         return written
     data = b"".join(builder.of_each(lambda record: encode(format.head, _message(builder, record, base))))
     if written is Refusal.CERTAIN:
-        raise DisagreementError(format.layout, f"{len(records)} records")
+        raise DisagreementError(format.layout, count(len(records), "record"))
     return Written(data, -1, max((record.timestamp for record in records), default=-1))
 
 

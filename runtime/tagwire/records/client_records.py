@@ -16,7 +16,7 @@ from tagwire.records.formats import format_of
 from tagwire.records.header_keys import CODEC_FAULTS, CODECS, range_of
 from tagwire.records.headers import Headers, IntHeaders, signed_key, unsigned_key
 from tagwire.records.record import Header, HeaderKey, HeaderMap, Record, header_pairs
-from tagwire.text_format import shown
+from tagwire.text_format import count, shown
 
 if TYPE_CHECKING:
     from tagwire.records.format import Format
@@ -225,6 +225,6 @@ def _read(key: HeaderKey, value: bytes) -> Any:
             version=None,
             path=f"headers[{shown(key)}]",
             offset=0,
-            found=f"{len(value)} bytes that are no {codec}",
+            found=f"{count(len(value), 'byte')} that are no {codec}",
             expected=f"what the codec {codec} of the key writes",
         ) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
 from tagwire.records.record import Record
+from tagwire.text_format import count
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -55,7 +56,7 @@ def control_record(record: Record, registry: "Registry | None" = None) -> Contro
     """
     key = record.key
     if key is None or len(key) < 4:
-        found = "null" if key is None else f"{len(key)} bytes"
+        found = "null" if key is None else count(len(key), "byte")
         raise DecodeError(
             message_name="control record",
             version=None,

@@ -12,6 +12,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.batch import RecordBatch, read_batch
 from tagwire.records.format import Format
 from tagwire.records.format_set import AUTO, MAGIC_AT, Formats, FormatSet, format_set
+from tagwire.text_format import count
 from tagwire.wire.buffers import as_bytes
 
 __all__ = ["batch_at", "read_batches", "read_outline"]
@@ -85,7 +86,7 @@ def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits) -
 def _refuse_magic(buf: bytes, pos: int, formats: FormatSet) -> NoReturn:
     expected = f"a batch of magic {formats.magics}"
     if len(buf) - pos <= MAGIC_AT:
-        _refuse(pos, f"{len(buf) - pos} bytes", expected)
+        _refuse(pos, count(len(buf) - pos, "byte"), expected)
     _refuse(pos + MAGIC_AT, f"magic {buf[pos + MAGIC_AT]}", expected)
 
 

@@ -8,6 +8,7 @@ from tagwire.explain.text import annotate
 from tagwire.explain.trace import trace
 from tagwire.message.base import Message
 from tagwire.sensitive import showing_sensitive
+from tagwire.text_format import count
 
 __all__ = ["assert_wire"]
 
@@ -46,7 +47,7 @@ def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
 def _first_difference(encoded: bytes, expected: bytes) -> str:
     place = next((at for at, pair in enumerate(zip(encoded, expected, strict=False)) if pair[0] != pair[1]), None)
     if place is None:
-        return f"{len(encoded)} bytes, where {len(expected)} were expected"
+        return f"{count(len(encoded), 'byte')}, where {len(expected)} were expected"
     return f"byte {place} is {encoded[place]:02x}, where {expected[place]:02x} was expected"
 
 

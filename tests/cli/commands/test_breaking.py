@@ -32,7 +32,7 @@ def breaking(*arguments: str) -> Result:
 
 
 def findings(*arguments: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(breaking(*arguments, "--format", "json").stdout)
+    found: list[dict[str, Any]] = json.loads(breaking(*arguments, "--output-format", "json").stdout)
     return found
 
 
@@ -130,7 +130,7 @@ def test_findings_as_annotations(project: Path) -> None:
     write_spec(project, "PingRequest", validVersions="1-2")
     edit_spec(project, "PingResponse", "Nonce", "Number")
     (project / "message_specs" / "PingResponse.json").rename(project / "message_specs" / "a,b:c%.json")
-    done = breaking(old, "message_specs", "--format", "github")
+    done = breaking(old, "message_specs", "--output-format", "github")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
         "::notice file=message_specs/PingRequest.json,line=5,col=20,title=policy TW960"

@@ -43,7 +43,7 @@ def give_old_header(root: Path, kind: str) -> None:
 
 
 def proofs(*words: str) -> list[tuple[str, str]]:
-    found = json.loads(CliRunner().invoke(app, ["breaking", *words, "--format", "json"]).stdout)
+    found = json.loads(CliRunner().invoke(app, ["breaking", *words, "--output-format", "json"]).stdout)
     made: list[dict[str, Any]] = [each["proof"] for each in found if each["rule"] == "TW913"]
     return [(proof["old"], proof["new"]) for proof in made]
 
@@ -102,7 +102,7 @@ def test_a_header_that_the_set_lacks_is_not_made_up(project: Path) -> None:
     edit_spec(project, "RequestHeader", '"0-1"', '"1"')
     commit(project)
     give_old_header(project, "Request")
-    result = CliRunner().invoke(app, ["breaking", "--against", "HEAD", "--format", "json"])
+    result = CliRunner().invoke(app, ["breaking", "--against", "HEAD", "--output-format", "json"])
     (found,) = json.loads(result.stdout)
     assert (found["rule"], found["proof"]) == ("TW913", None)
 

@@ -52,7 +52,7 @@ def run(*words: str) -> str:
 
 
 def judged() -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(run("breaking", "--format", "json"))
+    found: list[dict[str, object]] = json.loads(run("breaking", "--output-format", "json"))
     return found
 
 

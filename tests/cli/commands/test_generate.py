@@ -1,5 +1,7 @@
 """`tagwire generate`: what it writes, says and exits with."""
 
+import re
+from importlib.metadata import version as version_of
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ from click.testing import CliRunner, Result
 from spec_projects import PACKAGE, edit_spec, make_project, read_tree, write_spec
 
 from tagwire_cli.app import app
+
+VERSION = version_of("black")
 
 
 @pytest.fixture
@@ -170,3 +174,45 @@ def test_without_cache(project: Path, arguments: list[str], environment: dict[st
 
 def test_with_cache(generated: Path) -> None:
     assert (generated / ".tagwire_cache" / "pings").is_dir()
+
+
+def reformatted(project: Path, version: str) -> dict[str, bytes]:
+    """The package as another black might have left it; gives its files."""
+    marker, module = project / PACKAGE / "py.typed", project / PACKAGE / "ping_request.py"
+    text = marker.read_text(encoding="utf-8")
+    marker.write_text(re.sub("# Formatted by .*\n", f"# Formatted by black {version}.\n" if version else "", text))
+    text = module.read_text(encoding="utf-8")
+    module.write_text(
+        text.replace("import constructor, ", "import (\n    constructor,\n    ").replace(
+            "Versions\n", "Versions,\n)\n", 1
+        )
+    )
+    assert module.read_text(encoding="utf-8") != text
+    return read_tree(project / PACKAGE)
+
+
+@pytest.mark.parametrize("version", ["24.1.0", ""])
+@pytest.mark.parametrize("option", ["--check", "--exit-non-zero-on-change"])
+def test_what_another_black_formatted_is_up_to_date(generated: Path, version: str, option: str) -> None:
+    before = reformatted(generated, version)
+    done = generate(option)
+    assert done.exit_code == 0, done.stderr
+    there = f"black {version}" if version else "an unknown version of black"
+    assert f"note: pings was formatted by {there}, not by black {VERSION}; its code was compared" in done.stderr
+    assert done.stderr.endswith("1 package up to date\n")
+    assert read_tree(generated / PACKAGE) == before
+
+
+def test_a_change_of_code_formats_the_whole_package_anew(generated: Path) -> None:
+    wanted = read_tree(generated / PACKAGE)
+    reformatted(generated, "24.1.0")
+    module = generated / PACKAGE / "api_key.py"
+    module.write_text(module.read_text(encoding="utf-8") + "x = 1\n", encoding="utf-8")
+    assert generate("--check").exit_code == 1
+    assert generate().exit_code == 0
+    assert read_tree(generated / PACKAGE) == wanted
+
+
+def test_formatting_by_hand_is_a_change(generated: Path) -> None:
+    reformatted(generated, VERSION)
+    assert generate("--check").exit_code == 1

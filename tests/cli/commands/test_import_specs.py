@@ -32,7 +32,7 @@ def jar(path: Path, entry: str = "common/message/PingRequest.json", spec: dict[s
 
 
 def test_a_jar(tmp_path: Path) -> None:
-    result = run(jar(tmp_path / "kafka-clients-9.9.9.jar"), "--out", tmp_path / "specs")
+    result = run(jar(tmp_path / "kafka-clients-9.9.9.jar"), "--output", tmp_path / "specs")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "1 spec (clients: 1)" in result.stdout and "1 spec written, 0 unchanged" in result.stdout
     written = (tmp_path / "specs/clients/PingRequest.json").read_text()
@@ -42,10 +42,10 @@ def test_a_jar(tmp_path: Path) -> None:
 def test_a_folder_needs_its_component(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/PingRequest.json").write_text(json.dumps(SPEC))
-    result = run(tmp_path / "mine", "--out", tmp_path / "specs")
+    result = run(tmp_path / "mine", "--output", tmp_path / "specs")
     assert result.exit_code == 1 and "give the component" in result.stderr
     assert not (tmp_path / "specs").exists()
-    assert run(tmp_path / "mine", "--component", "pings", "--out", tmp_path / "specs").exit_code == 0
+    assert run(tmp_path / "mine", "--component", "pings", "--output", tmp_path / "specs").exit_code == 0
     assert (tmp_path / "specs/pings/PingRequest.json").is_file()
 
 
@@ -61,12 +61,12 @@ def test_a_bad_jar_is_refused_and_nothing_written(
     tmp_path: Path, entry: str, changes: dict[str, Any], text: str
 ) -> None:
     bad = jar(tmp_path / "kafka-clients-9.9.9.jar", entry, SPEC | changes)
-    result = run(bad, "--out", tmp_path / "specs")
+    result = run(bad, "--output", tmp_path / "specs")
     assert (result.exit_code, result.stdout) == (1, "")
     assert text in result.stderr
     assert not (tmp_path / "specs").exists()
 
 
-@pytest.mark.parametrize("words", [[], ["nosuch.jar", "--out", "specs"], ["--out", "specs"]])
+@pytest.mark.parametrize("words", [[], ["nosuch.jar", "--output", "specs"], ["--output", "specs"]])
 def test_wrong_usage(words: list[str]) -> None:
     assert run(*words).exit_code == 2

@@ -25,7 +25,7 @@ def validate(*arguments: str, stdin: str | bytes | None = None) -> Result:
 
 
 def findings(*arguments: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(validate(*arguments, "--format", "json").stdout)
+    found: list[dict[str, Any]] = json.loads(validate(*arguments, "--json").stdout)
     return found
 
 
@@ -37,7 +37,7 @@ def test_good_specs(project: Path, arguments: list[str]) -> None:
 
 
 def test_good_specs_as_json(project: Path) -> None:
-    done = validate("--format", "json", "message_specs")
+    done = validate("--output-format", "json", "message_specs")
     assert (done.exit_code, json.loads(done.stdout)) == (0, [])
 
 
@@ -60,7 +60,7 @@ def test_an_error_as_json(project: Path) -> None:
     assert list(found) == ["rule", "severity", "file", "line", "column", "message"]
     assert (found["rule"], found["severity"], found["line"]) == ("TW402", "error", 10)
     assert found["file"] == "message_specs/PingRequest.json"
-    assert validate("message_specs", "--format", "json").exit_code == 1
+    assert validate("message_specs", "--output-format", "json").exit_code == 1
 
 
 def test_warnings_never_fail(project: Path) -> None:
@@ -87,13 +87,13 @@ def test_several_paths_and_none_twice(project: Path) -> None:
 def test_standard_input(project: Path) -> None:
     text = json.dumps(spec("PingRequest"))
     assert validate("-", stdin=text).exit_code == 0
-    done = validate("-", "--format", "json", stdin=text.replace("int64", "int65"))
+    done = validate("-", "--output-format", "json", stdin=text.replace("int64", "int65"))
     assert done.exit_code == 1
     assert [found["file"] for found in json.loads(done.stdout)] == ["<stdin>"]
 
 
 def test_standard_input_that_is_no_text(project: Path) -> None:
-    done = validate("-", "--format", "json", stdin=b"\n\xff")
+    done = validate("-", "--output-format", "json", stdin=b"\n\xff")
     assert done.exit_code == 1
     (found,) = json.loads(done.stdout)
     assert (found["rule"], found["file"], found["line"]) == ("TW102", "<stdin>", 2)
@@ -127,7 +127,7 @@ def test_struct_arrays_of_the_draft_are_allowed_by_option(project: Path) -> None
     assert "TW705" not in [found["rule"] for found in findings(str(path), "--allow-struct-arrays")]
 
 
-@pytest.mark.parametrize("arguments", [["nowhere"], ["--format", "xml"], ["--frobnicate"]])
+@pytest.mark.parametrize("arguments", [["nowhere"], ["--output-format", "xml"], ["--format", "json"], ["--frobnicate"]])
 def test_wrong_usage(project: Path, arguments: list[str]) -> None:
     assert validate(*arguments).exit_code == 2
 
@@ -161,9 +161,43 @@ def test_a_folder_of_specs_without_a_project_is_read(tmp_path: Path, monkeypatch
         path, prefix = words
         (found,) = findings(path)
         assert (found["rule"], found["file"]) == ("TW804", f"{prefix}PingRequest.json")
-    done = validate()
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == "tagwire: message_specs: no such folder of specs\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate"],
+        ["fmt"],
+        ["generate"],
+        ["generate", "--check"],
+        ["breaking"],
+        ["breaking", "--against", "HEAD"],
+        ["lock"],
+    ],
+)
+@pytest.mark.parametrize("settings", ["", "[tool.black]\n", "[tool.tagwire]\n"])
+def test_commands_of_a_project_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], settings: str
+) -> None:
+    if settings:
+        (tmp_path / "pyproject.toml").write_text(settings)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    why = "no [[tool.tagwire.sets]] in pyproject.toml, and no folder message_specs"
+    assert done.stderr == f"tagwire: {tmp_path}: there is no project here: {why}; `tagwire init` begins one\n"
+
+
+def test_specs_in_the_folder_itself_are_read_beside_message_specs_without_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With settings the folder is a project's own, where other JSON lies."""
+    specs = write_spec(tmp_path, "PingRequest").parent
+    (tmp_path / "PongRequest.json").write_text("{")
+    monkeypatch.chdir(tmp_path)
+    assert {found["file"] for found in findings(".")} == {"PongRequest.json", "message_specs/PingRequest.json"}
+    monkeypatch.chdir(specs)
+    assert {found["file"] for found in findings(".")} == {"PingRequest.json"}
 
 
 def test_specs_beside_the_sets_of_a_folder_are_read_too(project: Path) -> None:

@@ -89,7 +89,7 @@ def test_lines_left_out_of_a_dump_are_filled() -> None:
     [
         ("hex", "00 0g", "hex input: line 1, column 5: 'g' is not a hex digit"),
         ("hex", "00\n0", "hex input: line 2, column 1: odd number of hex digits (3)"),
-        ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, but 2 bytes precede it"),
+        ("dump", "0000: 00 01\n0003: 04", "dump input: line 2: offset 0x3, expected 2, the number of bytes above it"),
         ("dump", "0000: 00\nhello", "dump input: line 2: 'hello' does not start with an offset in hex"),
         ("dump", "0000  \n", "dump input: no bytes after the offsets"),
         ("escaped", "x00", "escaped input:"),

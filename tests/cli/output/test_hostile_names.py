@@ -35,7 +35,7 @@ LOG = [
 SPECS = [
     "validate PATH",
     "validate PATH --json",
-    "validate PATH --format github",
+    "validate PATH --output-format github",
     "fmt --check PATH",
     "fmt --diff PATH",
     "lint PATH",

@@ -49,7 +49,7 @@ COMMANDS = {
 
 def report(command: str, form: str) -> tuple[str, set[str]]:
     arguments, rules = COMMANDS[command]
-    result = CliRunner().invoke(app, [*arguments, "--format", form])
+    result = CliRunner().invoke(app, [*arguments, "--output-format", form])
     assert result.exit_code == 1, result.output
     return result.stdout, rules
 
@@ -96,13 +96,13 @@ def test_json(command: str) -> None:
 
 def test_nothing_found() -> None:
     for form, expected in (("github", ""), ("json", "[]\n")):
-        assert CliRunner().invoke(app, ["validate", "message_specs", "--format", form]).stdout == expected
-    log = json.loads(CliRunner().invoke(app, ["validate", "message_specs", "--format", "sarif"]).stdout)
+        assert CliRunner().invoke(app, ["validate", "message_specs", "--output-format", form]).stdout == expected
+    log = json.loads(CliRunner().invoke(app, ["validate", "message_specs", "--output-format", "sarif"]).stdout)
     jsonschema.Draft4Validator(SCHEMA).validate(log)
     assert log["runs"][0]["results"] == []
 
 
 def test_standard_input_is_no_place() -> None:
-    result = CliRunner().invoke(app, ["validate", "-", "--format", "sarif"], input="{")
+    result = CliRunner().invoke(app, ["validate", "-", "--output-format", "sarif"], input="{")
     [found] = json.loads(result.stdout)["runs"][0]["results"]
     assert found["ruleId"] == "TW103" and "locations" not in found

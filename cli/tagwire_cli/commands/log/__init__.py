@@ -20,7 +20,7 @@ LOG_COMMANDS: Final = {
 """Name to module, in the order in which people meet them."""
 
 
-@click.group("log", cls=CommandTable, table=LOG_COMMANDS)
+@click.group("log", cls=CommandTable, sections={"Commands": LOG_COMMANDS})
 def command() -> None:
     """Read and rewrite log segments of Kafka 0.8 to 4.4.
 

@@ -27,7 +27,7 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group("spark", cls=CommandTable, table=SPARK_COMMANDS)
+@click.group("spark", cls=CommandTable, sections={"Commands": SPARK_COMMANDS})
 @click.option(
     "--script",
     is_flag=True,

@@ -1,0 +1,84 @@
+"""The commands of `tagwire` by section: the order of `tagwire --help`, and the extras that each section needs.
+
+It imports no library, since an installation without any extra prints it too
+(`tagwire_cli.without_extras`).
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["SECTIONS", "Section"]
+
+
+class Section(NamedTuple):
+    """Commands that belong together, name to module."""
+
+    title: str
+    extras: str
+    """What `pip install 'tagwire[...]'` must bring for them."""
+    commands: Mapping[str, str]
+
+
+SECTIONS: Final = (
+    Section(
+        "Write specs",
+        "cli,generate",
+        {
+            "init": "tagwire_cli.commands.init",
+            "validate": "tagwire_cli.commands.validate",
+            "fmt": "tagwire_cli.commands.fmt",
+            "rule": "tagwire_cli.commands.rule",
+            "lint": "tagwire_cli.commands.lint",
+            "collide": "tagwire_cli.commands.collide",
+            "import": "tagwire_cli.commands.import_specs",
+        },
+    ),
+    Section("Generate classes", "cli,generate", {"generate": "tagwire_cli.commands.generate"}),
+    Section(
+        "Messages and their bytes",
+        "cli",
+        {
+            "messages": "tagwire_cli.commands.messages",
+            "show": "tagwire_cli.commands.show",
+            "diff": "tagwire_cli.commands.diff",
+            "encode": "tagwire_cli.commands.encode",
+            "decode": "tagwire_cli.commands.decode",
+            "get": "tagwire_cli.commands.get",
+            "set": "tagwire_cli.commands.set",
+            "redact": "tagwire_cli.commands.redact",
+            "explain": "tagwire_cli.commands.explain",
+            "assemble": "tagwire_cli.commands.assemble",
+            "demo": "tagwire_cli.commands.demo",
+        },
+    ),
+    Section(
+        "Record batches and logs",
+        "cli,records",
+        {
+            "convert": "tagwire_cli.commands.convert",
+            "log": "tagwire_cli.commands.log",
+            "whatif": "tagwire_cli.commands.whatif",
+        },
+    ),
+    Section(
+        "Change what is released",
+        "cli,generate",
+        {
+            "breaking": "tagwire_cli.commands.breaking",
+            "lock": "tagwire_cli.commands.lock",
+            "add-version": "tagwire_cli.commands.add_version",
+            "draft-version": "tagwire_cli.commands.draft_version",
+        },
+    ),
+    Section("Spark", "cli,spark", {"spark": "tagwire_cli.commands.spark"}),
+    Section(
+        "This command",
+        "cli",
+        {
+            "engine": "tagwire_cli.commands.engine",
+            "completion": "tagwire_cli.commands.completion",
+            "help": "tagwire_cli.commands.help",
+            "json-schema": "tagwire_cli.commands.json_schema",
+        },
+    ),
+)
