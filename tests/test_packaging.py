@@ -230,7 +230,7 @@ def test_the_script_says_which_extra_is_missing(python: Path, tmp_path: Path) ->
     for command in ([python.parent / "tagwire"], [python, "-m", "tagwire"]):
         assert "pip install 'tagwire[cli,generate]'" in run(*command, "--help", cwd=tmp_path).stdout
         done = run(*command, "generate", cwd=tmp_path, code=2)
-        assert done.stderr == "tagwire: click is missing; bring it with: pip install 'tagwire[cli,generate]'\n"
+        assert done.stderr == "tagwire: click is missing; install it with: pip install 'tagwire[cli,generate]'\n"
 
 
 @pytest.mark.package

@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> int:
         sys.stdout.write(f"{tagwire.engine()}\n")
     else:
         extras = next((section.extras for section in SECTIONS if first in section.commands), "cli")
-        sys.stderr.write(f"tagwire: click is missing; bring it with: pip install 'tagwire[{extras}]'\n")
+        sys.stderr.write(f"tagwire: click is missing; install it with: pip install 'tagwire[{extras}]'\n")
         return 2
     return 0
 

@@ -114,9 +114,9 @@ def test_the_extras_of_the_help_are_those_of_the_project() -> None:
     [
         (("--version",), 0, f"tagwire, version {tagwire.__version__}\n"),
         (("engine",), 0, ("native\n", "python\n")),
-        (("generate",), 2, "tagwire: click is missing; bring it with: pip install 'tagwire[cli,generate]'\n"),
-        (("decode", "--help"), 2, "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"),
-        (("frobnicate",), 2, "tagwire: click is missing; bring it with: pip install 'tagwire[cli]'\n"),
+        (("generate",), 2, "tagwire: click is missing; install it with: pip install 'tagwire[cli,generate]'\n"),
+        (("decode", "--help"), 2, "tagwire: click is missing; install it with: pip install 'tagwire[cli]'\n"),
+        (("frobnicate",), 2, "tagwire: click is missing; install it with: pip install 'tagwire[cli]'\n"),
     ],
 )
 def test_what_runs_without_any_extra(words: tuple[str, ...], code: int, printed: str | tuple[str, ...]) -> None:

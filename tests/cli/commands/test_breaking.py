@@ -181,7 +181,7 @@ def test_a_spec_that_is_not_valid(project: Path, broken: str, as_file: bool) -> 
     assert [other["message_name"] for other in others] == ([] if as_file else ["PingResponse"])
     done = breaking(*pair, "--fail-on", "wire")
     assert done.exit_code == 1
-    assert f"{broken}/PingRequest.json:10:15: error TW402: there is no type 'int65'" in done.stdout
+    assert f"{broken}/PingRequest.json:10:15: error TW402: unknown type 'int65'" in done.stdout
 
 
 def test_options_of_the_set_apply(project: Path) -> None:

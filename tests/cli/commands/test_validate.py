@@ -127,7 +127,7 @@ def test_struct_arrays_of_the_draft_are_allowed_by_option(project: Path) -> None
     assert "TW705" not in [found["rule"] for found in findings(str(path), "--allow-struct-arrays")]
 
 
-@pytest.mark.parametrize("arguments", [["nowhere"], ["--output-format", "xml"], ["--format", "json"], ["--frobnicate"]])
+@pytest.mark.parametrize("arguments", [["nowhere"], ["--output-format", "xml"], ["--frobnicate"]])
 def test_wrong_usage(project: Path, arguments: list[str]) -> None:
     assert validate(*arguments).exit_code == 2
 
