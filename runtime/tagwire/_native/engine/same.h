@@ -81,7 +81,7 @@ static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *on
         return -1;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; same == 1 && a < end; a++) {
         PyObject *x = TW_SLOT(one, a->slot), *y = TW_SLOT(other, a->slot);
-        if (x == y && x != NULL)
+        if (x == y && x != NULL && x != a->deleted)
             continue;
         if (x != NULL && y != NULL) {
             same = tw_same_exact(x, y);
