@@ -1,24 +1,38 @@
-"""Fuzz the native engine, its faults and traces, and the native columns against the interpreter, guided by coverage.
+"""Fuzz the native engine against the interpreter, guided by coverage: bytes, faults, traces, columns, JSON, objects.
 
 `make fuzz` runs this with atheris, for a minute. Atheris watches the branches that the interpreter takes. It takes one
 for everything that the engine must tell apart, so bytes that lead it somewhere new are new to the engine as well. The
-first two bytes choose a version of a message.
+first two bytes choose a version of a message. What follows is read as bytes of that version. What is read is written as
+JSON, as it is or with an odd value in it, or its objects are compared, shown and copied. What begins with a brace is
+read as JSON text, too.
 """
 
 import sys
 from importlib import import_module
 from pathlib import Path
+from random import Random
 from typing import Any
 
 atheris: Any = import_module("atheris")
 
 with atheris.instrument_imports(
-    include=["tagwire.interpreter.reader", "tagwire.interpreter.cursor", "tagwire.interpreter.writer"]
+    include=[
+        "tagwire.interpreter.reader",
+        "tagwire.interpreter.cursor",
+        "tagwire.interpreter.writer",
+        "tagwire.message.json",
+        "tagwire.message.json_text",
+    ]
 ):
     from column_values import columns_of, expected_row
     from compared_faults import NO_LIMITS, place_differs, trace_differs
-    from damage import samples
+    from compared_json import json_differs, text_differs
+    from compared_objects import objects_differ
+    from damage import Sample, samples
+    from odd_values import with_odd_value
     from test_engines_agree import ENGINES, reading_differs
+
+    from tagwire import DecodeError
 
 SAMPLES = samples()
 
@@ -35,8 +49,23 @@ def try_one(data: bytes) -> None:
     difference = difference or place_differs(sample, data[2:], NO_LIMITS, offset=data[0] % 2)
     if not difference and trace_differs(sample, data[2:], strict=data[1] % 2 == 0, limits=NO_LIMITS):
         difference = "another trace"
+    difference = difference or around_differs(sample, data[2:])
     if difference:
         raise AssertionError(f"{sample.cls.NAME} v{sample.version} {data[2:].hex()}: {difference}")
+
+
+def around_differs(sample: Sample, data: bytes) -> str | None:
+    """How JSON or objects differ: one of them, since all of them would take most of the time."""
+    if data[:1] == b"{" and (difference := text_differs(sample, data)):
+        return difference
+    try:
+        message, equal = (sample.cls.decode(data, sample.version) for _ in range(2))
+    except DecodeError:
+        return None
+    random = Random(data)
+    if random.random() < 0.3:
+        return objects_differ(message, equal, random)
+    return json_differs(sample, random.choice((message, with_odd_value(message, random))))
 
 
 def main() -> None:
@@ -48,6 +77,9 @@ def main() -> None:
             folder.mkdir(parents=True, exist_ok=True)
             for number, sample in enumerate(SAMPLES):
                 (folder / f"sample-{number}").write_bytes(number.to_bytes(2, "big") + sample.data)
+                message = sample.cls.decode(sample.data, sample.version)
+                text = message.to_json_text(sample.version).encode()
+                (folder / f"text-{sample.cls.NAME}").write_bytes(number.to_bytes(2, "big") + text)
     atheris.Setup(sys.argv, try_one)
     atheris.Fuzz()
 

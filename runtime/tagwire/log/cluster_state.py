@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
+from tagwire.log.state_json import StateMessage
 from tagwire.log.topics import Entry
-from tagwire.message.json import hidden_json
-from tagwire.sensitive import hides
 
 __all__ = ["ClusterState"]
 
@@ -130,20 +129,18 @@ class ClusterState:
 
     # ------------------------------------------------------------ what there is
 
-    def to_json(self) -> dict[str, Any]:
+    def tree(self) -> dict[str, Any]:
         """`topics` by name, each with its id and its partitions; the other facts as lists, by what they are."""
         ordered = sorted(self._topics.values(), key=lambda topic: str(topic.name))
-        topics = {topic.name: self._topic_json(topic) for topic in ordered}
-        lists = {plural: [_json(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}
+        topics = {topic.name: self._topic_tree(topic) for topic in ordered}
+        lists = {plural: [_shown(each) for each in self._sorted(name)] for name, plural in _PLURALS.items()}
         return {"topics": topics} | lists
 
-    def _topic_json(self, topic: Any) -> dict[str, Any]:
+    def _topic_tree(self, topic: Any) -> dict[str, Any]:
         partitions = self._partitions[topic.topic_id]
-        found = [_json(partitions[number]) for number in sorted(partitions)]
-        same = ("topicId",)  # as the topic says
         return {
-            "topicId": _json(topic)["topicId"],
-            "partitions": [{name: each[name] for name in each if name not in same} for each in found],
+            "topicId": _shown(topic).to_json()[_TOPIC_ID],
+            "partitions": [_shown(partitions[number], without=_TOPIC_ID) for number in sorted(partitions)],
         }
 
     def _sorted(self, name: str) -> list[Any]:
@@ -152,6 +149,8 @@ class ClusterState:
 
 
 _TOPIC_CONFIG: Final = 2
+_TOPIC_ID: Final = "topicId"
+"""Partitions are shown without it: their topic has it."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),
@@ -223,12 +222,6 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _json(record: Any) -> dict[str, Any]:
-    """In the highest version: a change may have brought what the record's own version has no field for.
-
-    Sensitive values are hidden: this is a report, not the data.
-    """
-    found: dict[str, Any] = record.to_json(record.VERSIONS.highest)
-    if hides():
-        hidden_json(record, found)
-    return found
+def _shown(record: Any, without: str = "") -> StateMessage:
+    """In the highest version: a change may have brought what the record's own version has no field for."""
+    return StateMessage(record, record.VERSIONS.highest, without=without)

@@ -1,5 +1,6 @@
-"""What the coordinators' logs say now, as JSON: groups with their offsets, transactions, share partitions.
+"""What the coordinators' logs say now: groups with their offsets, transactions, share partitions.
 
+The results are trees as `tagwire.log.state_json` takes them.
 Fields have the names of their messages' JSON form. Group by group, offsets
 stand under `offsets`, and every other kind of record under the name of its
 message: as it is where the group has one, by member (or whatever else its key
@@ -12,7 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import DecodeError
 from tagwire.log.share_state import SharePartition
+from tagwire.log.state_json import StateMessage
 from tagwire.log.topics import Entry
+from tagwire.message.json import hidden_json
+from tagwire.sensitive import hides
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -32,16 +36,16 @@ def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry"
             group = found.setdefault(getattr(entry.key, fields[0]), {"offsets": []})
             if entry.name in _OFFSET_COMMITS:
                 place = {"topic": entry.key.topic, "partition": entry.key.partition}
-                group.setdefault(name, []).append(place | _value(entry))
+                group.setdefault(name, []).append(StateMessage(entry.value, entry.version, place))
                 continue
-            value = _with_protocols(_value(entry), registry) if entry.name == "GroupMetadata" else _value(entry)
+            value = _group_metadata(entry, registry) if entry.name == "GroupMetadata" else _value(entry)
             if len(fields) == 1:
                 group[entry.name] = value
             else:
                 group.setdefault(entry.name, {})[str(getattr(entry.key, fields[1]))] = value
     for group in found.values():
         for name in ("offsets", "pendingOffsets"):
-            group.get(name, []).sort(key=lambda commit: (commit["topic"], commit["partition"]))
+            group.get(name, []).sort(key=lambda commit: (commit.ahead["topic"], commit.ahead["partition"]))
     return dict(sorted(found.items()))
 
 
@@ -52,7 +56,7 @@ def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
     }
 
 
-def share_partitions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def share_partitions(entries: Iterable[Entry]) -> list[StateMessage]:
     """The partitions of share groups, each its snapshot and the updates since put together; entries in their order."""
     found: dict[tuple[Any, ...], SharePartition] = {}
     for entry in entries:
@@ -64,25 +68,25 @@ def share_partitions(entries: Iterable[Entry]) -> list[dict[str, Any]]:
             found[key] = SharePartition(entry)
         elif key in found:
             found[key].update(entry.value)
-    return [found[key].to_json() for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2]))]
+    return [found[key].shown() for key in sorted(found, key=lambda key: (key[0], str(key[1]), key[2]))]
 
 
-def _value(entry: Entry) -> dict[str, Any]:
-    value: dict[str, Any] = entry.value.to_json(entry.version)
-    return value
+def _value(entry: Entry) -> StateMessage:
+    return StateMessage(entry.value, entry.version)
 
 
-def _with_protocols(value: dict[str, Any], registry: "Registry") -> dict[str, Any]:
+def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
     """A classic group with what its consumers' bytes say; those of other programs, and bytes that do not fit, stay."""
+    value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
-        return value
+        return _value(entry)
     for member in value["members"]:
         for name, message in (
             ("subscription", "ConsumerProtocolSubscription"),
             ("assignment", "ConsumerProtocolAssignment"),
         ):
             member[name] = _protocol(member[name], registry, message)
-    return value
+    return hidden_json(entry.value, value) if hides() else value
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:

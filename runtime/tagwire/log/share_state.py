@@ -9,6 +9,7 @@ is done. Source: KIP-932.
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from tagwire.log.state_json import StateMessage
 from tagwire.log.topics import Entry
 
 __all__ = ["Range", "SharePartition", "merged"]
@@ -49,11 +50,9 @@ class SharePartition:
             first_offset=each.first, last_offset=each.last, delivery_count=each.deliveries, delivery_state=each.state
         )
 
-    def to_json(self) -> dict[str, Any]:
+    def shown(self) -> StateMessage:
         """The key's fields and the value's."""
-        key: dict[str, Any] = self.key.to_json(self.key.VERSIONS.highest)
-        value: dict[str, Any] = self.value.to_json(self.version)
-        return key | value
+        return StateMessage(self.value, self.version, self.key.to_json(self.key.VERSIONS.highest))
 
 
 def _range(batch: Any) -> Range:

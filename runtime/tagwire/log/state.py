@@ -19,13 +19,14 @@ from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.log.keyed_state import KeyedState
 from tagwire.log.partition import Partition
 from tagwire.log.segment import Segment
+from tagwire.log.state_json import state_text, state_values
 from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["STATES", "entries", "state"]
+__all__ = ["STATES", "entries", "state", "state_json_text"]
 
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
 """The logs that have a state, and what it is called."""
@@ -44,19 +45,27 @@ def state(
 ) -> dict[str, Any]:
     """The state of the internal topics among these partitions, as what JSON can hold; other topics are passed over.
 
+    Sensitive values are hidden (`tagwire.sensitive`).
     Of `groups`, `transactions`, `sharePartitions` and `cluster` it has those whose topic is there. `format` as for
     `tagwire.records.read_batches`. Raises LogError, FormatError.
     """
-    by_log: dict[str, list[Partition]] = {}
-    for partition in partitions:
-        if partition.topic in INTERNAL_TOPICS and not partition.state:
-            by_log.setdefault(INTERNAL_TOPICS[partition.topic], []).append(partition)
-    reading = _Reading(registry, format_set(format), limits, tell)
-    found = {}
-    for log, name in STATES.items():
-        if log in by_log:
-            found[name] = _state(log, by_log[log], reading)
-    return found
+    values: dict[str, Any] = state_values(_states(partitions, _Reading(registry, format_set(format), limits, tell)))
+    return values
+
+
+def state_json_text(
+    partitions: Iterable[Partition],
+    registry: "Registry",
+    *,
+    format: Formats = AUTO,
+    limits: Limits = DEFAULT_LIMITS,
+    tell: Tell | None = None,
+) -> str:
+    """What `json.dumps(state(...), indent=2, ensure_ascii=False)` gives; no dicts are made of messages.
+
+    Takes and raises what `state` does.
+    """
+    return state_text(_states(partitions, _Reading(registry, format_set(format), limits, tell)))
 
 
 class _Reading(NamedTuple):
@@ -68,13 +77,22 @@ class _Reading(NamedTuple):
     tell: Tell | None
 
 
+def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
+    """The states by name, as trees of `tagwire.log.state_json`."""
+    by_log: dict[str, list[Partition]] = {}
+    for partition in partitions:
+        if partition.topic in INTERNAL_TOPICS and not partition.state:
+            by_log.setdefault(INTERNAL_TOPICS[partition.topic], []).append(partition)
+    return {name: _state(log, by_log[log], reading) for log, name in STATES.items() if log in by_log}
+
+
 def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
             for _, entry, _ in _placed_entries(_cluster_segments(partition), log, reading):
                 cluster.add(entry)
-        return cluster.to_json()
+        return cluster.tree()
     if log == "share":
         read = (_placed_entries(partition.segments, log, reading) for partition in partitions)
         return share_partitions(entry for each in read for _, entry, _ in each)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound="Struct")
     M = TypeVar("M", bound="Message")
 
-__all__ = ["Message", "Struct", "decoded", "same"]
+__all__ = ["Message", "Struct", "decoded", "owned", "same"]
 
 
 class Struct:
@@ -51,7 +51,7 @@ class Struct:
 
     def replace(self: S, **changes: Any) -> S:
         """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
-        return type(self)(**{name: getattr(self, name) for name in self.__slots__} | changes)
+        return type(self)(**{name: getattr(self, name) for name in self.__slots__ if name not in changes} | changes)
 
     __replace__ = replace  # what `copy.replace` of Python 3.13 calls
 
@@ -100,11 +100,14 @@ class Struct:
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         from copy import deepcopy
 
-        return type(self)(**{name: deepcopy(_owned(value), memo) for name, value in self._changed().items()})
+        from tagwire.wire.unknown_tags import NO_TAGS
+
+        memo.setdefault(id(NO_TAGS), NO_TAGS)  # it can't be copied, and need not be: nothing changes it
+        return type(self)(**{name: deepcopy(owned(getattr(self, name)), memo) for name in self.__slots__})
 
     def __reduce__(self) -> tuple[object, ...]:
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
-        return _rebuilt, (type(self), {name: _owned(value) for name, value in self._changed().items()})
+        return _rebuilt, (type(self), {name: owned(value) for name, value in self._changed().items()})
 
 
 def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:
@@ -116,12 +119,12 @@ def decoded(message: type[M], version: int, data: bytes) -> M:
     return message.decode(data, version)
 
 
-def _owned(value: Any) -> Any:
-    """`value` with bytes in the place of views."""
+def owned(value: Any) -> Any:
+    """`value` with bytes in the place of views, which can be neither copied nor pickled."""
     if isinstance(value, memoryview):
         return value.tobytes()
     if isinstance(value, tuple | list) and any(isinstance(element, memoryview) for element in value):
-        return tuple(map(_owned, value))
+        return tuple(map(owned, value))
     return value
 
 

@@ -15,6 +15,7 @@ from tagwire.log.coordinator_state import share_partitions
 from tagwire.log.keyed_state import KeyedState
 from tagwire.log.share_state import merged
 from tagwire.log.state import entries, state
+from tagwire.log.state_json import state_text, state_values
 from tagwire.log.topics import INTERNAL_TOPICS, Entry
 from tagwire.records import Record, build
 
@@ -145,7 +146,9 @@ def cluster_of(*records: Any) -> dict[str, Any]:
     cluster = ClusterState()
     for record in records:
         cluster.add(Entry(record.NAME, None, record, record.VERSIONS.highest))
-    return cluster.to_json()
+    found: dict[str, Any] = state_values(cluster.tree())
+    assert json.loads(state_text(cluster.tree())) == found
+    return found
 
 
 ID = UUID(int=77)
@@ -252,7 +255,7 @@ def test_snapshots_and_updates_of_shares() -> None:
     )
     first, second = Entry("ShareSnapshot", key, snapshot, 0), Entry("ShareUpdate", update_key, update, 0)
     assert share_partitions([second]) == []
-    (found,) = share_partitions([first, second])
+    (found,) = state_values(share_partitions([first, second]))
     assert (found["startOffset"], found["leaderEpoch"], found["deliveryCompleteCount"]) == (5, 4, 1)
     assert [each["firstOffset"] for each in found["stateBatches"]] == [7]
     assert share_partitions([first, second, Entry("ShareSnapshot", key, None, -1)]) == []

@@ -11,7 +11,7 @@ from tagwire_cli.arguments.log_paths import byte_progress, partitions_below
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import Column, print_table, write_json
+from tagwire_cli.output.tables import Column, print_table, write_json_text
 
 if TYPE_CHECKING:
     from tagwire.records import FormatSet
@@ -83,13 +83,14 @@ def command(
       tagwire log state /var/lib/kafka/data
       tagwire log state /var/lib/kafka/data --json | jq '.groups["billing"].offsets'
     """
-    from tagwire.log.state import state
+    from tagwire.log.state import state, state_json_text
 
     found = [each for path in paths for each in partitions_below(path, "folded")]
+    read = state_json_text if as_json else state
     with byte_progress("state", found) as tell:
-        states = state(found, find_registry(package), format=format, limits=limits_of(limits), tell=tell)
-    if as_json:
-        write_json(states)
+        states = read(found, find_registry(package), format=format, limits=limits_of(limits), tell=tell)
+    if isinstance(states, str):
+        write_json_text(states)
         return
     tables = (
         ("groups", _GROUPS, _group_rows),

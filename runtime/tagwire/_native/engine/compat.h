@@ -27,6 +27,8 @@
 #  define TW_PREFETCH(object) ((void)(object))
 #endif
 
+#define TW_AHEAD 8 /* elements that are fetched before they are looked at, where waiting for memory is most of the work */
+
 /* The attribute that a slot of a data class holds; NULL where it was never set, or deleted. */
 #define TW_SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 

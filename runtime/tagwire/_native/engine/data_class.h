@@ -17,6 +17,7 @@ typedef struct {
     PyObject *shown;      /* the name as `repr` has it: `name=` */
     PyObject *fresh;      /* what a fresh object holds */
     PyObject *parameter;  /* the default of the constructor's parameter */
+    PyObject *deleted;    /* what a slot holds after `del`, where empty means the default */
     uint8_t takes;        /* a tw_takes */
 } tw_attribute;
 
@@ -35,11 +36,11 @@ const tw_data_class *tw_data_class_of(PyTypeObject *cls);
 const tw_data_class *tw_shown_class_of(PyTypeObject *cls);
 int tw_same_odd_arrays(PyObject *one, PyObject *other);
 
-/* What an attribute holds: a new reference. An empty slot is for the class's descriptor to say. */
+/* What an attribute holds: a new reference. Of an empty slot, or a deleted default, the class's descriptor says what. */
 static inline PyObject *tw_attribute_of(PyObject *object, const tw_attribute *a)
 {
     PyObject *value = TW_SLOT(object, a->slot);
-    if (TW_UNLIKELY(value == NULL))
+    if (TW_UNLIKELY(value == NULL || value == a->deleted))
         return PyObject_GetAttr(object, a->name);
     Py_INCREF(value);
     return value;
@@ -72,6 +73,16 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     return argument;
 }
 
+/* Whether the constructor keeps an argument as it is. */
+static inline int tw_takes_as_it_is(const tw_attribute *a, PyObject *argument)
+{
+    if (a->takes == TW_TAKES_ANY || PyTuple_CheckExact(argument))
+        return 1;
+    if (a->takes == TW_TAKES_ARRAY_OR_NULL)
+        return argument == Py_None;
+    return a->takes != TW_TAKES_ARRAY && argument != a->parameter;
+}
+
 /* Where a class has the attribute of this name, looked for from `next` on; -1 where it has none. */
 static inline Py_ssize_t tw_find_attribute(const tw_data_class *c, PyObject *name, Py_ssize_t next)
 {
@@ -99,6 +110,16 @@ static inline PyObject *tw_unfilled_object(const tw_data_class *c)
     return object;
 }
 
+/* Drop an object whose slots are set up to an attribute. */
+static TW_RARE PyObject *tw_drop_unfilled(const tw_data_class *c, PyObject *object, const tw_attribute *a)
+{
+    for (const tw_attribute *end = c->attributes + c->count; a < end; a++)
+        TW_SLOT(object, a->slot) = NULL;
+    PyObject_GC_Track(object); /* as its deallocation expects */
+    Py_DECREF(object);
+    return NULL;
+}
+
 /* An object of these arguments, borrowed, one for each attribute; NULL for those that were not given. */
 static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *const *arguments)
 {
@@ -109,18 +130,29 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     for (; a < end; a++, arguments++) {
         PyObject *value = tw_taken_argument(a, *arguments == NULL ? a->parameter : *arguments);
         if (TW_UNLIKELY(value == NULL))
-            break;
+            return tw_drop_unfilled(c, object, a);
         TW_SLOT(object, a->slot) = value;
     }
-    if (TW_LIKELY(a == end)) {
-        PyObject_GC_Track(object);
-        return object;
+    PyObject_GC_Track(object);
+    return object;
+}
+
+/* A copy of an object with these arguments in the place of its own values, where the constructor takes all of them as they
+ * are; NULL where it does not, or with an exception. No other code runs between reading a slot and holding its value.
+ */
+static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
+{
+    PyObject *made = tw_unfilled_object(c);
+    if (made == NULL)
+        return NULL;
+    for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {
+        PyObject *value = *arguments == NULL ? TW_SLOT(object, a->slot) : *arguments;
+        if (TW_UNLIKELY(value == NULL || value == a->deleted || !tw_takes_as_it_is(a, value)))
+            return tw_drop_unfilled(c, made, a);
+        TW_SLOT(made, a->slot) = Py_NewRef(value);
     }
-    for (; a < end; a++)
-        TW_SLOT(object, a->slot) = NULL;
-    PyObject_GC_Track(object); /* as its deallocation expects */
-    Py_DECREF(object);
-    return NULL;
+    PyObject_GC_Track(made);
+    return made;
 }
 
 /* Put keyword arguments where their attributes are: 0, or -1 where one is no attribute's. */

@@ -14,6 +14,7 @@ cdef extern from "engine/data_class.h":
         PyObject *shown
         PyObject *fresh
         PyObject *parameter
+        PyObject *deleted
         uint8_t takes
     ctypedef struct tw_data_class:
         tw_class made
@@ -26,6 +27,7 @@ cdef extern from "engine/data_class.h":
     void tw_set_construct(PyObject *, tw_construct_call)
     int tw_place_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
     PyObject *tw_object_of(const tw_data_class *, PyObject **)
+    PyObject *tw_replaced(const tw_data_class *, PyObject *, PyObject **)
     object tw_attribute_of(PyObject *, const tw_attribute *)
 
 cdef extern from "engine/same.h":
@@ -100,6 +102,7 @@ cdef class DataClass:
             attributes[index].shown = <PyObject *>shown
             attributes[index].fresh = <PyObject *>value
             attributes[index].parameter = <PyObject *>parameter
+            attributes[index].deleted = <PyObject *>DELETED
             attributes[index].takes = takes(rows.get(name), parameter)
         opening = f"{cls.__name__}("
         self.kept += [block, fresh, opening]
@@ -233,11 +236,17 @@ cdef object represent(object struct, object nothing):
 cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef DataClass c = data_class(Py_TYPE(struct))
     cdef PyObject *placed[128]
+    cdef PyObject *made
     cdef Py_ssize_t index
-    cdef list held = []
     init = tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT)
     if count or c.c.init == NULL or init != c.c.init or tw_place_arguments(&c.c, args, names, placed) < 0:
         return PYTHON_REPLACE(struct, *[<object>args[index] for index in range(count)], **named(args + count, names))
+    made = tw_replaced(&c.c, <PyObject *>struct, placed)
+    if made != NULL:
+        return taken(made)
+    if PyErr_Occurred() != NULL:
+        reraise()
+    cdef list held = []
     for index in range(c.c.count):
         if placed[index] == NULL:
             value = tw_attribute_of(<PyObject *>struct, &c.c.attributes[index])
@@ -283,7 +292,7 @@ cdef object deep_value(object value, object memo):
     if type(value) is tuple:
         return deep_array(value, memo)
     if tw_class_attribute(Py_TYPE(value), <PyObject *>DEEP_COPY) != <PyObject *>NATIVE_DEEP_COPY:
-        return value.tobytes() if type(value) is memoryview else deepcopy(value, memo)
+        return deepcopy(owned(value), memo)
     found = memo.get(id(value))
     if found is None:
         found = memo[id(value)] = deep_copy(value, memo)

@@ -223,14 +223,14 @@ cdef inline object taken_or_none(PyObject *value):
 
 
 cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, bint lossless):
-    """A value that is not of the plain kind, as JSON."""
-    from tagwire.message.json import json_value
-
-    if field.kind == TW_BOOL:
-        return bool(value)
+    """A value that can be written, but is not of the type that is read, as JSON."""
+    if value is None or field.kind == TW_TEXT:
+        return value
     if field.kind == TW_FLOAT64:
         return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)
-    return int(value) if isinstance(value, bool) else json_value(value)
+    if field.kind == TW_BINARY or field.kind == TW_UUID:
+        return WIRE_TYPES["bytes" if field.kind == TW_BINARY else "uuid"].to_json(value)
+    return bool(value) if field.kind == TW_BOOL else int(value)
 
 
 cdef public object json_unknown_tags "tw_json_unknown_tags"(object tags):

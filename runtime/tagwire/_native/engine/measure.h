@@ -210,8 +210,6 @@ static int tw_measure_nested(const tw_field *f, PyObject *value, tw_measure *m)
 
 /* ---------------------------------------------------------------- arrays and any value */
 
-#define TW_AHEAD 8 /* elements that are fetched before they are looked at: waiting for memory is most of measuring */
-
 /* An element of a tuple, which holds it. */
 static inline int tw_measure_element(const tw_field *e, PyObject *value, tw_measure *m)
 {

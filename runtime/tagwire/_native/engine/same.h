@@ -43,6 +43,28 @@ static int tw_same_floats(PyObject *one, PyObject *other)
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
+/* Of tuples, which the caller holds, and which hold their elements. */
+static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
+{
+    Py_ssize_t size = TW_TUPLE_SIZE(one);
+    if (size != TW_TUPLE_SIZE(other))
+        return 0;
+    for (Py_ssize_t index = 0; index < size; index++) {
+        PyObject *x = TW_TUPLE_GET(one, index), *y = TW_TUPLE_GET(other, index);
+        int same;
+        if (index + TW_AHEAD < size) {
+            TW_PREFETCH(TW_TUPLE_GET(one, index + TW_AHEAD));
+            TW_PREFETCH(TW_TUPLE_GET(other, index + TW_AHEAD));
+        }
+        same = tw_same_exact(x, y);
+        if (same < 0)
+            same = tw_same(t, x, y);
+        if (same != 1)
+            return same;
+    }
+    return 1;
+}
+
 /* Of arrays, each a tuple or a list. A list may change while its elements are compared. */
 static int tw_same_arrays(tw_comparing *t, PyObject *one, PyObject *other)
 {
@@ -81,7 +103,7 @@ static int tw_same_structs(tw_comparing *t, const tw_data_class *c, PyObject *on
         return -1;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; same == 1 && a < end; a++) {
         PyObject *x = TW_SLOT(one, a->slot), *y = TW_SLOT(other, a->slot);
-        if (x == y && x != NULL)
+        if (x == y && x != NULL && x != a->deleted)
             continue;
         if (x != NULL && y != NULL) {
             same = tw_same_exact(x, y);
@@ -117,7 +139,8 @@ static int tw_same(tw_comparing *t, PyObject *one, PyObject *other)
             return 0;
         if (Py_EnterRecursiveCall(" while arrays are compared"))
             return -1;
-        same = tw_same_arrays(t, one, other);
+        same = PyTuple_CheckExact(one) && PyTuple_CheckExact(other) ? tw_same_tuples(t, one, other)
+                                                                   : tw_same_arrays(t, one, other);
         Py_LeaveRecursiveCall();
         return same;
     }

@@ -1,0 +1,114 @@
+"""The JSON of a state, as Python values or as text: dicts and lists around messages.
+
+Nearly all of a large state is messages. As text each comes from its own `to_json_text`, which the native engine
+writes without making dicts first.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from json import JSONEncoder
+from typing import Any, Final
+
+from tagwire.message.base import Message
+from tagwire.message.field_table import layout_of
+from tagwire.message.json import hidden_json
+from tagwire.message.json_text import dumped
+from tagwire.sensitive import hides
+
+__all__ = ["StateMessage", "state_text", "state_values"]
+
+_INDENT: Final = 2
+_scalar: Final = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""What `dumped` gives without an indent; that makes an encoder for each call."""
+_MEMBER: Final = "\n" + " " * _INDENT
+
+
+@dataclass(frozen=True, slots=True)
+class StateMessage:
+    """A message of a state in a version. Its sensitive values are hidden: a state is a report, not the data."""
+
+    message: Any
+    version: int
+    ahead: Mapping[str, Any] = field(default_factory=dict)
+    """Members that stand before those of the message."""
+    without: str = ""
+    """The JSON name of a member that is left out; its value is no object and no array."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As Python values."""
+        made: dict[str, Any] = self.message.to_json(self.version)
+        made.pop(self.without, None)
+        if self._hides():
+            hidden_json(self.message, made)
+        return {**self.ahead, **made}
+
+    def to_json_text(self) -> str:
+        """The text of `to_json`, indented by 2."""
+        if self._is_changed():
+            return dumped(self.to_json(), _INDENT)
+        text: str = self.message.to_json_text(self.version, indent=_INDENT)
+        if self.without:
+            text = _text_without(text, self.without)
+        if not self.ahead:
+            return text
+        ahead = _members(self.ahead)
+        return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
+
+    def _is_changed(self) -> bool:
+        """Whether the values of the message are not what is shown."""
+        message: Any = type(self.message)
+        return self._hides() or not _names(message).isdisjoint(self.ahead)
+
+    def _hides(self) -> bool:
+        message: Any = type(self.message)
+        return hides() and _has_sensitive(message, self.version)
+
+
+def state_values(tree: Any) -> Any:
+    """Dicts and lists with `StateMessage`s, as Python values that `json` takes."""
+    if isinstance(tree, StateMessage):
+        return tree.to_json()
+    if isinstance(tree, dict):
+        return {name: state_values(value) for name, value in tree.items()}
+    return [state_values(value) for value in tree] if isinstance(tree, list) else tree
+
+
+def state_text(tree: Any) -> str:
+    """What `json.dumps(state_values(tree), indent=2, ensure_ascii=False)` gives."""
+    if isinstance(tree, StateMessage):
+        return tree.to_json_text()
+    if isinstance(tree, dict) and tree:
+        return f"{{{_members(tree)}\n}}"
+    if isinstance(tree, list) and tree:
+        elements = ",\n".join(map(state_text, tree)).replace("\n", _MEMBER)
+        return f"[{_MEMBER}{elements}\n]"
+    return str(tree) if type(tree) is int else _scalar(tree)
+
+
+def _members(members: Mapping[str, Any]) -> str:
+    """What stands between the braces, but for the last line break."""
+    lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
+    return _MEMBER + lines.replace("\n", _MEMBER)  # no string of a JSON text has a line break
+
+
+@lru_cache
+def _names(message: type[Message]) -> frozenset[str]:
+    return frozenset(row.json_name for row in message.FIELDS)
+
+
+@lru_cache
+def _has_sensitive(message: type[Message], version: int) -> bool:
+    return layout_of(message, version).root.has_sensitive
+
+
+def _text_without(text: str, name: str) -> str:
+    """The text of an object, without a member that takes one line."""
+    begin = text.find(f'{_MEMBER}"{name}": ')
+    if begin < 0:
+        return text
+    end = text.index("\n", begin + 1)
+    if text[end - 1] == ",":
+        return text[:begin] + text[end:]
+    kept = text[:begin].removesuffix(",")
+    return "{}" if kept == "{" else kept + text[end:]

@@ -1,0 +1,79 @@
+"""The JSON of a message with the native engine, held against Python's form of it: both styles, values and text.
+
+Both say the same, so an error counts with its words.
+"""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from damage import Sample
+
+from tagwire import Message
+
+__all__ = ["json_differs", "outcome", "text_differs"]
+
+_INDENTS: Final = (None, 2)
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """What a call gives, or the class and the words of its error."""
+    try:
+        return call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def _engine(name: str) -> Generator[None]:
+    before = os.environ.get("TAGWIRE_ENGINE")
+    os.environ["TAGWIRE_ENGINE"] = name
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TAGWIRE_ENGINE"]
+        else:
+            os.environ["TAGWIRE_ENGINE"] = before
+
+
+def _differs(what: str, call: Callable[[], Any]) -> str | None:
+    found = {}
+    for name in ("native", "python"):
+        with _engine(name):
+            found[name] = outcome(call)
+    # 1 is True, and a list a tuple, where values are compared; a NaN is no NaN
+    if repr(found["native"]) == repr(found["python"]):
+        return None
+    return f"{what}: native {found['native']!r:.300}, Python {found['python']!r:.300}"
+
+
+def json_differs(sample: Sample, message: Any) -> str | None:
+    """How the JSON of a message differs: in one of the styles, as values or as text, written or read back."""
+    cls, version = sample.cls, sample.version
+    for style in ("lossless", "kafka"):
+        difference = _differs(f"to_json {style}", lambda: message.to_json(version, style=style))  # noqa: B023
+        for indent in _INDENTS:
+            difference = difference or _differs(
+                f"to_json_text {style} {indent}",
+                lambda: message.to_json_text(version, style=style, indent=indent),  # noqa: B023
+            )
+        made = None if difference else outcome(lambda: message.to_json(version, style=style))  # noqa: B023
+        if isinstance(made, dict):
+            text = message.to_json_text(version, style=style)
+            difference = _differs(f"from_json {style}", lambda: _shown(cls.from_json(made, version)))  # noqa: B023
+            difference = difference or text_differs(sample, text)
+        if difference:
+            return difference
+    return None
+
+
+def text_differs(sample: Sample, text: str | bytes) -> str | None:
+    """How the messages differ that are read from a JSON text, or the errors."""
+    return _differs("from_json_text", lambda: _shown(sample.cls.from_json_text(text, sample.version)))
+
+
+def _shown(message: Message) -> Any:
+    """All of a message: `repr` hides secrets, and leaves out what is a default."""
+    return message._changed(), message.unknown_tags

@@ -1,0 +1,114 @@
+"""Objects with the native engine, held against the Python functions whose places its methods take.
+
+Those functions are read from the source of `tagwire.message.base` a second time, since the engine replaces them. Each
+struct of a message is compared on its own. So a struct within another may go the native way there: it has its own turn.
+"""
+
+import copy
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from random import Random
+from typing import Any, Final
+
+from compared_json import outcome
+from odd_values import ODD_VALUES, with_odd_value
+
+import tagwire.message.base
+from tagwire import Struct
+
+__all__ = ["objects_differ"]
+
+
+def _python_struct() -> Any:
+    spec = spec_from_file_location("python_base", tagwire.message.base.__file__)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Struct
+
+
+PYTHON: Final = _python_struct()
+_ODD_VALUES: Final = [value for value in ODD_VALUES if not isinstance(value, Iterator)]
+_GONE: Final = object()
+
+
+def objects_differ(message: Struct, equal: Struct, random: Random) -> str | None:
+    """How the engine's methods differ from Python's on the structs of two equal messages, as they are and changed."""
+    for one, other in zip(_structs(message), _structs(equal), strict=True):
+        changed = with_odd_value(one, random)
+        if _is_used_up(changed):
+            continue
+        for name, native, python in (*_calls(one, other, changed, random), *_calls(changed, one, changed, random)):
+            found, expected = outcome(native), outcome(python)
+            if not _identical(found, expected):
+                return f"{type(one).__name__} {name}: native {found!r:.300}, Python {expected!r:.300}"
+    return None
+
+
+Call = Callable[[], Any]
+
+
+def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple[str, Call, Call]]:
+    """What is compared: its name, the native way, and Python's."""
+    cls: Any = type(one)
+    fields = {name: getattr(one, name) for name in cls.__slots__ if hasattr(one, name)}
+    some = {name: value for name, value in fields.items() if random.random() < 0.5}
+    odd = {random.choice(cls.__slots__): random.choice(_ODD_VALUES)}
+    wrong = {random.choice((f"{cls.__slots__[0]}s", "wrong")): 1}
+    for which, second in (("an equal one", other), ("a changed one", changed), ("another object", 7)):
+        yield f"== {which}", lambda: one == second, lambda: PYTHON.__eq__(one, second) is True  # noqa: B023
+    yield "repr", lambda: repr(one), lambda: PYTHON.__repr__(one)
+    for given in (fields, some, odd, fields | wrong):
+        yield f"made of {[*given]}", lambda: cls(**given), lambda: _constructed(cls, given)  # noqa: B023
+        yield f"replace {[*given]}", lambda: one.replace(**given), lambda: PYTHON.replace(one, **given)  # noqa: B023
+    yield "replace(1)", lambda: one.replace(1), lambda: PYTHON.replace(one, 1)
+    yield "copy", lambda: copy.copy(one), lambda: PYTHON.replace(one)
+    yield "deepcopy", lambda: copy.deepcopy(one), lambda: PYTHON.__deepcopy__(one, {})
+    yield "pickle", lambda: pickle.loads(pickle.dumps(one)), lambda: _pickled(one)
+
+
+def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
+    """By the function that people read: C constructs only where the class is called."""
+    made = object.__new__(cls)
+    cls.__init__(made, **fields)
+    return made
+
+
+def _pickled(one: Any) -> Any:
+    _, (cls, fields) = PYTHON.__reduce__(one)
+    return _constructed(cls, pickle.loads(pickle.dumps(fields)))
+
+
+def _structs(value: Any) -> Iterator[Any]:
+    if isinstance(value, Struct):
+        yield value
+        for name in value.__slots__:
+            yield from _structs(getattr(value, name))
+    elif isinstance(value, tuple):
+        for element in value:
+            yield from _structs(element)
+
+
+def _is_used_up(value: Any) -> bool:
+    """Whether there is an iterator in it, which gives its elements but once."""
+    if isinstance(value, Struct):
+        return any(_is_used_up(getattr(value, name, None)) for name in value.__slots__)
+    return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
+
+
+def _identical(one: Any, other: Any) -> bool:
+    """Whether two results are the same all the way down; objects that compare by identity are so by their class."""
+    if one is other:
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, Struct):
+        return all(_identical(getattr(one, name, _GONE), getattr(other, name, _GONE)) for name in one.__slots__)
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(_identical, one, other))
+    if isinstance(one, float):
+        return bool(one.hex() == other.hex())
+    compares: Any = type(one).__eq__
+    return compares is object.__eq__ or bool(one == other)
