@@ -33,7 +33,7 @@ def decode_messages(
     into: str | None = "message",
     keep: Iterable[str] | None = None,
 ) -> DataFrame:
-    """The DataFrame with the messages in its column `data` decoded into a struct column `into`.
+    """Decode the messages in the column `data` of a DataFrame into a struct column `into`.
 
     `into=None` makes a column of each of the message's fields. `keep` names the
     other columns that the result has, by default all but `data`. `version` is a
@@ -88,7 +88,7 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def in_log_order(df: DataFrame) -> DataFrame:
-    """The rows as a write to `kafka_log` wants them: each partition in one task, in the order of its offsets.
+    """Arrange rows for a write to `kafka_log`: each partition in one task, in order of offset.
 
     A shuffle: values move. What was read from a log, or grouped by topic and partition, is in order already.
     """
