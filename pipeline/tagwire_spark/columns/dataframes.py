@@ -51,7 +51,7 @@ def decode_messages(
     made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
-        raise invalid(f"Column {', '.join(sorted(twice))} would be there twice; leave it out of keep, or name another.")
+        raise invalid(f"Column {', '.join(sorted(twice))} would be duplicated; leave it out of keep, or use another name.")
     there = [source.schema[places[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
     version_place = places[names[0]] if names else None
@@ -68,7 +68,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
         if name not in there:
             raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(there)}.")
         if there.count(name) > 1:
-            raise invalid(f"Column {name!r} is there {there.count(name)} times; drop or rename all but one.")
+            raise invalid(f"Column {name!r} exists {there.count(name)} times; drop or rename all but one.")
     return [col("`" + name.replace("`", "``") + "`").alias(f"_{place}") for place, name in enumerate(names)]
 
 

@@ -181,11 +181,11 @@ def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
     (tmp_path / "orders-0").symlink_to(SAMPLE / "orders-0")
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     refused: list[tuple[Any, Path, dict[str, Any], str]] = [
-        (SAMPLE, tmp_path / "full", {}, "is there already"),
+        (SAMPLE, tmp_path / "full", {}, "exists already"),
         (SAMPLE, tmp_path / "full" / "file" / "x", {}, "can't be written"),
         (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
-        (tmp_path / "full", tmp_path / "out", {}, "no partition in it"),
-        (segment, tmp_path / "out", {}, "no partition"),
+        (tmp_path / "full", tmp_path / "out", {}, "no partition found in"),
+        (segment, tmp_path / "out", {}, "not a partition"),
         ("s3://bucket/logs", tmp_path / "out", {}, "all workers mount"),
         ([SAMPLE, tmp_path / "orders-0"], tmp_path / "out", {}, "the same folder"),
         (SAMPLE, tmp_path / "out", {"to": "v9"}, "v9"),
