@@ -51,7 +51,7 @@ def decode_messages(
     made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
-        raise invalid(f"Column {', '.join(sorted(twice))} would be duplicated; leave it out of keep, or use another name.")
+        raise invalid(f"Column {', '.join(sorted(twice))} would be duplicated; drop it from keep or rename it.")
     there = [source.schema[places[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
     version_place = places[names[0]] if names else None
