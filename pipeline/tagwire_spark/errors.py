@@ -55,7 +55,7 @@ _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE:
 
 
 class PipelineError(PySparkException, TagwireError):
-    """What `tagwire_spark` refuses; both an error of PySpark's and of tagwire's."""
+    """An error of `tagwire_spark`; both a PySpark error and a tagwire error."""
 
     def __init__(self, condition: str, text: str) -> None:
         self.text = encodable(text)  # a worker whose error is none dies without a word

@@ -93,4 +93,4 @@ class Options:
         try:
             return json.loads(self.text(name))
         except ValueError as error:
-            raise invalid(f"Option {name} is no JSON: {error}.") from None
+            raise invalid(f"Option {name} is not valid JSON: {error}.") from None

@@ -38,7 +38,7 @@ _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.s
 
 
 def spark_conf() -> dict[str, str]:
-    """Settings for `SparkSession.builder.config(map=spark_conf())`.
+    """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
     Workers on this machine run the interpreter of the driver. Take
     `spark.pyspark.python` out where workers have theirs somewhere else. Options

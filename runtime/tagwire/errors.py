@@ -34,7 +34,7 @@ class TagwireError(Exception):
 
 
 class VersionsError(TagwireError, ValueError):
-    """A text or a pair of numbers that is no version range."""
+    """A string or a pair of numbers that is not a version range."""
 
 
 class SchemaError(TagwireError):
@@ -68,7 +68,7 @@ class SpecError(TagwireError):
 
 
 class UnsupportedVersionError(TagwireError):
-    """A version that a message does not have; `supported` names those it has."""
+    """A version that a message does not have. `supported` is the range of those it has."""
 
     def __init__(self, message_name: str, version: int, supported: object) -> None:
         super().__init__(f"{message_name} has no version {version!r}; supported versions are {supported}")
@@ -78,7 +78,7 @@ class UnsupportedVersionError(TagwireError):
 
 
 class EncodeError(TagwireError):
-    """A value that a version can't carry; `path` is the field's, in snake_case."""
+    """A value that a version can't carry. `path` is the path of the field, in snake_case."""
 
     def __init__(self, reason: str, *, message_name: str, version: int | None, path: str) -> None:
         where = message_name if version is None else f"{message_name} v{version}"
@@ -90,7 +90,7 @@ class EncodeError(TagwireError):
 
 
 class DecodeError(TagwireError):
-    """Bytes that are not what the layout says.
+    """Bytes that do not match the layout.
 
     `path` is the field (`topics[3].partitions[0].leader_id`, "" for the message
     itself), `offset` the byte in the input, `found` and `expected` the two
@@ -112,4 +112,4 @@ class DecodeError(TagwireError):
 
 
 class LimitError(DecodeError):
-    """Bytes that would take more than a `Limits` object allows."""
+    """Bytes that exceed a limit of a `Limits` object."""

@@ -11,7 +11,7 @@ __all__ = ["DEFAULT_LIMITS", "Limits"]
 
 
 class Limits:
-    """Bounds that every engine, the records, the command line and Spark honour; immutable.
+    """Limits for untrusted input, which both engines, the record readers, the command line and Spark apply; immutable.
 
     None means: bounded by the size of the input alone. That is enough to bound
     memory, since every element and every tag takes at least one byte of input:

@@ -146,7 +146,7 @@ class FieldSpec:
             )
             yield Violation("TW605", "taggedVersions", message, ("versions",))
         if tagged & self.nullable_versions not in (NONE, tagged):
-            message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; make it nullable in all of them or none"
+            message = f"field {name} is tagged in {tagged}, but nullable in {self.nullable_versions}; allow all or none"
             yield Violation("TW606", "nullableVersions", message, ("taggedVersions",))
         if tag is not None and self.map_key:
             message = f"field {name} is a map key, but has tag {tag}; every element must have its key"

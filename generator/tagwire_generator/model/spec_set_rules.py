@@ -105,7 +105,7 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
     requests, responses = _by_key(messages, "request"), _by_key(messages, "response")
     for message in messages:
         if message.kind == "request" and not message.name.endswith("Request"):
-            text = f"the request {message.name} must be named {message.name}Request; the API has the name without this ending"
+            text = f"the request {message.name} must be named {message.name}Request, as the request of its API"
             yield _problem("TW806", message, text)
     for key, request in requests.items():
         if key in responses:

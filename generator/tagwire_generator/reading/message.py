@@ -128,7 +128,7 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             wounds.add("flexibleVersions")
         return
     if values.pop("flexibleVersions", None) is not None:
-        message = "flexibleVersions belongs to the released dialect, but the spec has keys of the draft dialect; use one dialect"
+        message = "flexibleVersions belongs to the released dialect, but the spec is in the draft dialect; use one"
         reading.report("TW701", node.members["flexibleVersions"], message)
         wounds.add("flexibleVersions")
     if "versionsWithOptional" in wounds:

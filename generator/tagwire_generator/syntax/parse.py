@@ -64,7 +64,7 @@ _TERMINALS: Final = {
 _HINTS: Final = {
     "#": "a comment is // to the end of the line, or /* ... */",
     "'": "strings are written in double quotes",
-    '"': 'a string ends on the line where it starts, and its escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits',
+    '"': 'a string ends on its own line, and its escapes are \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four digits',
     "/": "a comment is // to the end of the line, or /* ... */",
     "-": "a number is written as in JSON",
     "+": "a number is written as in JSON, without a plus",

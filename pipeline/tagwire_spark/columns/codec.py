@@ -48,11 +48,11 @@ def find_registry(package: str) -> Registry:
         registry = import_module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
         raise invalid(
-            f"Package {package!r} is no generated package that can be imported here ({error}); "
+            f"Package {package!r} is not a generated package that can be imported here ({error}); "
             "workers need it as well: install it there, or send it with addArtifacts."
         ) from None
     if not isinstance(registry, Registry):
-        raise invalid(f"Package {package!r} is no generated package: it has no message registry.")
+        raise invalid(f"Package {package!r} is not a generated package: it has no message registry.")
     return registry
 
 

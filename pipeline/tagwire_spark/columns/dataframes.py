@@ -33,7 +33,7 @@ def decode_messages(
     into: str | None = "message",
     keep: Iterable[str] | None = None,
 ) -> DataFrame:
-    """The DataFrame with the messages in its column `data` decoded into a struct column `into`.
+    """Decode the messages in the column `data` of a DataFrame into a struct column `into`.
 
     `into=None` makes a column of each of the message's fields. `keep` names the
     other columns that the result has, by default all but `data`. `version` is a
@@ -51,7 +51,7 @@ def decode_messages(
     made = list(inner.fields) if into is None else [StructField(into, inner)]
     twice = set(kept) & {field.name for field in made}
     if twice:
-        raise invalid(f"Column {', '.join(sorted(twice))} would be there twice; leave it out of keep, or name another.")
+        raise invalid(f"Column {', '.join(sorted(twice))} would be duplicated; drop it from keep or rename it.")
     there = [source.schema[places[name]] for name in kept]
     schema = StructType([*(StructField(n, f.dataType, f.nullable) for n, f in zip(kept, there, strict=True)), *made])
     version_place = places[names[0]] if names else None
@@ -68,7 +68,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
         if name not in there:
             raise invalid(f"There is no column {name!r}; the DataFrame has {', '.join(there)}.")
         if there.count(name) > 1:
-            raise invalid(f"Column {name!r} is there {there.count(name)} times; drop or rename all but one.")
+            raise invalid(f"Column {name!r} exists {there.count(name)} times; drop or rename all but one.")
     return [col("`" + name.replace("`", "``") + "`").alias(f"_{place}") for place, name in enumerate(names)]
 
 
@@ -88,7 +88,7 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
 
 
 def in_log_order(df: DataFrame) -> DataFrame:
-    """The rows as a write to `kafka_log` wants them: each partition in one task, in the order of its offsets.
+    """Arrange rows for a write to `kafka_log`: each partition in one task, in order of offset.
 
     A shuffle: values move. What was read from a log, or grouped by topic and partition, is in order already.
     """

@@ -40,7 +40,7 @@ def from_message(
     *,
     fields: Fields = None,
 ) -> Column:
-    """A column of encoded messages as a column of structs; null stays null.
+    """Decode a column of encoded messages to a column of structs. Null stays null.
 
     `messageName` is a name in the package of the option `package` (Kafka's own
     by default), or a message class. `version` is a number, or a column of them;
@@ -66,7 +66,7 @@ def to_message(
     version: "int | ColumnOrName",
     options: Options = None,
 ) -> Column:
-    """A column of structs as a column of encoded messages; null stays null.
+    """Encode a column of structs to a column of messages. Null stays null.
 
     Fields that the structs lack have their defaults. Options: `mode`, where
     PERMISSIVE makes null of what the version can't carry; `package`, `versions`
@@ -95,7 +95,7 @@ def schema_of_message(
 
 
 def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None, options: Options = None) -> Column:
-    """A column of records of a log, as a struct of `message` (its name), `version` and `body` (JSON).
+    """Decode a column of log records to a struct of `message` (its name), `version` and `body` (JSON).
 
     `log` is group, transaction or share (coordinator logs: a column of keys, or
     one of values and `key` with the column of their keys), cluster or

@@ -105,7 +105,7 @@ def staging(job: Job) -> Path:
     try:
         folder.mkdir()
     except FileNotFoundError:
-        text = f"{job.root}: this write is over; an attempt of a task came too late, and has written nothing."
+        text = f"{job.root}: this write is finished; a task attempt came too late and wrote nothing."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
     return folder
 
@@ -198,7 +198,7 @@ def _read(manifest: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        text = f"{manifest}: it should say what a write has committed, but is no JSON: {error}."
+        text = f"{manifest}: not valid JSON, but should list what a write committed: {error}."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
     return found
 

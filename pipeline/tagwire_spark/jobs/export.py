@@ -140,13 +140,13 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
     try:
         real = folder.resolve()
         if real in way:
-            raise LogPathError(f"{folder}: is a link back to {real}, and can't be exported")
+            raise LogPathError(f"{folder}: a link back to {real} can't be exported")
         below = sorted(folder.iterdir())
     except OSError as error:
         raise LogPathError(f"{folder}: can't be read: {error.strerror}") from None
     for path in below:
         if not path.is_dir() and not path.is_file():
-            raise LogPathError(f"{path}: is neither a file nor a folder, and can't be exported")
+            raise LogPathError(f"{path}: neither a file nor a folder; it can't be exported")
     yield folder, [path for path in below if path.is_file()]
     for path in below:
         if path.is_dir():

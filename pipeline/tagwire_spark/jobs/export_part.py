@@ -75,7 +75,7 @@ def export_part(unit: dict[str, Any], attempts: str, how: list[Any]) -> dict[str
             raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
         if made.end != size or path.stat().st_size != size:
             now = path.stat().st_size
-            raise LogPathError(f"{path}: it had {size} bytes and has {now} now; export logs that nobody writes to")
+            raise LogPathError(f"{path}: it had {size} bytes and has {now} now; export logs that are not in use")
     return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
 
 

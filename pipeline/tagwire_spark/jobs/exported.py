@@ -119,7 +119,7 @@ class Export(NamedTuple):
             text = f"{path}: can't be read: {error.strerror}; an export is imported as a whole folder"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            text = f"{path}: is no list of what was exported: {type(error).__name__}: {error}"
+            text = f"{path}: not a list of exported files: {type(error).__name__}: {error}"
             raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.") from None
         text = f"{path}: level {level!r}, expected {_LEVEL}: it was exported by another version of tagwire"
         raise PipelineError("MALFORMED_LOG_EXPORT", f"{text}.")
@@ -129,7 +129,7 @@ def _part(facts: dict[str, Any]) -> Part:
     files = tuple((_below(name), int(size)) for name, size in facts["files"])
     for name, _ in files:
         if "/" in name or not name:
-            raise ValueError(f"{name!r} is no name of a file")
+            raise ValueError(f"{name!r} is not a file name")
     if not files:
         raise ValueError("a part has no file")
     rows = None if facts["rows"] is None else _below(facts["rows"])

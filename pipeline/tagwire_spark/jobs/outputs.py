@@ -61,7 +61,7 @@ def staging(output: Path) -> Generator[Staging]:
     written.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise LogPathError(f"{output}: it is there already; nothing is written over")
+        raise LogPathError(f"{output}: exists already; nothing is overwritten")
     with claimed(output):
         made = Staging(output)
         try:

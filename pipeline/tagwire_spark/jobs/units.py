@@ -43,7 +43,7 @@ def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         text = str(path)
         if is_remote(text):
-            reason = "jobs over files want a path that the driver and all workers mount"
+            reason = "jobs over files need a path that the driver and all workers mount"
             raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: {reason}.")
         local = local_path(text)
         if not local.exists():
@@ -55,14 +55,14 @@ def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
 def found_partitions(path: Path) -> list[FoundPartition]:
     """The partitions in and below a folder. Raises LogPathError where there is none, or the path is a file."""
     if path.is_file():
-        raise LogPathError(f"{path}: a segment alone is no partition; name the folder of its partition")
+        raise LogPathError(f"{path}: a single segment is not a partition; give the folder of its partition")
     found = []
     for partition in find_partitions(path):
         is_root = partition.path == path
         target = path.name if is_root else partition.path.relative_to(path).as_posix()
         found.append(FoundPartition(partition, target, path))
     if not found:
-        raise LogPathError(f"{path}: there is no partition in it, and in no folder below it")
+        raise LogPathError(f"{path}: no partition found in this folder or below it")
     return found
 
 

@@ -84,7 +84,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     read = Options(options, (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
-            raise invalid(f"Option {name} is none of a stream, which has no end.")
+            raise invalid(f"Option {name} can't be used with a stream, which has no end.")
     split_bytes = read.size("maxSplitBytes")
     if split_bytes is None:
         split_bytes = SPLIT_BYTES
@@ -128,7 +128,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
         return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
-    raise invalid("There is no path; give one to load(), or as option path (CREATE TABLE passes none: use a view).")
+    raise invalid("The path is missing; give one to load(), or as option path (CREATE TABLE passes none: use a view).")
 
 
 def _formats(options: Options) -> FormatSet:
@@ -143,7 +143,7 @@ def _pattern(options: Options) -> str | None:
     try:
         re.compile(text or "")
     except re.error as error:
-        raise invalid(f"Option subscribePattern is no regular expression: {error}.") from None
+        raise invalid(f"Option subscribePattern is not a valid regular expression: {error}.") from None
     return text
 
 

@@ -100,7 +100,7 @@ def log_locations(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Location
         found = list(locations((path,), stack))
         counted = [location for location in found if location.is_named or _counts(location.local)]
         if not counted and all(location.local.is_file() for location in found):
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: no file that it matches is a segment of a log.")
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: none of the matching files is a segment of a log.")
         yield from counted
 
 

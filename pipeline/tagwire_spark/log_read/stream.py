@@ -106,7 +106,7 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     every = Options(options, (*OPTIONS, *STREAM_OPTIONS))
     given = [name for name in _LIMITS if every.has(name)]
     if len(given) > 1:
-        raise invalid(f"Options {' and '.join(given)} limit the same; give one of them.")
+        raise invalid(f"Options {' and '.join(given)} set the same limit; give one of them.")
     most = every.size(given[0]) if given else None
     if most is not None and not 1 <= most < NO_OFFSET:
         raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
@@ -262,7 +262,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if error.condition != "KAFKA_LOG_NOT_FOUND":
                     raise
                 if self.asked.fails_on_loss:
-                    text = f"{error.text.rstrip('.')}; it was there a moment ago."
+                    text = f"{error.text.rstrip('.')}; it existed a moment ago."
                     raise PipelineError("KAFKA_LOG_DATA_LOSS", text) from None
 
 

@@ -84,7 +84,7 @@ class LogWriter(DataSourceArrowWriter):
         if end is None:
             return
         if self.target.must_be_new:
-            raise PipelineError("KAFKA_LOG_EXISTS", f"{folder} is there already, and option ifExists is error.")
+            raise PipelineError("KAFKA_LOG_EXISTS", f"{folder} exists already, and option ifExists is error.")
         if end.rest:
             text = (
                 f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or its "

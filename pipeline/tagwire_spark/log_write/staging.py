@@ -85,7 +85,7 @@ class Output:
         self.end()
         name = facts.log
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
-            text = f"{name!r} is no partition of a topic that Kafka can have; its number is from 0 to {_INT32}."
+            text = f"{name!r} is not a valid partition of a Kafka topic; its number must be 0 to {_INT32}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
         if name in self._logs:
             text = f"Rows of {name} come again behind those of other partitions; sort them within partitions."

@@ -76,7 +76,7 @@ def captured_frames(path: str, port: int, registry: Registry) -> Iterator[Captur
             yield _frame(number, row)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise PipelineError(
-                "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is no captured frame: {error!r}."
+                "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is not a captured frame: {error!r}."
             ) from None
 
 

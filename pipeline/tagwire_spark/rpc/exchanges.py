@@ -154,7 +154,7 @@ def _read_response(
     frame: CapturedFrame, registry: Registry, key: int | None, version: int | None, body: str, strict: bool
 ) -> Side:
     if key is None or version is None:
-        text = "the request of this response was not captured, so nobody knows what it is"
+        text = "the request of this response was not captured, so its API is unknown"
         return Side(error=TagwireError(text))
     try:
         if body == "bytes":

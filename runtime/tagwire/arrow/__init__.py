@@ -1,4 +1,4 @@
-"""Messages as Arrow columns: whole columns of bytes decoded and encoded at once, without an object for each message.
+"""Messages as Arrow columns: decode and encode whole columns of bytes, without an object for each message.
 
     schema(C, 8)                          the Arrow type of a message's version, or of several versions
     decode_column(data, C, 8)             a column of bytes to a column of structs
@@ -38,7 +38,7 @@ def schema(
     unknown_tags: bool = True,
     wide_unsigned: bool = False,
 ) -> ArrowSchema:
-    """The Arrow type of what `decode_column` gives with the same arguments: an object with `__arrow_c_schema__`.
+    """Return the Arrow type that `decode_column` gives for the same arguments, with `__arrow_c_schema__`.
 
     Several versions (such as `C.VERSIONS`) give the union of their fields.
     Raises UnsupportedVersionError, and SchemaError for fields that there are not.
@@ -60,7 +60,7 @@ def decode_column(
     unknown_tags: bool = True,
     wide_unsigned: bool = False,
 ) -> Any:
-    """A column of encoded messages as a column of structs; nulls stay nulls.
+    """Decode a column of encoded messages to a column of structs. Nulls stay null.
 
     `data` is an Arrow array of bytes (binary, large_binary, binary_view, or
     string), with `__arrow_c_array__` or, in chunks, with `__arrow_c_stream__`;
@@ -93,7 +93,7 @@ def encode_column(
     versions: Iterable[int] | None = None,
     errors: Errors = "raise",
 ) -> Any:
-    """A column of structs as a column of encoded messages (binary); nulls stay nulls.
+    """Encode a column of structs to a column of messages (binary). Nulls stay null.
 
     `data` is an Arrow array of structs or a stream of them, such as a table;
     the result has what `data` had. Fields that the structs lack have their defaults. Integers

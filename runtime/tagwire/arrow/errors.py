@@ -10,7 +10,7 @@ E = TypeVar("E", bound=TagwireError)
 
 
 class ColumnError(TagwireError):
-    """An Arrow array that can't be taken: of another type than the message asks for, damaged, or too long."""
+    """An Arrow array that can't be used: of the wrong type, damaged or too long."""
 
 
 def in_row(error: E, row: int) -> E:

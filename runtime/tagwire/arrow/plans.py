@@ -35,7 +35,7 @@ class Wanted(NamedTuple):
 
 
 class ArrowSchema:
-    """An Arrow type: a struct, for whoever takes `__arrow_c_schema__`. `str()` shows it."""
+    """An Arrow struct type, for libraries that accept `__arrow_c_schema__`. `str()` shows it."""
 
     def __init__(self, column: Column) -> None:
         self.column = column

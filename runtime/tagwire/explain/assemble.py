@@ -55,7 +55,7 @@ class AssembleError(AnnotationError):
 
 
 def assemble(text: str, *, fix: bool = False) -> list[bytes]:
-    """The bytes of each message in the text; a message begins with its line of titles.
+    """Return the bytes of each message in the text. A line of titles starts a message.
 
     Bytes before the first such line are a message of their own. With `fix`,
     lengths, counts and checksums are made to fit: see `tagwire.explain.fix_lengths`.

@@ -21,7 +21,7 @@ _NOT_READ: Final = object()
 
 
 class Node:
-    """Something that was read: a message, a field, an element, a tag section, a tagged field."""
+    """A node of a trace: a message, a field, an element, a tag section or a tagged field."""
 
     __slots__ = (
         "_begin",

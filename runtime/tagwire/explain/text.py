@@ -77,7 +77,7 @@ class Row:
 
 
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
-    """The trace as aligned text, each line ended by a newline.
+    """Return the trace as aligned text, one field per line.
 
     `note` gives words that stand behind the value of a node, "" for none; of
     longer runs of bytes, `bytes_a_line` stand in one line.

@@ -30,7 +30,7 @@ __all__ = ["Trace", "trace", "trace_request", "trace_response"]
 
 
 class Trace:
-    """A tree of what some bytes hold, up to the fault if there is one."""
+    """The content of some bytes as a tree, up to the first fault if there is one."""
 
     __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "version")
 

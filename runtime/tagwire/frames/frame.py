@@ -12,7 +12,7 @@ __all__ = ["Frame"]
 
 
 class Frame:
-    """A message as it came: its header (None for a record), itself, and the version that it was in.
+    """A decoded frame: the header (None for a record), the message, and its version.
 
     A record that deletes has no message and version -1: see `tagwire.frames.record_frames`.
     """

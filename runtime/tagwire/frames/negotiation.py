@@ -13,7 +13,7 @@ __all__ = ["NoCommonVersionError", "negotiate"]
 
 
 class NoCommonVersionError(UnsupportedVersionError):
-    """No version of an API that both sides have; `ours` and `theirs` are the two ranges."""
+    """The two sides have no version of an API in common. `ours` and `theirs` are their ranges."""
 
     def __init__(self, message_name: str, ours: Versions, theirs: Versions) -> None:
         super().__init__(message_name, theirs.highest, ours)
@@ -26,7 +26,7 @@ class NoCommonVersionError(UnsupportedVersionError):
 
 
 def negotiate(cls: "type[Message]", peer: Any) -> int:
-    """The highest stable version of a request or response that both sides have.
+    """Return the highest stable version of a request or response that both sides have.
 
     `peer` is an ApiVersionsResponse, or what it comes to: {api_key: (lowest, highest)}.
     Raises NoCommonVersionError, an UnsupportedVersionError that names both ranges.

@@ -33,11 +33,11 @@ Index = dict[str, tuple[str, str, "int | None", str]]
 
 
 class UnknownMessageError(TagwireError, LookupError):
-    """A name, an API key or a record type that the registry has no message for."""
+    """The registry has no message of this name, API key or record type."""
 
 
 class Registry:
-    """The message classes of one package; iterates over their names, in order.
+    """The message classes of one package. Iteration gives their names, in order.
 
     `aliases` are older names of messages: `registry[alias]`, `alias in registry`
     and attributes of the package know them, `names()` and iteration do not.

@@ -21,7 +21,7 @@ _SIZE_WIDTH: Final = 4
 
 
 class FrameSplitter:
-    """A stream's frames: `feed` bytes, then iterate over the frames that have become whole.
+    """Splits a stream into frames: `feed` it bytes, then iterate over the complete frames.
 
     Iterating again goes on where it stopped. A size below zero or above
     `max_size` raises, and does so for good: what follows can't be found.

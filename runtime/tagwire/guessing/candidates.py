@@ -46,7 +46,7 @@ _PARTS_TRIED: Final = 1 << 16
 
 
 class Candidate:
-    """One thing that the bytes may be. Versions that read them alike are one candidate."""
+    """One possible meaning of the bytes. Versions that read them the same way share a candidate."""
 
     __slots__ = ("bits", "kind", "message", "name", "traces", "versions", "whole", "why")
 
@@ -97,7 +97,7 @@ class Candidate:
 
 
 class Guess:
-    """What some bytes may be, the likeliest first."""
+    """The possible meanings of some bytes, most likely first."""
 
     __slots__ = ("candidates", "size")
 

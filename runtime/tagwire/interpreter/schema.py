@@ -85,7 +85,7 @@ class Field:
 
 
 class Schema:
-    """A struct of fields in order, and of optional fields by tag (0 to 65535).
+    """A struct with ordered fields, and with optional fields by tag (0 to 65535).
 
     Without `optional_fields` there is no buffer; with an empty mapping there is
     one, which later versions may put fields into. `length_varint` ("zigzag" or

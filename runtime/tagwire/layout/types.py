@@ -409,7 +409,7 @@ def _depth(type: Type) -> int:
 
 
 class Layout(FrozenData):
-    """A message in one version. `version` is None for what has no versions: a schema, a record format."""
+    """One version of a message. `version` is None for a schema or a record format, which have no versions."""
 
     __slots__ = ("name", "root", "version")
 

@@ -1,4 +1,4 @@
-"""Logs without a broker: segments, partitions and whole folders of them, as brokers from 0.8 to 4.4 leave them behind.
+"""Read and rewrite logs without a broker: segments, partitions and folders of them, from Kafka 0.8 to 4.4.
 
     read                            batches of a segment file or a partition's folder
     columns                         the same as Arrow columns

@@ -43,7 +43,7 @@ class TopicPartition(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """A leader's epoch, and the first offset that it wrote."""
+    """A leader epoch and its first offset."""
 
     epoch: int
     start_offset: int

@@ -122,7 +122,7 @@ class ReadOptions(NamedTuple):
 
 
 class LogColumns:
-    """A log as Arrow arrays of one type: for whoever takes `__arrow_c_stream__`, and an iterator of arrays for others.
+    """A log as Arrow arrays of one type, through `__arrow_c_stream__` or as an iterator.
 
     Each pass reads the log again, in the memory of one array. What is wrong is
     a LogError for who iterates; a consumer of the stream raises an error of its

@@ -30,7 +30,7 @@ def is_partition(path: Path) -> bool:
 
 
 def find_partitions(path: Path) -> Iterator[Partition]:
-    """The partitions in a folder and in the folders below it, in the order of their names. Raises LogPathError.
+    """Find the partitions in a folder and below it, in order of their names. Raises LogPathError.
 
     What a hidden folder has is not looked for: it is on its way, unless it is a partition by its name. A link to a
     folder that is looked through anyway finds nothing a second time.

@@ -13,11 +13,11 @@ __all__ = ["LogError", "LogLimitError", "LogPathError", "placed", "refuse", "unw
 
 
 class LogPathError(TagwireError):
-    """A path that can't be read, or has no log."""
+    """A path that can't be read or that has no log."""
 
 
 class LogError(DecodeError):
-    """Bytes of a log's file that are not what they should be.
+    """Invalid bytes in a file of a log.
 
     `file` is its path, `offset` the byte in it, `rule` the id of the rule that
     `tagwire.log.RULES` explains.
@@ -46,7 +46,7 @@ class LogError(DecodeError):
 
 
 class LogLimitError(LogError, LimitError):
-    """A batch that would take more than a `Limits` object allows."""
+    """A batch that exceeds a limit of a `Limits` object."""
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:

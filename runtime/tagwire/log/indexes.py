@@ -29,21 +29,21 @@ _MOST_BYTES: Final = 1 << 26
 
 
 class OffsetEntry(NamedTuple):
-    """The batch with this offset begins at this position, and no later than there."""
+    """The batch with this offset begins at this position or before it."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """Up to this offset, nothing is later than this timestamp."""
+    """No record up to this offset is later than this timestamp."""
 
     timestamp: int
     offset: int
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction that was aborted, from its first record to its marker."""
+    """An aborted transaction, from its first record to its marker."""
 
     producer_id: int
     first_offset: int

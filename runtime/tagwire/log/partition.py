@@ -29,7 +29,7 @@ __all__ = ["Partition", "with_next"]
 
 
 class Partition:
-    """The folder of one partition; any folder with segments will do. Raises LogPathError."""
+    """The folder of a partition, or any folder with segments. Raises LogPathError."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -24,7 +24,7 @@ def read(
     partial: bool = False,
     from_log_start: bool = False,
 ) -> Iterator[RecordBatch]:
-    """The batches of a segment file, or of a partition's folder, in the order of their offsets.
+    """Iterate over the batches of a segment file or a partition's folder, in order of offset.
 
     From the batch on that has `start_offset`, or the next one where compaction
     left none; the batch may begin before it. `format` and `only` as for

@@ -36,7 +36,7 @@ __all__ = [
 
 
 class EngineError(TagwireError):
-    """TAGWIRE_ENGINE asks for an engine that is not there."""
+    """TAGWIRE_ENGINE names an engine that is not available."""
 
 
 class DisagreementError(TagwireError):
@@ -54,7 +54,7 @@ class DisagreementError(TagwireError):
 
 
 def engine() -> Literal["native", "python"]:
-    """The engine in use. Raises EngineError where TAGWIRE_ENGINE asks for another."""
+    """Return the engine in use. Raises EngineError if TAGWIRE_ENGINE names an unavailable one."""
     return "python" if native_engine() is None else "native"
 
 

@@ -24,7 +24,7 @@ class RuntimeLevelError(TagwireError, ImportError):
 
 
 def require_level(level: int, package: str) -> None:
-    """Raise RuntimeLevelError if this runtime is older than `package` needs."""
+    """Raise RuntimeLevelError if this runtime is too old for `package`."""
     if level > RUNTIME_LEVEL:
         raise RuntimeLevelError(
             f"{package} was generated for runtime level {level}, but the installed tagwire has level {RUNTIME_LEVEL}; "

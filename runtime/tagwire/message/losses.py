@@ -25,7 +25,7 @@ __all__ = ["Loss", "losses", "supported_versions"]
 
 
 class Loss:
-    """Something that a version does not carry.
+    """A value that a version does not carry.
 
     `path` as in errors (`topics[0].topic_id`), `value` what stands there. It is
     dropped in silence if `ignorable`; else encoding refuses it.

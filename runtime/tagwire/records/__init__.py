@@ -1,4 +1,4 @@
-"""Batches of records: read, built and converted, in every format of Kafka and of the proposals.
+"""Read, build and convert batches of records, in every format of Kafka and of the proposals.
 
     read_batches                        batches out of bytes
     RecordBatch, Record                 what they are

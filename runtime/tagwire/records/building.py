@@ -42,7 +42,7 @@ _IGNORED = "ignore_message_attributes"
 
 
 class BatchBuilder:
-    """A batch to be. What a format has no place for must be none: -1, False, None."""
+    """Builds a batch. Attributes that the format can't carry must be unset: -1, False, None."""
 
     __slots__ = (
         "__weakref__",
@@ -385,5 +385,6 @@ def _later(error: EncodeError, before: int) -> EncodeError:
 def build(
     records: Iterable[Record], format: "str | Format | type[RecordFormat] | Layout" = "v2", **batch: Any
 ) -> RecordBatch:
-    """A batch of these records; `batch` is what `BatchBuilder` takes. Raises EncodeError for what can't be carried."""
+    """Build a batch of these records. `batch` has the arguments of `BatchBuilder`. Raises EncodeError for values
+    that the format can't carry."""
     return BatchBuilder(format, **batch).extend(records).build()

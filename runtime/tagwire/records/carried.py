@@ -50,7 +50,7 @@ _OF_THE_FIELD = ("v0", "v1", "v2")
 
 
 class CarriedRecords:
-    """The records of one field of a message; iteration gives its batches, read as they are asked for."""
+    """The records of one field of a message. Iteration reads its batches one by one."""
 
     __slots__ = ("_partial", "data", "format", "holders", "limits", "path")
 
@@ -84,7 +84,7 @@ def decode_records(
     partial: bool | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[CarriedRecords]:
-    """The records that a message carries, field by field in the order of the bytes; null fields are left out.
+    """Decode the records that a message carries, field by field in wire order. Null fields are left out.
 
     `version` is the one that the message was decoded in, its latest unless given:
     it says which format the records have. `format` says so instead, for formats

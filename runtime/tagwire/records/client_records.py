@@ -155,7 +155,7 @@ class ProducerRecord(_WithHeaders):
 
 
 class ConsumerRecord(_WithHeaders):
-    """A record that was received: it can be looked at, not changed."""
+    """A received record; immutable."""
 
     __slots__ = ("key", "offset", "partition", "timestamp", "timestamp_type", "tombstone", "topic", "value")
 

@@ -31,7 +31,7 @@ CONTROL_TYPES: Final = {
 
 
 class ControlRecord:
-    """What a marker says: `type` is its name, or `unknown`; `message` its value, None where nobody knows it."""
+    """The content of a marker: `type` is its name or `unknown`, `message` its value, or None if it is unknown."""
 
     __slots__ = ("key_version", "message", "number", "type", "value")
 
@@ -47,7 +47,7 @@ class ControlRecord:
 
 
 def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
-    """What a record of a control batch says.
+    """Decode a record of a control batch.
 
     `registry` has the messages, by default those of `tagwire_messages`. A
     version above those that it knows is read as its highest, as Kafka does.

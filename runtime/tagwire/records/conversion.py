@@ -31,7 +31,7 @@ _IGNORED: Final = "ignore_message_attributes"
 
 
 class RecordLoss:
-    """Something that another format could not carry.
+    """A value that another format could not carry.
 
     `path` is that of the field (`records[3].headers[0].value`), `value` what
     stood there, `reason` why it was left behind.
@@ -62,7 +62,7 @@ def convert(
     *,
     compression: str | None = None,
 ) -> tuple[RecordBatch, tuple[RecordLoss, ...]]:
-    """The batch in another format, and what it lost on the way.
+    """Convert a batch to another format. Returns the new batch and what was lost.
 
     `compression` is the codec to pack it with, that of the batch unless given.
     With `on_loss="error"` the first loss is an EncodeError instead. Raises

@@ -55,7 +55,7 @@ _PACKED: Final = "payload"
 
 
 class Format:
-    """One format. Raises SchemaError for a layout that is no batch and no message."""
+    """A record format. Raises SchemaError for a layout that is neither a batch nor a message."""
 
     def __init__(self, source: type[RecordFormat] | Layout) -> None:
         layout = source if isinstance(source, Layout) else source.layout()

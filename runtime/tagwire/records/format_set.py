@@ -31,7 +31,7 @@ MAGIC_AT: Final = 16
 
 
 class FormatSet:
-    """The formats that a log may hold, at most one for each magic byte.
+    """The formats that a log may contain, at most one for each magic byte.
 
     `named` are formats by name, class or layout; v0, v1 and v2 stand beside
     them, each unless a named one has its magic byte. With `only`, nothing

@@ -18,11 +18,11 @@ _formats: Final[dict[str, Format]] = {}
 
 
 class FormatError(TagwireError, LookupError):
-    """A name that no record format has."""
+    """No record format has this name."""
 
 
 def format_names() -> list[str]:
-    """The names that `format_of` knows."""
+    """Return the names that `format_of` accepts."""
     return list(dict.fromkeys((*RECORD_FORMATS, *_formats)))
 
 
@@ -45,7 +45,7 @@ def format_of(name: "str | Format | type[RecordFormat] | Layout") -> Format:
 
 
 def register(source: "type[RecordFormat] | Layout") -> Format:
-    """Give a format of your own its name, for all who ask after this. Raises FormatError for a name that is taken."""
+    """Register a format of your own under its name. Raises FormatError if the name is taken."""
     made = Format(source)
     if made.name in RECORD_FORMATS or _formats.get(made.name, made).layout != made.layout:
         raise FormatError(f"there is a record format {made.name} already; give yours another name")

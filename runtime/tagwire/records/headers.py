@@ -23,7 +23,7 @@ _ITEM = "headers"
 
 
 class Headers:
-    """Headers in their order; a key may occur several times.
+    """Headers in order. A key may occur several times.
 
     `encoding` names the record format in which the bytes are: `kip82-str`
     (headers to the end, no null values), or `v2` and `v3` (a count before them).

@@ -26,7 +26,7 @@ def read_batches(
     only: bool = False,
     partial: bool = False,
 ) -> Iterator[RecordBatch]:
-    """The batches in `data` (any bytes-like object), one behind the other to its end.
+    """Iterate over the batches in `data` (any bytes-like object), to its end.
 
     Each has the format that its magic byte says: `auto` knows v0, v1, v2 and v3.
     A format that is named ("kip87"; several with commas or in a list) is what its

@@ -8,7 +8,7 @@ __all__ = ["should_retain"]
 
 
 def should_retain(record: Record, format: "str | Format", *, is_latest: bool = True, is_compacted: bool = True) -> bool:
-    """Whether compaction keeps a record as it is, by its format.
+    """Return whether compaction keeps a record, according to its format.
 
     `is_latest` says that no later record has its key. Formats with a tombstone
     bit look at that alone, all others at the null value. A record that has no

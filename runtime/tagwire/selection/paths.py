@@ -24,7 +24,7 @@ _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 
 
 class SelectionError(TagwireError, ValueError):
-    """A path that the message does not have, or paths that can't be selected together."""
+    """A path that does not exist in the message, or paths that can't be selected together."""
 
 
 class Step:

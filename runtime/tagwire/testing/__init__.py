@@ -1,4 +1,4 @@
-"""Help for the tests of who uses messages: golden bytes, and values made at random.
+"""Helpers for tests of code that uses messages: golden bytes, and random messages.
 
     assert_wire(message, version, hex)    these are the bytes, both ways; if not, both annotated
     messages(C, version)                  a Hypothesis strategy for values that the version carries

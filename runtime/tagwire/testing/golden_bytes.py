@@ -16,7 +16,7 @@ _COMMENT: Final = re.compile("#.*")
 
 
 def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
-    """The message is encoded as these bytes, and these bytes are decoded as the message.
+    """Assert that the message encodes to these bytes, and that they decode to the message.
 
     `expected` is bytes, or hex digits with any white space between them, where
     `#` begins a comment that goes to the end of its line. Raises AssertionError

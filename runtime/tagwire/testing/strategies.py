@@ -24,7 +24,7 @@ _UNKNOWN: Final = (st.integers(0, 0x7FFFFFFF), st.integers(0, 0xFFFF))
 
 
 def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.SearchStrategy[M]":
-    """Values of a message that this version carries without loss.
+    """A Hypothesis strategy for messages that this version carries without loss.
 
     With `unknown_tags`, some have tagged fields that the spec does not know,
     wherever the version has a place for them. Raises UnsupportedVersionError.

@@ -96,7 +96,7 @@ def test_what_paths_and_patterns_lead_to(kafka: Path, scheme: str, path: str, fo
 
 @pytest.mark.parametrize("scheme", ["", "local://"])
 def test_a_pattern_without_a_segment(kafka: Path, scheme: str) -> None:
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/meta\.\*: no file that it matches is a segment"):
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/meta\.\*: none of the matching files is a segment"):
         rows(f"{scheme}{kafka}/meta.*")
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*/none\*: there is no such file"):
         rows(f"{scheme}{kafka}/none*")
@@ -231,7 +231,7 @@ def test_what_is_named_twice(kafka: Path, tmp_path: Path, job: Any, second: str)
 
 def test_links_in_a_circle_are_not_exported(kafka: Path, tmp_path: Path) -> None:
     (kafka / "current").symlink_to(kafka)
-    with pytest.raises(LogPathError, match=r"current: is a link back to .*, and can't be exported"):
+    with pytest.raises(LogPathError, match=r"current: a link back to .* can't be exported"):
         export_logs(None, kafka, tmp_path / "out")  # type: ignore[arg-type]
     shutil.rmtree(kafka / "orders-0")
     assert rows(kafka) == ONE

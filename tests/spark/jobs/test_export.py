@@ -292,7 +292,7 @@ def test_a_log_that_is_written_to(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(build([RECORDS[0].replace(offset=20)], "v2").encode())
     (tmp_path / "attempts").mkdir()
-    with pytest.raises(LogPathError, match="nobody writes to"):
+    with pytest.raises(LogPathError, match="are not in use"):
         export_part(unit.to_json(), str(tmp_path / "attempts"), [column_names(None), False, "auto"])
 
 
@@ -306,7 +306,7 @@ def test_what_export_refuses_at_once(tmp_path: Path) -> None:
     (tmp_path / "odd" / "link").symlink_to(tmp_path / "nowhere")
     output = tmp_path / "out"
     refused: list[tuple[Any, dict[str, Any], str]] = [
-        (SAMPLE, {"output": tmp_path / "full"}, "is there already"),
+        (SAMPLE, {"output": tmp_path / "full"}, "exists already"),
         (tmp_path / "nowhere", {}, "no such file or folder"),
         (tmp_path / "full" / "a-0" / "..", {"columns": ["keys"]}, "no column keys"),
         (SAMPLE, {"columns": []}, "name one"),
@@ -315,7 +315,7 @@ def test_what_export_refuses_at_once(tmp_path: Path) -> None:
         (SAMPLE, {"format": "v9"}, "v9"),
         ("s3://bucket/logs", {}, "all workers mount"),
         ([SAMPLE, SAMPLE], {}, "the same folder"),
-        (next((SAMPLE / "orders-0").glob("*.log")), {}, "no partition"),
+        (next((SAMPLE / "orders-0").glob("*.log")), {}, "partition"),
         (tmp_path / "odd", {}, "neither a file nor a folder"),
     ]
     for paths, options, text in refused:
@@ -358,13 +358,13 @@ def change_manifest(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path],
 
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda folder: (folder / "_export.json").unlink(), "imported as a whole folder"),
-    (lambda folder: (folder / "_export.json").write_text("{"), "is no list of what was exported"),
-    (lambda folder: (folder / "_export.json").write_text("[]"), "is no list of what was exported"),
+    (lambda folder: (folder / "_export.json").write_text("{"), "not a list of exported files"),
+    (lambda folder: (folder / "_export.json").write_text("[]"), "not a list of exported files"),
     (change_manifest(lambda facts: facts.update(level=2)), "another version of tagwire"),
     (change_manifest(lambda facts: facts["folders"].append("../x")), "leads out of the folder"),
     (change_manifest(lambda facts: facts["parts"][0].update(folder="/x")), "leads out of the folder"),
-    (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "no name of a file"),
-    (change_manifest(lambda facts: facts["parts"][0].pop("files")), "is no list of what was exported"),
+    (change_manifest(lambda facts: facts["parts"][0].update(files=[["a/b", 1]])), "not a file name"),
+    (change_manifest(lambda facts: facts["parts"][0].pop("files")), "not a list of exported files"),
     (change_manifest(lambda facts: facts["parts"][0].update(rows=None)), "are not those that were exported"),
     (change_manifest(lambda facts: facts["parts"][0]["files"][0].__setitem__(1, 7)), "is in no piece of it"),
     (change_manifest(lambda facts: facts["parts"][1]["files"].pop()), "a part has no file"),
@@ -392,7 +392,7 @@ def test_exports_that_are_refused(
 
 def test_places_that_import_refuses(exported: Path, tmp_path: Path) -> None:
     spark: Any = None
-    with pytest.raises(LogPathError, match="is there already"):
+    with pytest.raises(LogPathError, match="exists already"):
         import_logs(spark, exported, tmp_path / "logs")
     with pytest.raises(LogPathError, match="no such file or folder"):
         import_logs(spark, tmp_path / "nowhere", tmp_path / "back")

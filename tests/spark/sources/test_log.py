@@ -354,7 +354,7 @@ def test_options_that_are_refused(logs: Path, options: dict[str, str], text: str
 def test_paths_and_columns_that_there_are_not(spark: "SparkSession", logs: Path) -> None:
     with pytest.raises(PySparkException, match=r"\[KAFKA_LOG_NOT_FOUND\].*SQLSTATE: 42K03"):
         load(spark, logs / "nowhere").count()
-    with pytest.raises(PySparkException, match="There is no path"):
+    with pytest.raises(PySparkException, match="The path is missing"):
         spark.read.format("kafka_log").load().count()
     for schema in ("offset int", "ofset long"):
         with pytest.raises(PySparkException, match=r"\[UNKNOWN_COLUMN_OF_SOURCE\]"):
