@@ -1,4 +1,5 @@
-"""What hatchling does not do by itself: compile the native engine, and bring the flat data folders into the wheel.
+"""What hatchling does not do by itself: compile the native engine, bring the flat data folders into the wheel, and give
+the README of a package index absolute links.
 
 The engine is compiled where there is a compiler. A wheel then holds it and is for one Python; without a compiler it is
 a pure wheel for all of them, which the log says, and `tagwire engine`. Three ways to have it otherwise:
@@ -15,6 +16,7 @@ pyproject.toml, because that would leave orphans in editable installs too.
 import contextlib
 import os
 import platform
+import re
 import shutil
 import sysconfig
 import tempfile
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 DATA = {
     "templates": "tagwire_generator/templates",
@@ -39,6 +42,19 @@ COMPILE_ARGS = [
     "-fvisibility=hidden",  # functions that C files share are the module's own, and are called directly
     "-Werror=int-to-pointer-cast",  # an object that Cython took for a number: else it crashes
 ]
+
+
+RELATIVE_LINK = re.compile(r"(?<=\]\()(?!#|[a-z]+:)")
+
+
+class TagwireMetadataHook(MetadataHookInterface):
+    """The README as metadata; its links are relative in the repository, where a checkout has the files."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Called by hatchling for the dynamic fields of [project]."""
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        pages = f"{metadata['urls']['Homepage']}/blob/main/"
+        metadata["readme"] = {"content-type": "text/markdown", "text": RELATIVE_LINK.sub(pages, text)}
 
 
 class TagwireBuildHook(BuildHookInterface[Any]):

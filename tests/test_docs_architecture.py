@@ -89,3 +89,9 @@ def test_the_command_line_page_knows_every_option_of_groups(group: str, name: st
 
 def test_the_command_line_page_has_no_command_of_its_own() -> None:
     assert set(re.findall(r"^## tagwire ([\w-]+)$", CLI, re.MULTILINE)) == set(COMMANDS)
+
+
+def test_each_proposal_is_cited() -> None:
+    page = (ROOT / "docs" / "proposals.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"KIP-\d+", page.partition("| proposal |")[2].partition("\n\n")[0]))
+    assert named == set(re.findall(r"cwiki\.apache\.org/confluence/display/KAFKA/(KIP-\d+)", page))

@@ -218,6 +218,24 @@ def test_the_wheel_needs_nothing(wheel: Path) -> None:
 
 
 @pytest.mark.package
+def test_the_wheel_says_where_all_is(wheel: Path) -> None:
+    """A package index shows the README without the repository around it: no link is relative there."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        head, _, readme = archive.read(name).decode().partition("\n\n")
+        assert archive.read(name.replace("METADATA", "licenses/LICENSE")) == (ROOT / "LICENSE").read_bytes()
+    assert "License-File: LICENSE" in head and "Description-Content-Type: text/markdown" in head
+    assert {line.split()[1] for line in head.splitlines() if line.startswith("Project-URL:")} == {
+        f"{label}," for label in project()["project"]["urls"]
+    }
+    targets = re.findall(r"\]\(([^)]*)\)", readme)
+    pages = [target for target in targets if target.startswith("https://github.com/tagwire/tagwire/blob/main/")]
+    assert len(pages) > 10 and all(target.startswith(("https://", "#")) for target in targets)
+    for page in pages:
+        assert (ROOT / page.partition("/blob/main/")[2].partition("#")[0]).is_file(), page
+
+
+@pytest.mark.package
 def test_the_contract_holds_in_an_environment_of_its_own(python: Path, tmp_path: Path) -> None:
     expected = "python" if Plan is None else "native"
     assert run(python, "-I", "-c", CONTRACT, cwd=tmp_path).stdout.split()[0] == expected
@@ -282,6 +300,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     tops = {name.partition("/")[0] for name in names}
+    assert {"LICENSE", "SECURITY.md", "CODE_OF_CONDUCT.md", "README.md"} <= tops
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so"))]

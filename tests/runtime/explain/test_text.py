@@ -98,7 +98,10 @@ def test_golden_files_may_open_with_words() -> None:
         (REQUEST.replace("00 07 ", "00 0g "), "line 4: '00 0g' are no bytes in hex"),
         (REQUEST.replace("00 07 ", "00    "), "line 5: offset '2', expected 1, the number of bytes above it"),
         (REQUEST.replace("    12  00", "    13  00"), "line 9: offset '13', expected 12, the number of bytes above it"),
-        (REQUEST.replace("     0  00 07", "        00 07"), "line 4: offset '', expected 0, the number of bytes above it"),
+        (
+            REQUEST.replace("     0  00 07", "        00 07"),
+            "line 4: offset '', expected 0, the number of bytes above it",
+        ),
     ],
 )
 def test_tampering_is_seen(text: str, message: str) -> None:
