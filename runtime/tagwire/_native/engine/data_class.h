@@ -137,6 +137,15 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
+/* The same of a list of all arguments. Apart, so that functions that call themselves have no such array on the stack. */
+static TW_NOINLINE TW_MAYBE_UNUSED PyObject *tw_object_of_list(const tw_data_class *c, PyObject *list)
+{
+    PyObject *arguments[TW_MOST_ATTRIBUTES];
+    for (Py_ssize_t index = 0; index < c->count; index++)
+        arguments[index] = PyList_GetItem(list, index);
+    return tw_object_of(c, arguments);
+}
+
 /* A copy of an object with these arguments in the place of its own values, where the constructor takes all of them as they
  * are; NULL where it does not, or with an exception. No other code runs between reading a slot and holding its value.
  */

@@ -27,6 +27,7 @@ cdef extern from "engine/data_class.h":
     void tw_set_construct(PyObject *, tw_construct_call)
     int tw_place_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
     PyObject *tw_object_of(const tw_data_class *, PyObject **)
+    PyObject *tw_object_of_list(const tw_data_class *, PyObject *)
     PyObject *tw_replaced(const tw_data_class *, PyObject *, PyObject **)
     object tw_attribute_of(PyObject *, const tw_attribute *)
 
@@ -264,25 +265,16 @@ cdef dict named(PyObject **args, PyObject *names):
 cdef object deep_copy(object struct, object memo):
     cdef DataClass c = data_class(Py_TYPE(struct))
     cdef list held = []
-    cdef PyObject **placed
     cdef Py_ssize_t index
     if c.c.init == NULL or tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT) != c.c.init:
         return PYTHON_DEEP_COPY(struct, memo)
-    placed = <PyObject **>PyMem_Malloc(c.c.count * sizeof(PyObject *))  # Python counts levels: one may take little stack
-    if placed == NULL:
-        raise MemoryError
+    enter_recursion(" while a struct is copied")
     try:
-        enter_recursion(" while a struct is copied")
-        try:
-            for index in range(c.c.count):
-                value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo)
-                held.append(value)
-                placed[index] = <PyObject *>value
-        finally:
-            leave_recursion()
-        return taken(tw_object_of(&c.c, placed))
+        for index in range(c.c.count):
+            held.append(deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo))
     finally:
-        PyMem_Free(placed)
+        leave_recursion()
+    return taken(tw_object_of_list(&c.c, <PyObject *>held))
 
 
 cdef object deep_value(object value, object memo):
