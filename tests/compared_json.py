@@ -61,8 +61,8 @@ def json_differs(sample: Sample, message: Any) -> str | None:
             )
         made = None if difference else outcome(lambda: message.to_json(version, style=style))  # noqa: B023
         if isinstance(made, dict):
-            text = message.to_json_text(version, style=style)
-            difference = _differs(f"from_json {style}", lambda: _shown(cls.from_json(made, version)))  # noqa: B023
+            text, obj = message.to_json_text(version, style=style), made
+            difference = _differs(f"from_json {style}", lambda: _shown(cls.from_json(obj, version)))  # noqa: B023
             difference = difference or text_differs(sample, text)
         if difference:
             return difference
