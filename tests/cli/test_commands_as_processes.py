@@ -12,6 +12,8 @@ from terminal import on_terminal, screen
 
 from tagwire.records import Record, build
 
+pytestmark = pytest.mark.thorough
+
 LEAVE_V0 = bytes.fromhex("00016700016d")
 MESSAGE = build([Record(5, 300, b"k", b"v")], "v1").encode()
 ESCAPE = "\x1b["

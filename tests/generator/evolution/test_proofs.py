@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from struct import error as StructError
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from independent_encoder import encode as independent_encode
@@ -21,6 +22,8 @@ from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
+
+pytestmark = pytest.mark.thorough
 
 OPTIONS = SpecOptions(tag_gaps=True, allow_struct_arrays=True)
 TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "string", "bytes", "uuid")

@@ -13,6 +13,8 @@ from tagwire_generator.diagnostics.problems import render
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
 from tagwire_generator.syntax.spec_schema import schema
 
+pytestmark = pytest.mark.thorough
+
 SPECS = sorted((Path(__file__).parents[3] / "message_specs").rglob("*.json"))
 TEXTS = [path.read_text("utf-8") for path in SPECS[:: max(1, len(SPECS) // 40)]]
 DRAFT = """{ "name": "Foo", "type": "request", "apiKey": 1, "validVersions": "0-9", "versionsWithOptional": "9+",

@@ -16,7 +16,7 @@ from tagwire.errors import DecodeError
 from tagwire.log.column_table import column_names
 from tagwire.records import FormatError, Record, build, format_names, format_of
 
-pytestmark = pytest.mark.usefixtures("each_engine")
+pytestmark = [pytest.mark.usefixtures("each_engine"), pytest.mark.thorough]
 
 
 def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:

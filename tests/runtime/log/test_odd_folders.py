@@ -24,6 +24,8 @@ from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build
 from tagwire_cli.app import app as main
 
+pytestmark = pytest.mark.thorough
+
 _INT64 = (1 << 63) - 1
 _WAYS = {
     "verify": ("log", "verify"),

@@ -16,6 +16,8 @@ from tagwire.records import Record, build
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
+pytestmark = pytest.mark.thorough
+
 START = 1_700_000_000_000
 SEGMENTS, BATCHES, RECORDS = 5, 20, 5
 

@@ -324,8 +324,8 @@ def test_rows_that_are_refused(tmp_path: Path, tasks: list[list[tuple[Any, ...]]
         ("topic string, value binary, compression string", ("t", b"v", "zstd"), {"recordFormat": "v1"}, "compression"),
         ("topic string, value binary, format string", ("t", b"v", "v9"), {}, "v9"),
         ("topic string, value binary, offset long, baseOffset long", ("t", b"v", 3, 4), {}, "baseOffset 4"),
-        ("topic string, value binary, partition long", ("t", b"v", 1 << 31), {}, "'t-2147483648' is no partition"),
-        ("topic string, value binary, partition long", ("t", b"v", -1), {}, "'t--1' is no partition"),
+        ("topic string, value binary, partition long", ("t", b"v", 1 << 31), {}, "'t-2147483648' is not a valid"),
+        ("topic string, value binary, partition long", ("t", b"v", -1), {}, "'t--1' is not a valid"),
     ],
 )  # fmt: skip
 def test_records_that_a_format_has_no_place_for(
@@ -351,7 +351,7 @@ def test_records_that_a_format_has_no_place_for(
         ("topic string, value binary", {"segmentBytes": str(1 << 31)}, "segmentBytes"),
         ("topic string, value binary", {"batchSize": "7"}, "batchBytes"),
         ("topic string, value binary", {"path": "memory://logs"}, "mount"),
-        ("topic string, value binary", {"path": ""}, "no path"),
+        ("topic string, value binary", {"path": ""}, "path is missing"),
     ],
 )
 def test_writes_that_are_refused_before_they_begin(

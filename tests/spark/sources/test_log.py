@@ -323,7 +323,7 @@ def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isola
         ({"level": "page"}, "record or batch"),
         ({"recordFormat": "v9"}, "recordFormat"),
         ({"assign": "[1]"}, "assign"),
-        ({"assign": "{"}, "no JSON"),
+        ({"assign": "{"}, "not valid JSON"),
         ({"assign": '{"t": "10"}'}, '{"topic": [0, 1]} was expected'),
         ({"assign": '{"t": ["1"]}'}, '{"topic": [0, 1]} was expected'),
         ({"assign": '{"t": [0.5]}'}, '{"topic": [0, 1]} was expected'),
