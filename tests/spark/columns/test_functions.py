@@ -145,7 +145,7 @@ def test_columns_whose_names_are_no_names_for_sql(commits: "DataFrame") -> None:
 
 def test_a_column_that_is_there_twice(commits: "DataFrame") -> None:
     twice = commits.select("n", "data", "n")
-    with pytest.raises(PipelineError, match="Column 'n' is there 2 times"):
+    with pytest.raises(PipelineError, match="Column 'n' exists 2 times"):
         decode_messages(twice, "OffsetCommitRequest", 8, data="data")
     assert decode_messages(twice, "OffsetCommitRequest", 8, data="data", keep=[]).columns == ["message"]
 
