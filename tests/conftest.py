@@ -20,7 +20,7 @@ settings.load_profile("untimed")
 
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")
-_SMOKE = Path(__file__).with_name("spark") / "sources" / "test_log.py"
+_SMOKE = ("test_all_records_are_those_that_kafka_sees", "test_headers_and_facts_of_batches", "test_offsets_and_filters")
 """The tests of a Spark session that `make test` has time for."""
 _ENGINE = os.environ.get("TAGWIRE_ENGINE")
 
@@ -52,8 +52,8 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Tests of a Spark session are thorough, but for those of one file."""
-    if "spark" in getattr(item, "fixturenames", ()) and item.path != _SMOKE:
+    """Tests of a Spark session are thorough, but for a few."""
+    if "spark" in getattr(item, "fixturenames", ()) and getattr(item, "originalname", "") not in _SMOKE:
         item.add_marker("thorough")
 
 

@@ -11,6 +11,8 @@ from spec_projects import edit_spec, make_project, spec, write_spec
 from tagwire_cli.app import app
 from tagwire_generator.reading import spec as spec_reading
 
+pytestmark = pytest.mark.thorough
+
 SETTINGS = """
 [[tool.tagwire.sets]]
 specs = "message_specs"

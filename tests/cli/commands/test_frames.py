@@ -17,6 +17,8 @@ from click.testing import CliRunner, Result
 import tagwire_messages as messages
 from tagwire_cli.app import app
 
+pytestmark = pytest.mark.thorough
+
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 LEAVE = {"groupId": "g", "memberId": "m"}
 LEAVE_HEX = "00016700016d"

@@ -17,6 +17,8 @@ from tagwire.records import Record, build, format_names, format_of, read_batches
 from tagwire.wire.compression import pack, unpack
 from tagwire_cli.app import app
 
+pytestmark = pytest.mark.thorough
+
 DUMP = [sys.executable, "-m", "tagwire_cli", "log", "dump"]
 ENCODINGS = pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 

@@ -20,6 +20,8 @@ from tagwire_generator.archive.release import SpecSource, read_releases
 from tagwire_generator.archive.release_source import SPEC_BYTES, TOTAL_BYTES
 from tagwire_generator.diagnostics.problems import Problem
 
+pytestmark = pytest.mark.thorough
+
 CLIENTS = "kafka-clients-9.1.0.jar"
 
 

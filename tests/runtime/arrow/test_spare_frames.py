@@ -21,7 +21,7 @@ from tagwire.arrow.plans import Wanted
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records import Record, build
 
-pytestmark = native
+pytestmark = [native, pytest.mark.thorough]
 METADATA: Any = messages.metadata_response
 MESSAGE: Any = METADATA.MetadataResponse
 VERSION = 12

@@ -13,6 +13,8 @@ import tagwire_messages as messages
 from tagwire.guessing.candidates import CLEARLY, KINDS
 from tagwire.guessing.plausibility import cost_of
 
+pytestmark = pytest.mark.thorough
+
 DATA = Path(__file__).parents[2] / "data"
 registry = messages.registry
 

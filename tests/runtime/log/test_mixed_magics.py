@@ -19,6 +19,8 @@ from tagwire.log.verify import verify_partition
 from tagwire.log.whatif import WhatIf
 from tagwire.records import BatchBuilder, FormatSet, Record, RecordBatch, build, format_of, read_batches
 
+pytestmark = pytest.mark.thorough
+
 pa: Any = pytest.importorskip("pyarrow")
 
 SOME = [each for each in MIXTURES if len(each.older) == 2]

@@ -25,6 +25,8 @@ from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
 
+pytestmark = pytest.mark.thorough
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
