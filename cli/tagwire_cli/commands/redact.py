@@ -1,10 +1,8 @@
 """`tagwire redact`: captures and frames without their secrets."""
 
-import gzip
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +14,7 @@ from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input.asked import Asked
 from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.input.capture_lines import capture_lines
 from tagwire_cli.input.frame_stream import at, frames
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import refuse_terminal, write_bytes, write_json_line
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     """The place of a frame, its bytes, what redacts it, and what writes it."""
 
 __all__ = ["command"]
-
-_GZIP: Final = b"\x1f\x8b"
 
 
 @click.command("redact")
@@ -96,20 +93,15 @@ def command(
 
 def _capture(redaction: "Redaction", file: str) -> "Iterator[Part]":
     """The frames of a capture, and what writes their lines."""
-    data = read_bytes(file, is_hex=False)
-    try:
-        lines = (gzip.decompress(data) if data.startswith(_GZIP) else data).splitlines()
-    except (OSError, EOFError) as error:
-        raise InputError(f"{file}: can't be read: {error}") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            frame = bytes.fromhex(row["hex"])
-            asked = {"req": None, "resp": (int(row["api_key"]), int(row["api_version"]))}[row["dir"]]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"line {number} is not a captured frame: {error!r}") from None
-        redact = redaction.request if asked is None else partial(_response, redaction, asked)
-        yield f"line {number}", frame, redact, partial(_write_row, row)
+    name = "captured frames" if file == "-" else file
+    for line in capture_lines(read_bytes(file, is_hex=False), name):
+        if line.is_request:
+            redact: Redact = redaction.request
+        elif line.api is None:
+            raise InputError(f"{name}: line {line.number}: a response needs api_key and api_version")
+        else:
+            redact = partial(_response, redaction, line.api)
+        yield f"line {line.number}", line.data, redact, partial(_write_row, line.row)
 
 
 def _response(redaction: "Redaction", asked: tuple[int, int], frame: bytes) -> bytes:

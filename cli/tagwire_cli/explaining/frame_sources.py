@@ -5,10 +5,8 @@ with it, or its request is in the same file, on the same connection, with the
 same correlation id.
 """
 
-import gzip
 import json
 import sys
-import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Final, NamedTuple
@@ -20,10 +18,11 @@ from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.capture_lines import capture_lines, unpacked
 
 __all__ = ["InputFrame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
 
-_GZIP: Final = b"\x1f\x8b"
+_NAME: Final = "captured frames"
 
 
 class InputFrame(NamedTuple):
@@ -69,7 +68,7 @@ def is_capture(data: bytes) -> bool:
     if data[:4] in MAGIC:
         return True
     try:
-        first = _unzipped(data, most=1 << 24).lstrip().partition(b"\n")[0]
+        first = unpacked(data, _NAME, most=1 << 24).lstrip().partition(b"\n")[0]
         row = json.loads(first)
         return isinstance(row, dict) and "dir" in row and "hex" in row
     except (ValueError, InputError, RecursionError):
@@ -113,9 +112,13 @@ def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, 
 
 
 def _lines(data: bytes) -> Iterator[tuple[str, InputFrame]]:
-    for number, line in enumerate(_unzipped(data).splitlines(), 1):
-        if line.strip():
-            yield _row(number, line)
+    for line in capture_lines(data, _NAME):
+        client = line.row.get("client_label")
+        who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
+        title = f"frame {line.number}, {'request' if line.is_request else 'response'}{who}"
+        api = None if line.is_request else line.api
+        frame = InputFrame(line.number, title, line.data, line.is_request, api)
+        yield f"{line.row.get('run')} {line.row.get('conn')}", frame
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:
@@ -144,27 +147,3 @@ def _range(text: str, only: str) -> tuple[int, int]:
     if low is None or high is None:
         raise click.BadParameter(f"{only!r} is not a list of frames such as 1,4-6", param_hint="--only")
     return low, sys.maxsize if dash and not last else high
-
-
-def _unzipped(data: bytes, most: int = 0) -> bytes:
-    if not data.startswith(_GZIP):
-        return data
-    try:
-        return zlib.decompressobj(31).decompress(data, most) if most else gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"captured frames: can't be unpacked: {error}") from None
-
-
-def _row(number: int, line: bytes) -> tuple[str, InputFrame]:
-    try:
-        row = json.loads(line)
-        is_request = {"req": True, "resp": False}[row["dir"]]
-        data = bytes.fromhex(row["hex"])
-        has_api = row.get("api_key") is not None and row.get("api_version") is not None
-        api = (int(row["api_key"]), int(row["api_version"])) if has_api and not is_request else None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"captured frames: line {number} is not a captured frame: {error!r}") from None
-    client = row.get("client_label")
-    who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
-    title = f"frame {number}, {'request' if is_request else 'response'}{who}"
-    return f"{row.get('run')} {row.get('conn')}", InputFrame(number, title, data, is_request, api)

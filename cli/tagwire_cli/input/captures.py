@@ -11,15 +11,15 @@ the sha256 of `dir` and `hex` to a text: frames whose sender erred, which are to
 be refused, and how it erred.
 """
 
-import gzip
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import TagwireError
+from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.capture_lines import CaptureLine, capture_lines
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Capture", "message_of", "read_captures", "read_faults", "round_trip"]
 
 _FAULTS: Final = "sender_faults.json"
-_GZIP: Final = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +48,19 @@ class Capture:
 
 
 def read_captures(path: Path) -> list[Capture]:
-    """The frames of a capture file. Raises TagwireError, with the line, for a file that is none."""
-    captures = []
-    for number, line in enumerate(_lines(path), 1):
-        try:
-            captures.append(_capture(json.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
-            raise TagwireError(f"{path}: line {number} is not a captured frame: {error!r}") from None
-    return captures
-
-
-def _lines(path: Path) -> Sequence[bytes]:
+    """The frames of a capture file. Raises InputError, with the line, for a file that is none."""
     try:
         data = path.read_bytes()
-        return (gzip.decompress(data) if data.startswith(_GZIP) else data).splitlines()
-    except (OSError, EOFError) as error:
-        raise TagwireError(f"{path}: can't be read: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error}") from None
+    return [_capture(line, path) for line in capture_lines(data, str(path))]
 
 
-def _capture(row: Mapping[str, Any]) -> Capture:
-    return Capture(
-        client=str(row["client_label"]),
-        is_request={"req": True, "resp": False}[row["dir"]],
-        api_key=int(row["api_key"]),
-        version=int(row["api_version"]),
-        data=bytes.fromhex(row["hex"]),
-    )
+def _capture(line: CaptureLine, path: Path) -> Capture:
+    if line.api is None:
+        raise InputError(f"{path}: line {line.number} is not a captured frame: it has no api_key or no api_version")
+    key, version = line.api
+    return Capture(str(line.row.get("client_label", "?")), line.is_request, key, version, line.data)
 
 
 def read_faults(captures: Path) -> dict[str, str]:

@@ -90,8 +90,19 @@ def test_a_capture_with_a_login() -> None:
     assert json.loads(done.stdout)["run"] == "r"
 
 
+@pytest.mark.parametrize("wrapped", [b"\0\0\0\x10%b", b'{"dir": "%b"}', b'{"dir": "req", "hex": "%b"}'])
+def test_errors_quote_nothing_of_the_input(wrapped: bytes) -> None:
+    done = run("redact", stdin=wrapped % SECRET)
+    assert done.exit_code == 1 and "line 1 is not a captured frame" in done.stderr
+    assert SECRET.decode() not in done.stderr
+
+
 REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
-    (("redact",), b"{}", 1, "line 1 is not a captured frame"),
+    (("redact",), b"{}", 1, "line 1 is not a captured frame: dir must be req or resp"),
+    (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not JSON"),
+    (("redact",), b'{"dir": "resp", "hex": "00"}', 1, "line 1: a response needs api_key and api_version"),
+    (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex must be a text of hex digits"),
+    (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}, "api_version": 1}', 1, "must be numbers"),
     (("redact", "--hex"), b"", 2, "--hex need --frames"),
     (("redact", "--frames", "response"), b"", 2, "give API VERSION"),
     (("redact", "a", "b"), b"", 2, "give at most one FILE"),
