@@ -236,6 +236,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "range": _Key(_some_versions, str),
     "recordFormats": _Key(_record_formats, dict),
     "reservedTags": _Key(_reserved_tags, list),
+    "schemaReference": _Key(_text, str),
     "structName": _Key(_text, str),
     "structs": _Key(_structs, list),
     "tag": _Key(_tag, int),

@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
@@ -31,11 +32,11 @@ def properties(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("message", [*message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
+        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
         ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
-        ("format", [*message.FORMAT_KEYS, "name", "type", "fields"]),
+        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "fields"]),
         ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
@@ -147,6 +148,7 @@ def test_each_key_changes_the_model(place: str, keys: str) -> None:
 def test_each_key_is_among_those_that_change_the_model() -> None:
     said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
+    said |= {"$schema"}  # for editors
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 
 
@@ -155,6 +157,27 @@ def test_one_key_is_accepted_without_effect() -> None:
     text = RELEASED["struct"]
     with_key = text.replace("§", ', "deprecatedVersions": "1"')
     assert read_spec(with_key).message == read_spec(text.replace("§", "")).message is not None
+
+
+def test_a_spec_may_name_its_schema() -> None:
+    """Editors look for it; we ignore it, and keep it in front of everything else."""
+    text = RELEASED["message"].replace("§", "")
+    named = text.replace('"name": "Foo"', '"name": "Foo", "$schema": "spec.schema.json"')
+    assert read_spec(named).message == read_spec(text).message is not None
+    formatted = format_spec(named, file="Foo.json", options=SpecOptions())
+    assert formatted.splitlines()[1] == '  "$schema": "spec.schema.json",'
+    assert [problem.rule for problem in read_spec(named.replace('"spec.schema.json"', "7")).problems] == ["TW111"]
+
+
+@pytest.mark.parametrize("name", ["letters", "register"])
+def test_other_specs_may_name_it_too(name: str) -> None:
+    text = {
+        "letters": """{ "type": "format", "name": "Foo", "format": "foo", "discriminator": "M",
+            "fields": [ { "name": "M", "type": "int8", "equals": 9 } ] }""",
+        "register": '{ "name": "Foo", "type": "register", "keys": "int16", "entries": [] }',
+    }[name]
+    before, after = read_spec(text), read_spec(text.replace("{", '{ "$schema": "x",', 1))
+    assert (after.message, after.register) == (before.message, before.register) != (None, None)
 
 
 def plain(node: Node) -> Any:
