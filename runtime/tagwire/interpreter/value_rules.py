@@ -8,12 +8,17 @@ from typing import Any
 
 from tagwire.layout import Union
 
-__all__ = ["Keys", "key_text", "present_alternatives"]
+__all__ = ["Keys", "key_text", "present_alternatives", "several_text"]
 
 
 def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
     """The names of a union's alternatives that are not null; `get` takes a field of the struct."""
     return [name for name in union.alternatives if get(name) is not None]
+
+
+def several_text(union: str, other: str) -> str:
+    """What is wrong with an alternative beside another one."""
+    return f"is set beside {other}, but exactly one alternative of the union {union} may be; set one of them to None"
 
 
 class Keys:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tagwire.interpreter.framed_cursor import key_of
 from tagwire.interpreter.reader import holds
-from tagwire.interpreter.value_rules import Keys, key_text, present_alternatives
+from tagwire.interpreter.value_rules import Keys, key_text, present_alternatives, several_text
 from tagwire.interpreter.value_walk import ValueWalk, differs
 from tagwire.layout import (
     Array,
@@ -280,7 +280,7 @@ class LayoutWriter(ValueWalk):
             present = present_alternatives(union, get)
             if len(present) > 1:
                 with self.at(present[1]):
-                    self.fail(f"is set beside {present[0]}; the union {union.name} has one alternative: unset the other")
+                    self.fail(several_text(union.name, present[0]))
             if not present and not get("unknown_tags"):
                 self.fail(f"the union {union.name} has no alternative; set one of {', '.join(union.alternatives)}")
 

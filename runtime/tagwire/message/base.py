@@ -115,16 +115,22 @@ class Struct:
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
         return _rebuilt, (type(self), {name: owned(value) for name, value in self._changed().items()})
 
-
     # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
 
     def _alternative(self, union: str, names: tuple[str, ...]) -> Any:
         """Name and value of the alternative of a union that is set, None where none is; EncodeError for several."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
-            reason = f"is set beside {found[0][0]}; the union {union} has one alternative: unset the other"
+            from tagwire.interpreter.value_rules import several_text
+
+            reason = several_text(union, found[0][0])
             raise EncodeError(reason, message_name=type(self).__name__, version=None, path=found[1][0])
         return found[0] if found else None
+
+    def _which(self, union: str) -> Any:
+        """The name of the alternative of a union that is set, or None."""
+        chosen = getattr(self, union)
+        return None if chosen is None else chosen[0]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
         """Set one alternative of a union, given with its name, and unset the others; None unsets all."""

@@ -139,7 +139,9 @@ class FieldRow:
     def fresh_value(self) -> Any:
         """The default; a fresh object where it is a struct."""
         default = self.default
-        return self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default  # pyright: ignore[reportPrivateUsage]
+        return (
+            self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default
+        )  # pyright: ignore[reportPrivateUsage]
 
     @property
     def json_name(self) -> str:
@@ -267,7 +269,8 @@ class _Expansion:
         nullable = self.version in row.nullable
         if row.type.startswith("[]"):
             element = self.element(row, row.type[2:], compact=compact)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=keys_in_version(row, self.version))
+            unique = keys_in_version(row, self.version)
+            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.struct(row.struct, row.type), marker)

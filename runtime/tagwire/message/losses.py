@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
-from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.value_rules import present_alternatives
+from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout, StructLayout, TaggedSection, Type
 from tagwire.message.field_table import layout_of
