@@ -252,9 +252,9 @@ def _normal_tree(text: str) -> dict[str, Any]:
 
 
 def _facts(tree: Any) -> Any:
-    """A tree without its prose."""
+    """A tree without its prose, and without what is for editors."""
     if isinstance(tree, dict):
-        return {key: _facts(value) for key, value in tree.items() if key != "about"}
+        return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 

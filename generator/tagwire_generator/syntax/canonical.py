@@ -222,6 +222,7 @@ def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
 
 
 _BY_KIND: Final[Mapping[str, _Key]] = {
+    "dialect": _Key(_text, str),
     "entityType": _Key(_entity_type, str),
     "fallback": _Key(_fallback, dict),
     "fields": _Key(_fields, list),
@@ -235,6 +236,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "range": _Key(_some_versions, str),
     "recordFormats": _Key(_record_formats, dict),
     "reservedTags": _Key(_reserved_tags, list),
+    "schemaReference": _Key(_text, str),
     "structName": _Key(_text, str),
     "structs": _Key(_structs, list),
     "tag": _Key(_tag, int),

@@ -7,10 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading import message, struct
+from tagwire_generator.reading import message, struct, values
 from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.spec import read_spec
@@ -31,11 +32,11 @@ def properties(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("message", [*message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
+        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
         ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
-        ("format", [*message.FORMAT_KEYS, "name", "type", "fields"]),
+        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "fields"]),
         ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
@@ -64,7 +65,12 @@ def test_canonical_text_has_a_form_for_every_key() -> None:
 def test_a_key_that_the_model_lacks_fails_at_once() -> None:
     """It would be accepted and lost."""
     with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
-        keys_of("message", [FieldSpec], {}, {"apiKey": "", "type": "", "aliases": ""})
+        keys_of(
+            "message",
+            [FieldSpec],
+            {"dialect": values.text},
+            dict.fromkeys(["dialect", "apiKey", "type", "about", "aliases"], ""),
+        )
 
 
 RELEASED = {
@@ -80,6 +86,10 @@ RELEASED = {
         { "name": "A", "type": "S", "versions": "1+"§ } ] }""",
     "struct": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "commonStructs": [
         { "name": "S", "versions": "1+"§ } ] }""",
+    "extended": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
+        "flexibleVersions": "none"§, "fields": [] }""",
+    "extended struct": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
+        "flexibleVersions": "1+", "commonStructs": [ { "name": "S", "versions": "1+"§ } ] }""",
     "draft": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+"§ }""",
     "optional": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+",
         "optionalFields": [ { "name": "B", "type": "bytes", "tag": 0§ } ] }""",
@@ -94,6 +104,9 @@ SAYS_SOMETHING = [
     ("message", '"headerVersions": {"0+": 0}, "fallback": {"version": 0, "errorCode": 35}'),
     ("message", '"reservedTags": [0]'),
     ("message", f'"commonStructs": [{{ "name": "S", "versions": "0+", "fields": [{A_FIELD}] }}]'),
+    ("message", '"dialect": "tagwire"'),
+    ("extended", '"about": "text"'),
+    ("extended struct", '"about": "text"'),
     ("request", '"listeners": ["broker"]'),
     ("request", '"latestVersionUnstable": true'),
     ("request", f'"fields": [{A_FIELD}]'),
@@ -135,6 +148,7 @@ def test_each_key_changes_the_model(place: str, keys: str) -> None:
 def test_each_key_is_among_those_that_change_the_model() -> None:
     said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
+    said |= {"$schema"}  # for editors
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 
 
@@ -143,6 +157,27 @@ def test_one_key_is_accepted_without_effect() -> None:
     text = RELEASED["struct"]
     with_key = text.replace("§", ', "deprecatedVersions": "1"')
     assert read_spec(with_key).message == read_spec(text.replace("§", "")).message is not None
+
+
+def test_a_spec_may_name_its_schema() -> None:
+    """Editors look for it; we ignore it, and keep it in front of everything else."""
+    text = RELEASED["message"].replace("§", "")
+    named = text.replace('"name": "Foo"', '"name": "Foo", "$schema": "spec.schema.json"')
+    assert read_spec(named).message == read_spec(text).message is not None
+    formatted = format_spec(named, file="Foo.json", options=SpecOptions())
+    assert formatted.splitlines()[1] == '  "$schema": "spec.schema.json",'
+    assert [problem.rule for problem in read_spec(named.replace('"spec.schema.json"', "7")).problems] == ["TW111"]
+
+
+@pytest.mark.parametrize("name", ["letters", "register"])
+def test_other_specs_may_name_it_too(name: str) -> None:
+    text = {
+        "letters": """{ "type": "format", "name": "Foo", "format": "foo", "discriminator": "M",
+            "fields": [ { "name": "M", "type": "int8", "equals": 9 } ] }""",
+        "register": '{ "name": "Foo", "type": "register", "keys": "int16", "entries": [] }',
+    }[name]
+    before, after = read_spec(text), read_spec(text.replace("{", '{ "$schema": "x",', 1))
+    assert (after.message, after.register) == (before.message, before.register) != (None, None)
 
 
 def plain(node: Node) -> Any:
