@@ -34,6 +34,8 @@ def field_violations(spec: "FieldSpec") -> Iterator[Violation]:
 
 def _alternative_violations(spec: "FieldSpec") -> Iterator[Violation]:
     where = f"field {named(spec.name)} is an alternative of the union {quoted(spec.union)}"
+    if is_name(spec.union) and attribute_name(spec.union) in _WRITTEN:
+        yield Violation("TW619", "union", f"a union can't be named {quoted(spec.union)}, which is taken; rename it")
     if not is_name(spec.union):
         yield Violation("TW619", "union", f"{quoted(spec.union)} can't be the name of a union; {NAME_RULE}")
     if not spec.tagged_versions or spec.tagged_versions != spec.versions:
@@ -54,18 +56,18 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
     for position, spec in enumerate(struct.fields):
         if spec.union:
             unions.setdefault(attribute_name(spec.union), []).append(position)
-    taken = {attribute_name(spec.name): spec for spec in struct.fields}
     for name, positions in unions.items():
         first = struct.fields[positions[0]]
         if len(positions) == 1:
             text = f"union {quoted(first.union)} of {named(struct.name)} has one alternative, {named(first.name)}"
             text += "; give another field this union, or remove the key"
-            yield Violation("TW618", "union", text, field=positions[0])
-        clash = next((word for word in (name, *_WRITTEN) if word in taken), None)
-        if clash is not None or name in _WRITTEN:
-            whose = f"of the field {named(taken[clash].name)}" if clash else "taken"
-            text = f"{named(struct.name)} has the union {quoted(first.union)}, but the name {clash or name} is {whose}"
-            yield Violation("TW619", "union", f"{text}; rename one of them", ("name",), positions[0])
+            yield Violation("TW618", "union", text, ("members",), positions[0])
+        for position, spec in enumerate(struct.fields):
+            if attribute_name(spec.name) in (name, *_WRITTEN):
+                text = f"field {named(spec.name)} has a name that the class of {named(struct.name)} needs"
+                yield Violation(
+                    "TW619", "name", f"{text} for the union {quoted(first.union)}; rename one", (), position
+                )
 
 
 def violations(message: "MessageSpec", graph: "StructGraph") -> Iterator[Violation]:
