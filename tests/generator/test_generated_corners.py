@@ -21,10 +21,10 @@ from tagwire.wire.types import WIRE_TYPES
 
 pytestmark = pytest.mark.slow  # black formats some 30,000 lines
 
-DEFAULTS = {"string": 'a "quoted"\\ text\n', "bool": "true", "float64": "-0.5", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
+DEFAULTS = {"string": 'a "quoted"\\ text\n', "bool": "true", "float32": "-0.5", "float64": "-0.5", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
-ALIKE = {"int8", "int16", "int64", "uint16", "uint32"}
+ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 """Of these, structs hold none: they are packed as int32 is, which they hold."""
 
 
