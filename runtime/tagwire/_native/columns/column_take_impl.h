@@ -40,8 +40,13 @@ static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *val
         tw_put_bit(values, at, *p);
         break;
     case TW_INT8:
-    case TW_UINT8:
         values[at] = *p;
+        break;
+    case TW_UINT8:
+        if (s->wide)
+            TW_STORE(uint16_t, *p);
+        else
+            values[at] = *p;
         break;
     case TW_UINT16:
         if (s->wide)
