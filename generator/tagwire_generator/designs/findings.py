@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def versions(self) -> str:
-        """"": a design is judged in all its versions."""
+        """ "": a design is judged in all its versions."""
         return ""
 
     def at(self, line: int, column: int, source_line: str) -> "Finding":

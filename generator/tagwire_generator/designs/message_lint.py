@@ -58,9 +58,7 @@ def lint_message(spec: MessageSpec) -> Iterator[Finding]:
     yield from _one_name(places)
 
 
-def _places(
-    spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]
-) -> Iterator[_Place]:
+def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _Place(spec, struct, field, path, around)
@@ -82,7 +80,9 @@ def _first_letter(place: _Place) -> _Found:
 def _taken_name(place: _Place) -> _Found:
     name = place.field.name
     if attribute_name(name) != snake_case(name):
-        yield place.finding("TL32", "name", f"{name} becomes {attribute_name(name)}, since Python or the class has taken it")
+        yield place.finding(
+            "TL32", "name", f"{name} becomes {attribute_name(name)}, since Python or the class has taken it"
+        )
 
 
 def _message_docs(spec: MessageSpec) -> _Found:
@@ -106,7 +106,8 @@ def _field_docs(place: _Place) -> _Found:
 
 def _flexible_too_late(spec: MessageSpec) -> _Found:
     if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
-        text = f"{spec.name} is flexible from version {spec.flexible_versions.lowest} on, but {spec.valid_versions.highest} is its newest"
+        first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
+        text = f"{spec.name} is flexible from version {first} on, but its newest is {newest}"
         yield Finding.of("TL56", spec, "", text, "flexibleVersions")
 
 
@@ -117,12 +118,9 @@ def _stiff_length(place: _Place) -> _Found:
     flexible = place.spec.flexible_versions & place.versions
     stiff = [version for version in flexible if version not in own]
     if stiff:
-        text = f"the length of {place.field.name} is not compact in version{'s' * (len(stiff) > 1)} {_run(stiff)}, which {'are' if len(stiff) > 1 else 'is'} flexible"
+        run = Versions(stiff[0], stiff[-1])
+        text = f"the length of {place.field.name} is not compact in {run}, which {place.spec.name} calls flexible"
         yield place.finding("TL54", "flexibleVersions", text)
-
-
-def _run(versions: list[int]) -> str:
-    return str(Versions(versions[0], versions[-1]))
 
 
 # ---------------------------------------------------------------- defaults and nulls
@@ -150,7 +148,9 @@ _IDENTITIES: Final = frozenset({"id", "index", "epoch", "offset", "timestamp", "
 def _null_default(place: _Place) -> _Found:
     field = place.field
     if place.is_later and field.tag is None and field.versions <= field.nullable_versions and field.default is not None:
-        text = f"{field.name} may be null, but reads as empty before version {place.versions.lowest}, where it is absent"
+        text = (
+            f"{field.name} may be null, but reads as empty before version {place.versions.lowest}, where it is absent"
+        )
         yield place.finding("TL63", "nullableVersions", text)
 
 
@@ -175,7 +175,9 @@ def _null_sometimes(place: _Place) -> _Found:
     field = place.field
     some = place.versions & field.nullable_versions
     if some and some != place.versions and field.tag is None:
-        yield place.finding("TL83", "nullableVersions", f"{field.name} is in {place.versions}, but nullable in {some} only")
+        yield place.finding(
+            "TL83", "nullableVersions", f"{field.name} is in {place.versions}, but nullable in {some} only"
+        )
 
 
 # ---------------------------------------------------------------- several fields

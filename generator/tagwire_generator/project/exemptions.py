@@ -58,7 +58,7 @@ def judge(
     today: datetime.date,
     names: Collection[str] | None = None,
 ) -> Judgement[F]:
-    """Apply the exceptions. `names` are the messages that were looked at, None for all: others' entries are not idle."""
+    """Apply the exceptions. `names` are the messages that were judged, None for all: others' entries are not idle."""
     left: list[F] = []
     excused: list[Excused[F]] = []
     expired: dict[int, int] = {}

@@ -74,7 +74,7 @@ class LintSettings:
     def takes(self, rule: str, *, is_default: bool) -> bool:
         """Whether a rule is on; `is_default` says whether it is if nothing is selected."""
         chosen = _longest(self.select, rule)
-        if self.select and not chosen or not self.select and not is_default:
+        if (self.select and not chosen) or (not self.select and not is_default):
             return False
         refused = _longest(self.ignore, rule)
         return not refused or len(refused) < len(chosen)

@@ -8,8 +8,8 @@ import pytest
 
 from tagwire_generator.designs.collide import Design, collide
 from tagwire_generator.designs.findings import Finding
-from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES
 from tagwire_generator.designs.lint import lint
+from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.spec import load, read_spec
 
