@@ -61,7 +61,7 @@ def struct_violations(struct: "StructSpec") -> Iterator[Violation]:
         if len(positions) == 1:
             text = f"union {quoted(first.union)} of {named(struct.name)} has one alternative, {named(first.name)}"
             text += "; give another field this union, or remove the key"
-            yield Violation("TW618", "union", text, ("members",), positions[0])
+            yield Violation("TW618", "union", text, ("message:unions", "message:members"), positions[0])
         for position, spec in enumerate(struct.fields):
             if attribute_name(spec.name) in (name, *_WRITTEN):
                 text = f"field {named(spec.name)} has a name that the class of {named(struct.name)} needs"
