@@ -141,9 +141,7 @@ def _make(task: _Task) -> CacheEntry:
     from tagwire_generator.views.render import render_message, render_register
 
     registers = registers_among(task.registers)
-    result = read_data(
-        task.data, file=task.source, component=task.component, options=task.options, registers=registers
-    )
+    result = read_data(task.data, file=task.source, component=task.component, options=task.options, registers=registers)
     if result.register is not None:
         files = render_register(result.register, task.templates, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)

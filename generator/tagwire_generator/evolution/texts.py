@@ -90,6 +90,8 @@ class SpecReader:
         key = each.component, each.data, options, enums
         result = self._known.get(key)
         if result is None or result.message is None:  # what is wrong is told under the file's own name
-            result = read_data(each.data, file=each.file, component=each.component, options=options, registers=registers)
+            result = read_data(
+                each.data, file=each.file, component=each.component, options=options, registers=registers
+            )
             self._known[key] = result
         return result

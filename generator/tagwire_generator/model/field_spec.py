@@ -11,8 +11,8 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
-from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.enum_rules import enum_violations
+from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
