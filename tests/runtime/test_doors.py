@@ -15,11 +15,11 @@ GENERATED = Path(__file__).parents[2] / "generated"
 NAMES = {
     "tagwire": {1: "Registry require_level"},
     "tagwire.message": {
-        1: "Bits Compression Condition DEFAULT_STRUCT FieldRow Framing KeyRange Message NONE OptionalFields Order "
-        "RecordFormat Register Serializer Struct Versions constructor"
+        1: "Bits Compression Condition DEFAULT_STRUCT EnumType FieldRow Framing KeyRange Message NONE OptionalFields "
+        "Order RecordFormat Register Serializer Struct Versions constructor"
     },
     "tagwire.wire": {
-        1: "BOOLEANS BOOLEAN_BYTES EnumType OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "
+        1: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "
         "WIRE_TYPES booleans "
         "fixed_array new null put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
         "put_compact_count put_compact_string put_compact_strings put_count put_nullable_binary "

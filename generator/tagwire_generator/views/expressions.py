@@ -24,7 +24,7 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.message import Register
-from tagwire.wire.enums import EnumType
+from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
@@ -166,7 +166,7 @@ class Expressions:
 
     def enum_type(self, wire: EnumType) -> str:
         """An enum's wire type, made of its integer type and its register."""
-        made, row = self.use("tagwire.wire", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
+        made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
         return f"{made}({row}, {self.register(wire.enum)})"
 
     def members(self, wire: EnumType) -> str:

@@ -130,7 +130,7 @@ class FieldRow:
             raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
-        from tagwire.wire.enums import EnumType
+        from tagwire.message.enums import EnumType
 
         return EnumType(wire, self.enum)
 

@@ -2,7 +2,7 @@
 
 A member is the key as an int, so it goes wherever the number goes. Its name is
 that of the constant; `text` is what people call it. Fields that have a register
-as their `enum` hold its members (`tagwire.wire.enums`).
+as their `enum` hold its members (`tagwire.message.enums`).
 """
 
 from enum import IntEnum

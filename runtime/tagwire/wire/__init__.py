@@ -10,7 +10,6 @@ from tagwire.lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire.wire.enums import EnumType
     from tagwire.wire.number_arrays import EMPTY, fixed_array
     from tagwire.wire.optional_fields import OptionalFieldsBuffer
     from tagwire.wire.scalars import (
@@ -62,7 +61,6 @@ __all__ = [
     "EMPTY",
     "NO_TAGS",
     "WIRE_TYPES",
-    "EnumType",
     "Malformed",
     "OptionalFieldsBuffer",
     "Refused",
@@ -103,7 +101,6 @@ __all__ = [
 ]
 
 _MODULES = {
-    "tagwire.wire.enums": ("EnumType",),
     "tagwire.wire.number_arrays": (
         "EMPTY",
         "fixed_array",

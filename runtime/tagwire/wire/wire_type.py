@@ -66,7 +66,7 @@ class WireType:
     is_slice: ClassVar[bool] = False
     """Whether a value is made of a slice of the input, which is a view where a caller wants views."""
     is_enum: ClassVar[bool] = False
-    """Whether numbers have members of a register: `tagwire.wire.enums`."""
+    """Whether numbers have members of a register: `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
     """How a spec writes a default; "" where it can't have one but the type's own."""
     default: ClassVar[Any]
