@@ -56,7 +56,7 @@ class RegisterSpec:
 
     name: str
     keys: str
-    """A wire type: int8, int16, int32, int64, uint16, uint32."""
+    """A wire type: int8, int16, int32, int64, uint8, uint16, uint32."""
     suffix: str = ""
     closed: bool = False
     """Whether fields of this enum have no other numbers."""

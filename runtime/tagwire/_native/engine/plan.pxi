@@ -253,6 +253,8 @@ cdef class Builder:
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
     """The members of an enum for C; `kept` keeps them."""
+    if kind_of(wire.base) == TW_UINT64:
+        raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
     members = sorted(wire.enum)
     cdef Block block = Block(sizeof(tw_enum))
     cdef Block numbers = Block(len(members) * sizeof(int64_t))
