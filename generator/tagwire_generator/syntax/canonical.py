@@ -222,6 +222,7 @@ def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
 
 
 _BY_KIND: Final[Mapping[str, _Key]] = {
+    "dialect": _Key(_text, str),
     "entityType": _Key(_entity_type, str),
     "fallback": _Key(_fallback, dict),
     "fields": _Key(_fields, list),
