@@ -10,6 +10,8 @@ _EXTRAS = {
     "jinja2": "generate",
     "jsonschema": "generate",
     "lark": "generate",
+    "lsprotocol": "lsp",
+    "pygls": "lsp",
     "rich": "cli",
 }
 

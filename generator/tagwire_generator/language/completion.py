@@ -5,7 +5,7 @@ complete for. An offer says which characters it replaces and what it becomes.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,17 +36,17 @@ class Offer:
     """How many characters at the end of the text the cursor goes before."""
 
 
-def completions(text: str, offset: int, structs: Iterable[str] = ()) -> list[Offer]:
+def completions(text: str, offset: int, *, is_extended: bool = False) -> list[Offer]:
     """What may be written at an offset, the likeliest first. Raises nothing, whatever the text.
 
-    `structs` are names of structs that other specs of the set share.
+    `is_extended` says whether the set of the spec may use the tagwire dialect.
     """
     tree = TextTree(text)
     slot = tree.slot(offset)
     if slot.owner is None:
         return []
     if slot.role == "key" and slot.owner.kind == "object":
-        return list(_keys(tree, slot, slot.owner))
+        return list(_keys(tree, slot, slot.owner, is_extended))
     if slot.role != "value":
         return []
     place = place_of(slot.owner)
@@ -55,14 +55,14 @@ def completions(text: str, offset: int, structs: Iterable[str] = ()) -> list[Off
         place = key.place if key else None
     elif place is not None:
         place = place.items()
-    return [] if place is None else list(_values(tree, slot, slot.owner, place, structs))
+    return [] if place is None else list(_values(tree, slot, slot.owner, place))
 
 
-def _keys(tree: TextTree, slot: Slot, owner: Value) -> Iterator[Offer]:
+def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterator[Offer]:
     written = slot.written
     is_followed = _text_follows(tree.text, written.end, ":")
     present = {entry.key for entry in owner.entries if entry.span != written}
-    for key in offered_keys(owner, tree.root, present):
+    for key in offered_keys(owner, tree.root, present, is_extended=is_extended):
         before, behind = ("", "") if is_followed else _skeleton(key.place)
         text = f"{json.dumps(key.name)}{'' if is_followed else ': '}{before}{behind}"
         detail = "required" if key.is_required else ""
@@ -78,12 +78,12 @@ def _skeleton(place: SchemaPlace) -> tuple[str, str]:
     return brackets.get(next(iter(place.types()), ""), ('"', '"'))
 
 
-def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace, shared: Iterable[str]) -> Iterator[Offer]:
+def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace) -> Iterator[Offer]:
     span = slot.written
     for word in place.words():
         yield Offer(str(word), "word", json.dumps(word), span, description=place.description)
     if place.kind == "fieldType":
-        yield from _types(tree, owner, span, shared)
+        yield from _types(tree, owner, span)
     elif place.kind in ("range", "versions"):
         yield from (Offer(range, "versions", json.dumps(range), span) for range in _ranges(tree.root))
     elif place.kind == "word" or (slot.entry is not None and slot.entry.key == "field"):
@@ -91,11 +91,11 @@ def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace, shared
         yield from (Offer(name, "field", json.dumps(name), span) for name in others)
 
 
-def _types(tree: TextTree, owner: Value, span: Span, shared: Iterable[str]) -> Iterator[Offer]:
+def _types(tree: TextTree, owner: Value, span: Span) -> Iterator[Offer]:
     is_format = tree.root.word("type") == "format"
     rows: Sequence[WireType] = [*WIRE_TYPES.values(), *(RECORD_TYPES.values() if is_format else ())]
     names = [name for name, place in SpecNames(tree).structs.items() if place.value.entry is not None]
-    common = [name for name in dict.fromkeys([*names, *shared]) if _may_use(name, owner, tree)]
+    common = [name for name in dict.fromkeys(names) if _may_use(name, owner, tree)]
     for row in rows:
         yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))
     for name in common:

@@ -1,4 +1,4 @@
-"""What an editor changes in a spec at the user's request: a name everywhere, a slip, the whole text in its normal form.
+"""What an editor changes in a spec at the user's request: a name everywhere, a slip, all that formatting changes.
 
 Nothing is changed before it was tried: a renamed or mended text is read, and
 what would break a rule that held before is refused or not offered.
@@ -7,24 +7,26 @@ what would break a rule that held before is refused or not offered.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem, quoted
-from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.language.spec_names import Name, SpecNames
 from tagwire_generator.language.text_places import Span, TextPlaces
 from tagwire_generator.language.text_tree import TextTree
-from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.reading.spec import ReadResult
 from tagwire_generator.syntax.parse import parse
 
-__all__ = ["Edit", "Fix", "applied", "fixes", "format_edits", "renamable", "rename_edits"]
+__all__ = ["Edit", "Fix", "Read", "applied", "changed", "fixes", "renamable", "rename_edits"]
 
 _MEANT: Final = re.compile(r"did you mean (?:'[^']*', )*(?:'[^']*' or )?'[^']*'\?")
 _QUOTED: Final = re.compile(r"'([^']*)'")
 _TRAILING_COMMA: Final = "TW105"
+
+
+Read: TypeAlias = Callable[[str], ReadResult]
+"""Reads a text as the spec that is edited, with the options of its set."""
 
 
 class Edit(NamedTuple):
@@ -54,7 +56,7 @@ def renamable(text: str, offset: int) -> Name | None:
     return names.struct_at(offset) or names.field_at(offset)
 
 
-def rename_edits(text: str, offset: int, name: str, *, file: str, options: SpecOptions) -> list[Edit]:
+def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) -> list[Edit]:
     """The edits that rename the struct or the field at an offset wherever the spec names it.
 
     Raises SpecError if nothing here has a name that can change, if the text is no JSON, and if the new name would
@@ -71,7 +73,7 @@ def rename_edits(text: str, offset: int, name: str, *, file: str, options: SpecO
     else:
         raise SpecError("only structs and fields can be renamed: put the cursor on the name of one", file=file)
     edits = [Edit(place.span, json.dumps(name, ensure_ascii=False)[1:-1]) for place in places]
-    broken = _newly_broken(text, applied(text, edits), file, options)
+    broken = _newly_broken(read(text), read(applied(text, edits)))
     if broken is not None:
         raise SpecError(
             f"{places[0].text} can't be renamed to {quoted(name)}: {broken.message} ({broken.rule})", file=file
@@ -79,22 +81,21 @@ def rename_edits(text: str, offset: int, name: str, *, file: str, options: SpecO
     return edits
 
 
-def _newly_broken(before: str, after: str, file: str, options: SpecOptions) -> Problem | None:
+def _newly_broken(before: ReadResult, after: ReadResult) -> Problem | None:
     """The first error of a rule that fewer errors had before."""
-    old = Counter(problem.rule for problem in _errors(before, file, options))
-    for problem in _errors(after, file, options):
+    old = Counter(problem.rule for problem in _errors(before))
+    for problem in _errors(after):
         old[problem.rule] -= 1
         if old[problem.rule] < 0:
             return problem
     return None
 
 
-def _errors(text: str, file: str, options: SpecOptions) -> Iterator[Problem]:
-    problems = read_spec(text, file=file, options=options).problems
-    return (problem for problem in problems if problem.severity == "error")
+def _errors(result: ReadResult) -> Iterator[Problem]:
+    return (problem for problem in result.problems if problem.severity == "error")
 
 
-def fixes(text: str, problem: Problem, *, options: SpecOptions) -> list[Fix]:
+def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
     """What would mend a problem of this text, the likeliest first: the name that was meant, no trailing comma."""
     token = TextTree(text).token_at(TextPlaces(text).of_problem(problem.line, problem.column))
     written = text[token.start : token.end]
@@ -104,23 +105,19 @@ def fixes(text: str, problem: Problem, *, options: SpecOptions) -> list[Fix]:
     for meant in _QUOTED.findall("".join(_MEANT.findall(problem.message))) if written.startswith('"') else ():
         array = "[]" if written.startswith('"[]') and not meant.startswith("[]") else ""
         tried.append(Fix(f"Change to {meant}", Edit(token, json.dumps(array + meant))))
-    return [fix for fix in tried if _mends(text, fix, problem, options)]
+    return [fix for fix in tried if _mends(text, fix, problem, read)]
 
 
-def _mends(text: str, fix: Fix, problem: Problem, options: SpecOptions) -> bool:
+def _mends(text: str, fix: Fix, problem: Problem, read: Read) -> bool:
     before, after = (
-        sum(each.rule == problem.rule for each in read_spec(each_text, file=problem.file, options=options).problems)
-        for each_text in (text, applied(text, [fix.edit]))
+        sum(each.rule == problem.rule for each in read(version).problems)
+        for version in (text, applied(text, [fix.edit]))
     )
     return after < before
 
 
-def format_edits(text: str, *, file: str, options: SpecOptions) -> list[Edit]:
-    """The edit that gives a spec its normal form, as `tagwire fmt` does; none if it has that.
-
-    Raises SpecError for a spec with errors, and for one that can't be formatted without losing a comment.
-    """
-    formatted = format_spec(text, file=file, options=options)
+def changed(text: str, formatted: str) -> list[Edit]:
+    """The smallest single edit that makes one text of another; none where they are the same."""
     if formatted == text:
         return []
     start = _common(text, formatted)

@@ -35,6 +35,8 @@ class Key(NamedTuple):
     name: str
     description: str
     is_required: bool
+    is_extension: bool
+    """Whether only the tagwire dialect has it."""
     place: "SchemaPlace"
     """What the schema says about its value."""
 
@@ -64,13 +66,13 @@ class SchemaPlace:
         required = self._node.get("required", ())
         for name, node in self._node.get("properties", {}).items():
             place = SchemaPlace(node)
-            yield Key(name, place.description, name in required, place)
+            yield Key(name, place.description, name in required, node.get("dialect") == "tagwire", place)
 
     def key(self, name: str) -> Key | None:
         """One of them; of an object with keys of any name, that name."""
         found = next((key for key in self.all_keys() if key.name == name), None)
         others = self._node.get("additionalProperties")
-        return Key(name, "", False, SchemaPlace(others)) if found is None and others else found
+        return Key(name, "", False, False, SchemaPlace(others)) if found is None and others else found
 
     def items(self) -> "SchemaPlace | None":
         """What an item of a list here is."""
@@ -118,16 +120,25 @@ def place_of(value: Value) -> SchemaPlace | None:
 
 
 def _root(root: Value) -> SchemaPlace:
-    word = root.word("type")
-    return SchemaPlace({"$ref": f"#/$defs/{word if word in ('format', 'register') else 'message'}"})
+    """The type of a spec decides which keys it has."""
+    node = schema()
+    while "if" in node:
+        is_it = node["if"]["properties"]["type"]["const"] == root.word("type")
+        node = node["then" if is_it else "else"]
+    return SchemaPlace(node)
 
 
-def offered_keys(owner: Value, root: Value, present: Collection[str]) -> list[Key]:
-    """The keys that an object may have beside these: required ones first, then in their usual order."""
+def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_extended: bool) -> list[Key]:
+    """The keys that an object may have beside these: required ones first, then in their usual order.
+
+    `is_extended` says whether the spec may use the tagwire dialect where it does not say so itself.
+    """
     place = place_of(owner)
     if place is None:
         return []
-    keys = [key for key in place.all_keys() if key.name not in present and _fits(key.name, place.kind, root)]
+    is_extended = root.word("dialect") == "tagwire" or (is_extended and not root.word("dialect"))
+    allowed = (key for key in place.all_keys() if is_extended or not key.is_extension)
+    keys = [key for key in allowed if key.name not in present and _fits(key.name, place.kind, root)]
     return sorted(keys, key=lambda key: not key.is_required)
 
 

@@ -23,6 +23,8 @@ _TOKEN: Final = re.compile(
 )
 
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_FOLLOWING: Final = ',:{}[]"/'
+"""What may follow a string, or a slip."""
 _WORD: Final = re.compile(r"\w*")
 
 Kind = Literal["object", "list", "string", "word"]
@@ -123,9 +125,9 @@ class TextTree:
             if kind == "comment" and (offset < end or self.text.startswith("//", start)) and offset <= end:
                 return Slot("nothing", slot.owner, None, Span(start, end))
             if kind == "string" and (offset < end or (offset == end and not _is_closed(self.text[start:end]))):
-                return slot._replace(written=self._written(start, end, offset))
+                return _as_key(slot)._replace(written=self._written(start, end, offset))
             if kind == "word" and offset <= end:
-                return slot._replace(written=Span(start, end))
+                return _as_key(slot)._replace(written=Span(start, end))
         return self._last._replace(written=Span(offset, offset))
 
     def values(self) -> Iterator[Value]:
@@ -159,8 +161,12 @@ class TextTree:
         return found or Span(offset, offset)
 
     def _written(self, start: int, end: int, offset: int) -> Span:
-        """What an answer replaces of a string; one without its closing quote may hold the rest of the line."""
-        if _is_closed(self.text[start:end]):
+        """What an answer replaces of a string; one without its closing quote may hold the rest of the line.
+
+        Its closing quote is not its own either where a word follows: that one begins the next string.
+        """
+        follows = self.text[end:].lstrip()[:1]
+        if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):
             return Span(start, end)
         rest = _WORD.match(self.text, offset)
         return Span(start, min(rest.end() if rest else offset, end))
@@ -220,6 +226,12 @@ class TextTree:
             self._role = "value"
         elif self._open:
             self._role = "key" if self._open[-1].kind == "object" else "value"
+
+
+def _as_key(slot: Slot) -> Slot:
+    """What is written where a comma should be is the next key, without the comma."""
+    is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
+    return slot._replace(role="key") if is_key else slot
 
 
 def _is_closed(token: str) -> bool:

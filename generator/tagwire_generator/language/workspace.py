@@ -8,10 +8,11 @@ letter typed costs reading one spec.
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.language.text_tree import TextTree
 from tagwire_generator.model import KINDS, MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
@@ -20,10 +21,19 @@ from tagwire_generator.project.settings import SpecSet, find_root, load
 from tagwire_generator.project.spec_files import SpecFile, find_specs
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
 
-__all__ = ["Workspace"]
+__all__ = ["SetProblems", "Workspace"]
 
 _SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
 """Keys that only a spec has: a file outside of all spec sets may be anything."""
+
+
+class SetProblems(NamedTuple):
+    """What is wrong in a set, by file; files without problems are left out."""
+
+    of_files: dict[Path, list[Problem]]
+    """By the rules about one file."""
+    of_set: dict[Path, list[Problem]]
+    """By the rules about the set: empty while a file can't be read, as in `tagwire validate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,19 @@ class Workspace:
         component = _component(path, spec_set) if spec_set else ""
         return self._read(SpecFile(component, path), spec_set.options if spec_set else SpecOptions())
 
+    def read_as(self, path: Path, text: str) -> ReadResult:
+        """What a file would say if this were its text."""
+        spec_set = self.spec_set(path)
+        component = _component(path, spec_set) if spec_set else ""
+        return read_spec(text, file=str(path), component=component, options=self.options(path))
+
+    def formatted(self, path: Path) -> str:
+        """The text of a file in its normal form, as `tagwire fmt` writes it.
+
+        Raises SpecError for a spec with errors, and for one that can't be formatted without losing a comment.
+        """
+        return format_spec(self.text(path), file=str(path), options=self.options(path))
+
     def message(self, path: Path) -> MessageSpec | None:
         """The message of a file without errors."""
         return self.read(path).message
@@ -95,26 +118,27 @@ class Workspace:
         """What is wrong with a file itself."""
         return self.read(path).problems if self.is_spec(path) else ()
 
-    def set_problems(self, path: Path) -> dict[Path, list[Problem]]:
-        """What is wrong with each file of the set of a file, by the rules about files and about the set.
+    def set_problems(self, path: Path) -> SetProblems:
+        """What is wrong in the set of a file; of a file without a set, with that alone.
 
-        Files without problems are left out. Rules about the set wait until every file can be read, as in
-        `tagwire validate`. Raises SpecError where the folder of the specs or the settings can't be read.
+        Raises SpecError where the folder of the specs or the settings can't be read.
         """
         spec_set = self.spec_set(path)
         if spec_set is None:
-            return {path: list(found)} if (found := self.problems(path)) else {}
-        problems: defaultdict[Path, list[Problem]] = defaultdict(list)
+            return SetProblems({path: list(found)} if (found := self.problems(path)) else {}, {})
+        of_set: defaultdict[Path, list[Problem]] = defaultdict(list)
+        of_files: dict[Path, list[Problem]] = {}
         summaries, are_all_read = [], True
         for spec in self._files(spec_set):
             result = self._read(spec, spec_set.options)
-            problems[spec.path] += result.problems
+            if result.problems:
+                of_files[spec.path] = list(result.problems)
             are_all_read = are_all_read and not result.has_errors
             summaries += [result.message.summary()] if result.message else []
         if are_all_read:
             for problem in check_set(summaries, spec_set.options):
-                problems[Path(problem.file)].append(problem)
-        return {place: found for place, found in problems.items() if found}
+                of_set[Path(problem.file)].append(problem)
+        return SetProblems(of_files, dict(of_set))
 
     def counterpart(self, path: Path) -> MessageSpec | None:
         """The response of a request or the request of a response, by the API key."""
