@@ -118,14 +118,14 @@ class Editor:
         self._messages.put(None)
 
     def _wait(self, wanted: Any) -> dict[str, Any]:
-        for message in self._kept:
-            if wanted(message):
-                self._kept.remove(message)
-                return message
+        for kept in self._kept:
+            if wanted(kept):
+                self._kept.remove(kept)
+                return kept
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                message = self._messages.get(timeout=max(0.0, end - time.monotonic()))
+                message: dict[str, Any] | None = self._messages.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 raise AssertionError(f"nothing came in {PATIENCE} seconds; kept: {self._kept}") from None
             assert message is not None, "the server has ended"

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
 from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 from tagwire_generator.language.completion import wire_form
 from tagwire_generator.language.examples import field_example
-from tagwire_generator.language.rules import rule_named
 from tagwire_generator.language.schema_places import place_of
 from tagwire_generator.language.spec_names import MEMBERS, SpecNames, is_field, type_name
 from tagwire_generator.language.text_places import Span
@@ -52,7 +52,7 @@ def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Seq
 
 def rule_text(rule_id: str) -> str:
     """A rule in Markdown, with its example: what `tagwire rule` prints; "" if there is no such rule."""
-    rule = rule_named(rule_id)
+    rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
     if rule is None:
         return ""
     parts = [f"**{rule.id}** ({rule.severity}): {rule.title}", rule.explanation]

@@ -63,7 +63,7 @@ def test_what_is_shown(needle: str, expected: list[str]) -> None:
     [
         # Version 0 is not flexible: an int16 length, 1, and the letter.
         ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
-        # A compact count, 1 plus 1; the element: int32 1, the struct's marker 1, compact bytes 1 plus 1, and the byte 1;
+        # A compact count, 1 plus 1; the element: int32 1, the struct's marker 1, compact bytes 1 plus 1, the byte 1;
         # no tags of the picture, none of the book.
         ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
         ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),

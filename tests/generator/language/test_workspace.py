@@ -137,7 +137,8 @@ def test_settings_and_folders_that_can_not_be_read(root: Path) -> None:
 
 def test_the_normal_form_is_that_of_fmt(root: Path) -> None:
     specs = Workspace()
-    text = '// why\n{ "name": "PingRequest", "type": "request", "apiKey": "7", "validVersions": "0-1", "flexibleVersions": "1+" }'
+    keys = '"name": "PingRequest", "type": "request", "apiKey": "7", "validVersions": "0-1", "flexibleVersions": "1+"'
+    text = f"// why\n{{ {keys} }}"
     specs.write(request(root), text)
     assert specs.formatted(request(root)).startswith('// why\n{\n  "apiKey": 7,\n')
     specs.write(request(root), "{")
