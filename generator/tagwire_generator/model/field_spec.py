@@ -11,8 +11,10 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
+from tagwire_generator.model.enum_rules import enum_violations
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.value_rules import field_violations
 from tagwire_generator.model.violations import Violation, enforce
@@ -53,6 +55,8 @@ class FieldSpec:
     """A Python value; None is null."""
     ignorable: bool = False
     """Whether a version that lacks the field may drop its value silently."""
+    enum: RegisterSpec | None = None
+    """Integers: the register that has their names."""
     required: bool = False
     """Whether the constructor asks for it."""
     union: str = ""
@@ -97,6 +101,7 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from enum_violations(self.name, self.type, self.enum, self.default)
         yield from field_violations(self)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:

@@ -16,7 +16,7 @@ a field that only other versions have is accepted too: whether the value can be
 written is asked when it is written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
@@ -192,7 +192,7 @@ def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     if is_element:
-        return reader.value(row, row.type[2:], value, version in row.versions)
+        return reader.value(row, value, version in row.versions)
     return reader.field(row, value, in_version=version in row.versions)
 
 
@@ -261,7 +261,7 @@ class _Reader:
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
                 self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
-            tags[tag] = self.primitive("bytes", text)
+            tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
         return tags
 
@@ -277,17 +277,23 @@ class _Reader:
                 self.fail("is null, but it is not nullable in this version")
             return None
         if not row.type.startswith("[]"):
-            return self.value(row, row.type, value, in_version)
+            return self.value(row, value, in_version)
         if not isinstance(value, list | tuple):
             self.fail(f"{self.shown(value)} is no JSON array")
         elements = []
         for index, element in enumerate(value):
             self.path.append(index)
-            elements.append(self.value(row, row.type[2:], element, in_version))
+            elements.append(self.value(row, element, in_version))
             self.path.pop()
         if row.unique and in_version:
             self.own_keys(row, elements)
         return tuple(elements)
+
+    def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
+        """How the fields of the keys of an array's elements are shown."""
+        fields = row.struct.FIELDS if row.struct is not None and hides() else ()
+        secret = {field.name for field in fields if field.sensitive}
+        return lambda name, value: HIDDEN if name in secret else self.shown(value)
 
     def own_keys(self, row: FieldRow, elements: list[Any]) -> None:
         """Refuse elements with the same key."""
@@ -295,17 +301,17 @@ class _Reader:
         for index, element in enumerate(elements):
             twin = keys.twin(index, element)
             if twin is not None:
-                key = key_text(keys.names, element, lambda _, value: self.shown(value))
+                key = key_text(keys.names, element, self.shown_key(row))
                 self.path.append(index)
                 self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
 
-    def value(self, row: FieldRow, type_name: str, value: Any, in_version: bool) -> Any:
+    def value(self, row: FieldRow, value: Any, in_version: bool) -> Any:
         if row.struct is not None:
             return self.struct(row.struct, value, is_of_version=in_version)
-        return self.primitive(type_name, value)
+        return self.primitive(row.wire, value)
 
-    def primitive(self, type_name: str, value: Any) -> Any:
+    def primitive(self, wire: WireType, value: Any) -> Any:
         try:
-            return WIRE_TYPES[type_name].from_json(value)
+            return wire.from_json(value)
         except Unfit as unfit:
             self.fail(unfit.said(self.shown))
