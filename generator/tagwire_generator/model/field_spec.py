@@ -11,8 +11,10 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
+from tagwire_generator.model.enum_rules import enum_violations
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation, enforce
 
@@ -52,6 +54,8 @@ class FieldSpec:
     """A Python value; None is null."""
     ignorable: bool = False
     """Whether a version that lacks the field may drop its value silently."""
+    enum: RegisterSpec | None = None
+    """Integers: the register that has their names."""
     sensitive: bool = False
     """Whether its value is a secret, which is shown to nobody who did not ask."""
     entity_type: str = "unknown"
@@ -68,10 +72,13 @@ class FieldSpec:
     is_optional: bool = False
     """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
     about: str = ""
+    is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
+    """Whether the spec gives no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
         if self.default is IMPLICIT:
+            object.__setattr__(self, "is_default_implied", self.framing.equals is None)
             always = self.framing.equals
             object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))
@@ -87,6 +94,7 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from enum_violations(self.name, self.type, self.enum, self.default)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from framing_violations(named(self.name), self.type, self.framing)

@@ -1,29 +1,58 @@
-"""Where in the text of a new spec a finding belongs: the line and column of the key that says so.
+"""Where in the text of a spec a finding belongs: the line and column of the key that says so.
 
-Findings are made from specs and layouts, which know no text. Whoever has the
-texts lets them be placed here, and only specs with findings are parsed again.
+Findings about changes and about designs are made from specs and layouts, which
+know no text. Whoever has the text looks their spots up here, and only specs
+with findings are parsed again.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
 
-from tagwire_generator.evolution.findings import Finding, Spot
+from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
 
-__all__ = ["placed"]
+__all__ = ["WHOLE", "Spot", "node_at", "placed"]
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
 """What the draft dialect calls a key."""
 
 
-def placed(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The findings at their places; `texts` are those of the new specs, by file. Others stay where they are."""
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in terms of the spec: names of fields, of JSON or of Python, from the message down; a key of the last."""
+
+    names: tuple[str, ...] = ()
+    key: str = "name"
+
+
+WHOLE: Final = Spot()
+"""The message itself."""
+
+
+class _Found(Protocol):
+    """A finding, which knows its spot but not its place."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def spot(self) -> Spot: ...
+    def at(self, line: int, column: int, source_line: str) -> Any: ...
+
+
+F = TypeVar("F", bound=_Found)
+
+
+def placed(findings: Iterable[F], texts: Mapping[str, str]) -> tuple[F, ...]:
+    """The findings at their places; `texts` are those of the specs, by file. Others stay where they are."""
     documents: dict[str, Document] = {}
-    made: list[Finding] = []
+    made: list[F] = []
     for finding in findings:
         text = texts.get(finding.file)
-        if text is None or finding.severity == "error":
+        if text is None:
             made.append(finding)
             continue
         document = documents.get(finding.file)
@@ -34,12 +63,13 @@ def placed(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[Findi
     return tuple(made)
 
 
-def _placed(finding: Finding, root: Object, lines: list[str]) -> Finding:
-    node = _node(root, finding.spot)
-    return finding.at(node.line, node.column, lines[node.line - 1].rstrip("\r"))
+def _placed(finding: F, root: Object, lines: list[str]) -> F:
+    node = node_at(root, finding.spot)
+    found: F = finding.at(node.line, node.column, lines[node.line - 1].rstrip("\r"))
+    return found
 
 
-def _node(root: Object, spot: Spot) -> Node:
+def node_at(root: Object, spot: Spot) -> Node:
     """The value of the spot's key; the name of the field where it lacks the key, of what held it where it is gone."""
     owner, key = root, spot.key
     for name in spot.names:
@@ -71,7 +101,7 @@ def _field(struct: Object, name: str) -> Object | None:
         for each in items(struct.get(key)):
             if isinstance(each, Object):
                 spec_name = _text(each, "name")
-                if spec_name[:1].lower() + spec_name[1:] == name:
+                if name in (spec_name[:1].lower() + spec_name[1:], attribute_name(spec_name)):
                     return each
     return None
 
