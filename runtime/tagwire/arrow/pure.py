@@ -57,7 +57,7 @@ def export_schema(column: Column) -> Any:
 
 
 def array_of(column: Column, values: list[Any]) -> Any:
-    """Python values as an array of a column's type. Raises ColumnError where there is no pyarrow."""
+    """Python values as an array of a column's type. Raises ColumnError without pyarrow."""
     return _pyarrow().array(values, _type(column))
 
 
