@@ -61,4 +61,6 @@ def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
         flexible=None if field.flexible_versions is None else str(field.flexible_versions),
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,
+        about=field.about,
+        deprecated=field.deprecated,
     )

@@ -59,11 +59,14 @@ class FieldRow:
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements.
     `framing` is what only fields of record formats have. `sensitive` values are
-    hidden where values are shown.
+    hidden where values are shown. `about` and `deprecated` are for people: what
+    the value means, and why the field will go; None if it will not.
     """
 
     __slots__ = (
         "_default",
+        "about",
+        "deprecated",
         "flexible",
         "framing",
         "ignorable",
@@ -96,6 +99,8 @@ class FieldRow:
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
         framing: Framing | None = None,
+        about: str = "",
+        deprecated: str | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -111,6 +116,8 @@ class FieldRow:
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
         self.framing = framing
+        self.about = about
+        self.deprecated = deprecated
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
