@@ -47,7 +47,8 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 def field_doc(field: FieldSpec) -> str:
     """The wire type of a field, its versions, what else is to know, and what the spec says about it."""
-    facts = [str(field.type), in_versions(field.versions)]
+    enum = "" if field.enum is None else f" {field.enum.name}"
+    facts = [f"{field.type}{enum}", in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
             "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"

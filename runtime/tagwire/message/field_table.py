@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
+    from tagwire.message.register import Register
+    from tagwire.wire.types import WireType
 
 __all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
 
@@ -57,16 +59,18 @@ class FieldRow:
     `flexible` is the field's own range of compact lengths, or None for the
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
-    that the field carries there. `struct` is the class of its value or elements.
-    `framing` is what only fields of record formats have. `sensitive` values are
-    hidden where values are shown. `about` and `deprecated` are for people: what
-    the value means, and why the field will go; None if it will not.
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `framing` is what only fields of record
+    formats have. `sensitive` values are hidden where values are shown. `about` and
+    `deprecated` are for people: what the value means, and why the field will go;
+    None if it will not.
     """
 
     __slots__ = (
         "_default",
         "about",
         "deprecated",
+        "enum",
         "flexible",
         "framing",
         "ignorable",
@@ -98,6 +102,7 @@ class FieldRow:
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
+        enum: type[Register] | None = None,
         framing: Framing | None = None,
         about: str = "",
         deprecated: str | None = None,
@@ -115,6 +120,7 @@ class FieldRow:
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
+        self.enum = enum
         self.framing = framing
         self.about = about
         self.deprecated = deprecated
@@ -122,6 +128,19 @@ class FieldRow:
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
+
+    @property
+    def wire(self) -> WireType:
+        """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
+        name = self.type.removeprefix("[]")
+        wire = WIRE_TYPES.get(name)
+        if wire is None:
+            raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+        if self.enum is None:
+            return wire
+        from tagwire.message.enums import EnumType
+
+        return EnumType(wire, self.enum)
 
     @property
     def default(self) -> Any:
@@ -246,16 +265,9 @@ class _Expansion:
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.struct(row.struct, row.type), marker)
-        return _primitive(row.type, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=nullable)
 
     def element(self, row: FieldRow, name: str, *, compact: bool) -> Type:
         if row.struct is not None:
             return Nested(self.struct(row.struct, name))
-        return _primitive(name, compact=compact, nullable=False)
-
-
-def _primitive(name: str, *, compact: bool, nullable: bool) -> Type:
-    wire = WIRE_TYPES.get(name)
-    if wire is None:
-        raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
-    return primitive(wire, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=False)
