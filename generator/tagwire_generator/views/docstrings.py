@@ -5,6 +5,7 @@ import textwrap
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.views.struct_calls import value_facts
 
 __all__ = ["class_doc", "deprecated_field", "deprecated_versions", "field_doc", "message_doc", "prose", "struct_doc"]
 
@@ -62,6 +63,7 @@ def field_doc(field: FieldSpec) -> str:
         facts.append("ignorable")
     if field.sensitive:
         facts.append("sensitive")
+    facts += value_facts(field)
     if field.record_formats:
         facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
     return prose(_sentences(f"{', '.join(facts)}.", field.about, deprecated_field(field)))
