@@ -52,7 +52,7 @@ def from_hex(text: bytes) -> bytes:
 
 
 def _refuse_hex(text: bytes) -> NoReturn:
-    """The position of the invalid character: a character that is not a digit, or the unpaired last digit."""
+    """Raise for the first character that is not a digit, or for an unpaired last digit."""
     wrong = text.translate(None, _BLANKS + _DIGITS)
     at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
     line = text.count(b"\n", 0, at) + 1
