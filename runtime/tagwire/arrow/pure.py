@@ -278,7 +278,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
     if value is None:
         return None
     if column.format == "+s":
-        made = column.cls()
+        made = column.cls._fresh()
         for name, each in value.items():
             child = column.child(name)
             assert child is not None  # types were checked
