@@ -1,7 +1,7 @@
-"""Data classes made at run time from a spec: what the generator expands layouts from.
+"""Data classes made at run time from a spec, from which the generator expands layouts.
 
-They carry the same versioned field tables as the generated ones, and the
-runtime expands both by the same code: there is no second version arithmetic.
+They have the same versioned field tables as generated classes, and the runtime expands both by the same code, so there
+is no second version arithmetic.
 """
 
 from typing import Any

@@ -91,7 +91,7 @@ class MessageSpec:
     """Ascending ranges with the header version that each uses; empty if the spec gives none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """What only a record format has. Such a message has the one version 0, which nobody sees."""
+    """What only a record format has. Such a message has the single version 0, which is not shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set that it was read with."""
     file: str = field(default="", compare=False)
