@@ -9,6 +9,7 @@ import copy
 import importlib
 import json
 import pickle
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -88,7 +89,7 @@ def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
-    for call in (*[lambda call=call: call(version) for call in calls], lambda: python.encode(value)):
+    for call in (*[partial(call, version) for call in calls], partial(python.encode, value)):
         with pytest.raises(tagwire.EncodeError) as error:
             call()
         found.append(error.value)
@@ -324,7 +325,7 @@ def test_engines_agree(package: Any, data: st.DataObject) -> None:
     damaged = bytearray(encoded)
     damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     outcomes = []
-    for call in (lambda: package.Parcel.decode(damaged, version), lambda: python.decode(bytes(damaged))):
+    for call in (partial(package.Parcel.decode, damaged, version), partial(python.decode, bytes(damaged))):
         try:
             outcomes.append(repr(call()))
         except tagwire.DecodeError as error:
