@@ -260,7 +260,8 @@ class _Session:
         self.canonical = self.canonical and reader.canonical
 
     def learn_secrets(self, layout: Layout) -> None:
-        """Remember a message that has sensitive fields."""
+        """Remember a message, and whether it has sensitive fields."""
+        self.spans.messages.append(layout.name)
         if layout.root.has_sensitive and not any(root is layout.root for root in self.spans.secrets):
             self.spans.secrets.append(layout.root)
 
