@@ -231,7 +231,7 @@ def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Items and tagged fields as they stand on the wire, and what the version lacks."""
+    """Items and tagged fields in wire order, and the fields that the version lacks."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,
