@@ -32,6 +32,7 @@ from tagwire.message.json import json_value
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
+from tagwire_generator.evolution.value_rules import key_change, union_changes
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
 
@@ -149,6 +150,8 @@ class _Walk:
                     self.add("TW906", here, "the field moved to another place in its struct", "name")
                 self.names(here, step.old, step.new)
                 self.both(here, step.old, step.new, is_default=is_default)
+        for step, rule, text in union_changes(old, new, members):
+            self.add(rule, (*steps, step), text, "union")
         self.missing(steps, old.missing, new.missing)
 
     def added(self, here: Steps, old_tags: dict[int | None, Item]) -> None:
@@ -217,6 +220,9 @@ class _Walk:
         if isinstance(old, Array) and isinstance(new, Array):
             self.nullable(here, old.nullable, new.nullable)
             self.length(here, old.length, new.length)
+            keys = key_change(old, new)
+            if keys is not None:
+                self.add("TW918", here, keys, "unique")
             return self.type(here, old.element, new.element, is_default=False)
         if isinstance(old, Nested) and isinstance(new, Nested):
             self.nullable(here, old.nullable, new.nullable)
