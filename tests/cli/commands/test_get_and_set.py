@@ -72,7 +72,7 @@ def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
     [
         (["get", "{file}", "MetadataRequest", "3"], "'MetadataRequest' is not a version number"),
         (["get", "MetadataRequest", "{file}", "topics"], "is not a version number"),
-        (["get", "MetadataRequest", "3", "topics", "{file}"], "without a field"),
+        (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
         (["set", "{file}", "3", "topics:=null"], "no message"),
         (["set", "MetadataRequest", "topics:=null", "{file}"], "'topics:=null' is not a version number"),
         (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
