@@ -68,7 +68,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """What makes a selection of paths into the input, and the words behind those that say what it is.
+    """A function that makes a selection of paths into the input, and the remaining words.
 
     Raises click.UsageError.
     """
