@@ -75,6 +75,8 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,
         enum=enum,
+        about=field.about,
+        deprecated=field.deprecated,
     )
 
 

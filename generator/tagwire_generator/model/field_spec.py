@@ -79,6 +79,8 @@ class FieldSpec:
     is_optional: bool = False
     """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
     about: str = ""
+    deprecated: str | None = None
+    """Why it will go, and what to use instead; None where it is not deprecated."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
     """Whether the spec gives no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())

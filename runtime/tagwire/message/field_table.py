@@ -63,6 +63,8 @@ class FieldRow:
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements,
     `enum` the register that has them. `framing` is what only fields of record
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `framing` is what only fields of record
     formats have. `sensitive` values are hidden where values are shown. The
     constructor asks for `required` ones. Those with the same `union` exclude each
     other. `unique` names the fields of the elements that are their keys, where
@@ -71,6 +73,8 @@ class FieldRow:
 
     __slots__ = (
         "_default",
+        "about",
+        "deprecated",
         "enum",
         "flexible",
         "framing",
@@ -111,6 +115,8 @@ class FieldRow:
         struct: type[Struct] | None = None,
         enum: type[Register] | None = None,
         framing: Framing | None = None,
+        about: str = "",
+        deprecated: str | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -130,6 +136,8 @@ class FieldRow:
         self.struct = struct
         self.enum = enum
         self.framing = framing
+        self.about = about
+        self.deprecated = deprecated
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
