@@ -6,31 +6,15 @@ one object: the usual case of a change that touches one file of hundreds.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.project.spec_files import SpecData, SpecFile, find_specs, spec_data
 from tagwire_generator.reading.spec import ReadResult, read_data
 
 __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
-
-
-@dataclass(frozen=True, slots=True)
-class SpecData:
-    """The bytes of one spec, wherever they come from."""
-
-    file: str
-    """How it is called in reports."""
-    component: str
-    data: bytes
-
-    @property
-    def name(self) -> str:
-        """The message that the file is named after."""
-        return PurePath(self.file).stem
 
 
 @dataclass(slots=True)
@@ -47,19 +31,12 @@ class SpecTexts:
 
 def from_file(path: Path, *, file: str | None = None) -> SpecData:
     """A spec of its own. Raises SpecError if it can't be read."""
-    try:
-        return SpecData(file or str(path), "", path.read_bytes())
-    except OSError as error:
-        raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from error
+    return spec_data(SpecFile("", path), file=file)
 
 
 def from_folder(folder: Path) -> list[SpecData]:
     """The specs of a folder, as `find_specs` finds them; raises SpecError as that does."""
-    made: list[SpecData] = []
-    for spec in find_specs(folder):
-        data = from_file(spec.path)
-        made.append(SpecData(data.file, spec.component, data.data))
-    return made
+    return [spec_data(each) for each in find_specs(folder)]
 
 
 class SpecReader:

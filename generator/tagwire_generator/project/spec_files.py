@@ -8,12 +8,12 @@ file below that would be a spec that nobody reads, so it is an error.
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["SpecFile", "find_specs"]
+__all__ = ["SpecData", "SpecFile", "find_specs", "spec_data"]
 
 _COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -25,6 +25,29 @@ class SpecFile:
     component: str
     """The subfolder's name, "" for none."""
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SpecData:
+    """The bytes of one spec, wherever they come from."""
+
+    file: str
+    """How it is called in reports."""
+    component: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The message that the file is named after."""
+        return PurePath(self.file).stem
+
+
+def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
+    """A spec with its bytes. Raises SpecError if it can't be read."""
+    try:
+        return SpecData(file or str(spec.path), spec.component, spec.path.read_bytes())
+    except OSError as error:
+        raise SpecError(f"{file or spec.path}: can't be read: {error.strerror}", file=file or str(spec.path)) from error
 
 
 def find_specs(folder: Path) -> list[SpecFile]:

@@ -8,7 +8,7 @@ is reported: it would only say that we guessed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.diagnostics.problems import Problem, quoted
@@ -17,6 +17,9 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.values import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
 from tagwire_generator.syntax.spec_schema import is_format, shape_faults
+
+if TYPE_CHECKING:
+    from tagwire_generator.reading.shared_structs import SharedStructs
 
 __all__ = ["EVERYWHERE", "Part", "Reading"]
 
@@ -52,8 +55,12 @@ class Part:
 class Reading:
     """One spec while it is read."""
 
-    def __init__(self, document: Document, root: Object, options: SpecOptions) -> None:
+    def __init__(
+        self, document: Document, root: Object, options: SpecOptions, shared: "SharedStructs | None" = None
+    ) -> None:
         self.options = options
+        self.shared = shared
+        """Where imports are looked up; None where nobody asks what they are."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
         self.optional_versions = EVERYWHERE

@@ -1,6 +1,6 @@
 """The head of a spec and all that it holds, to a `MessageSpec`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
@@ -8,7 +8,8 @@ from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.message_spec import Fallback, MessageSpec
 from tagwire_generator.model.record_format_spec import Claim, FormatSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation
-from tagwire_generator.reading.context import Part, Reading
+from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
+from tagwire_generator.reading.imports import ImportedStruct, read_imports
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
 from tagwire_generator.reading.values import (
@@ -91,6 +92,8 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
         reading.report_violation(bad_name, part)
         del values["name"]
         part.wounds.add("name")
+    if values.get("type") == "struct":
+        values["flexibleVersions"] = EVERYWHERE  # as far as it knows: its users decide
     if not is_gone and not reading.is_format:
         _check_dialect(reading, part, values)
     reading.message_wounds |= part.wounds
@@ -103,9 +106,11 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
         attributes["format"] = _format(reading, part)
-    root, structs = _read_structs(reading, node, known["name"], known["validVersions"])
+    imports = read_imports(reading, node, known["name"])
+    root, own = _read_structs(reading, node, known["name"], known["validVersions"])
+    structs = [*imports.structs, *own]
     attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
-    attributes |= {"structs": tuple(struct.spec for struct in structs)}
+    attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports.imports}
     return _build(reading, part, attributes, structs, root)
 
 
@@ -168,7 +173,11 @@ def _read_structs(reading: Reading, node: Object, name: str, versions: Versions)
 
 
 def _build(
-    reading: Reading, part: Part, attributes: dict[str, Any], structs: list[StructPart], root: StructPart
+    reading: Reading,
+    part: Part,
+    attributes: dict[str, Any],
+    structs: Sequence[StructPart | ImportedStruct],
+    root: StructPart,
 ) -> MessageSpec | None:
     """The last step: the rules about the message as a whole. Nothing follows, so nothing is forgotten."""
     message = None
@@ -183,6 +192,9 @@ def _build(
             reading.report_violation(violation, part)
             continue
         struct = root if violation.struct is None else structs[violation.struct]
+        if isinstance(struct, ImportedStruct):
+            struct.report(reading, violation)
+            continue
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     return message

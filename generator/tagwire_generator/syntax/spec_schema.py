@@ -18,7 +18,7 @@ from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
-__all__ = ["ShapeFault", "is_format", "is_register", "key_kinds", "schema", "shape_faults"]
+__all__ = ["ShapeFault", "is_format", "is_register", "is_shared_struct", "key_kinds", "schema", "shape_faults"]
 
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
@@ -126,6 +126,11 @@ def is_format(root: Object) -> bool:
 def is_register(root: Object) -> bool:
     """Whether a spec's tree is that of a register, which is no message at all."""
     return _is_type(root, "register")
+
+
+def is_shared_struct(root: Object) -> bool:
+    """Whether a spec's tree is that of a struct that others import."""
+    return _is_type(root, "struct")
 
 
 def _is_type(root: Object, word: str) -> bool:

@@ -1,0 +1,138 @@
+"""The shared structs of a spec set, by name: what the imports of a spec can find.
+
+Specs are given as texts, wherever they come from: a folder, a revision, an
+editor. Only those that may be shared structs are parsed, once; each is read
+when the first import asks for it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.reading.values import items
+from tagwire_generator.syntax.parse import Object, Scalar, parse
+from tagwire_generator.syntax.spec_schema import is_shared_struct
+
+if TYPE_CHECKING:
+    from tagwire_generator.reading.spec import ReadResult
+
+__all__ = ["NO_SHARED_STRUCTS", "SharedStruct", "SharedStructs", "may_be_shared", "needed_by"]
+
+_NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
+_ESCAPE: Final = b"\\u"
+
+
+def may_be_shared(data: bytes) -> bool:
+    """Whether a text can be that of a shared struct; without parsing, so it may say yes for others."""
+    return b'"struct"' in data or _ESCAPE in data
+
+
+def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
+    """Of the texts that may be shared structs, those that a text may import, and what these may import.
+
+    Without parsing, so there may be more of them than needed, but none is missing.
+    """
+    waiting, found = [data], dict[str, SpecData]()
+    others = {each.file: each for each in shared}
+    while waiting:
+        text = waiting.pop()
+        for file, each in list(others.items()):
+            if b'"imports"' not in text and _ESCAPE not in text:
+                break
+            names = _NAMES.findall(each.data)
+            if _ESCAPE in text or _ESCAPE in each.data or any(b'"%s"' % name in text for name in names):
+                found[file] = others.pop(file)
+                waiting.append(each.data)
+    return [found[file] for file in sorted(found)]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStruct:
+    """A spec of type struct: where it is, and the names of what it imports."""
+
+    name: str
+    spec: SpecData
+    imports: tuple[str, ...]
+
+
+class SharedStructs:
+    """The shared structs among some specs."""
+
+    def __init__(self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None) -> None:
+        self._specs = tuple(each for each in specs if may_be_shared(each.data))
+        self._options = options or SpecOptions()
+        self._read: dict[str, ReadResult] = {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, SharedStruct]:
+        found: dict[str, SharedStruct] = {}
+        for each in self._specs:
+            root = parse(each.data.decode("utf-8", "replace"), file=each.file).root
+            name = root.get("name") if root is not None and is_shared_struct(root) else None
+            if isinstance(name, Scalar):
+                found.setdefault(name.raw, SharedStruct(name.raw, each, tuple(_imports(root))))
+        return found
+
+    def names(self) -> list[str]:
+        """The names of all, sorted."""
+        return sorted(self._by_name)
+
+    def get(self, name: str) -> SharedStruct | None:
+        """The shared struct of that name."""
+        return self._by_name.get(name)
+
+    def read(self, name: str) -> "ReadResult":
+        """The spec of a shared struct of which is known that it does not import itself. Raises KeyError."""
+        from tagwire_generator.reading.spec import read_data
+
+        result = self._read.get(name)
+        if result is None:
+            spec = self._by_name[name].spec
+            result = read_data(
+                spec.data, file=spec.file, component=spec.component, options=self._options, shared=self
+            )
+            self._read[name] = result
+        return result
+
+    def is_circular(self, name: str) -> bool:
+        """Whether a shared struct imports itself, or one that does."""
+        waiting, seen = [name], {name}
+        while waiting:
+            known = self.get(waiting.pop())
+            for each in known.imports if known else ():
+                if known is not None and self.way(each, known.name):
+                    return True
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+        return False
+
+    def way(self, start: str, goal: str) -> tuple[str, ...]:
+        """The imports that lead from one shared struct to another, both at the ends; empty if none do."""
+        ways: list[tuple[str, ...]] = [(start,)]
+        seen = {start}
+        while ways:
+            way = ways.pop(0)
+            if way[-1] == goal:
+                return way
+            known = self.get(way[-1])
+            for name in known.imports if known else ():
+                if name not in seen:
+                    seen.add(name)
+                    ways.append((*way, name))
+        return ()
+
+
+def _imports(root: Object | None) -> Iterator[str]:
+    for each in items(root.get("imports")) if root is not None else ():
+        name = each.get("name") if isinstance(each, Object) else None
+        if isinstance(name, Scalar):
+            yield name.raw
+
+
+NO_SHARED_STRUCTS: Final = SharedStructs()
+"""What a spec finds that is read alone."""
