@@ -78,6 +78,9 @@ class MessageSpec:
     deprecated_versions: Versions = NONE
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
+    is_extended: bool = False
+    """Whether it may use the tagwire dialect, which adds to the released one."""
+    about: str = ""
     optional_versions: Versions = NONE
     """The draft dialect's versionsWithOptional."""
     fields: tuple[FieldSpec, ...] = ()

@@ -24,6 +24,8 @@ class StructSpec:
     """Where it exists: of an inline struct, the versions of its field; of a message, the valid ones."""
     fields: tuple[FieldSpec, ...] = ()
     """In the order of the spec, which is that of the wire."""
+    about: str = ""
+    """Of a common struct; what an inline one is for, its field says."""
     reserved_tags: tuple[int, ...] = ()
     """Retired tags: taken, but in no version on the wire."""
     is_draft: bool = False

@@ -22,6 +22,8 @@ class SpecOptions:
     Raises SpecError for a value that an option does not have.
     """
 
+    dialect: Literal["kafka", "tagwire"] = "kafka"
+    """Whether specs that don't name their dialect may use what Kafka's language lacks."""
     tag_gaps: bool = False
     """Tags of a struct need not count up from 0: a vendor may have a range of its own."""
     length_varint: Literal["zigzag", "unsigned"] = "zigzag"
@@ -40,6 +42,8 @@ class SpecOptions:
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise SpecError(f"option {name} is {value!r}; it must be true or false")
+        if self.dialect not in ("kafka", "tagwire"):
+            raise SpecError(f"option dialect is {self.dialect!r}; it must be 'kafka' or 'tagwire'")
         if self.length_varint not in ("zigzag", "unsigned"):
             raise SpecError(f"option length_varint is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
         if self.header_key_order not in ("unsigned", "signed"):

@@ -16,7 +16,7 @@ from tagwire_generator.model.violations import InvalidSpec, Violation
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.values import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
-from tagwire_generator.syntax.spec_schema import is_format, shape_faults
+from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_faults
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.shared_structs import SharedStructs
@@ -63,6 +63,8 @@ class Reading:
         """Where imports are looked up; None where nobody asks what they are."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
+        self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")
+        """Whether the spec may use what only the tagwire dialect has."""
         self.optional_versions = EVERYWHERE
         """The draft's versionsWithOptional, as soon as it is known."""
         self.problems: list[Problem] = [*document.problems]
@@ -70,7 +72,7 @@ class Reading:
         """Keys of the message that went wrong; "structs", "uses" or "members" if some of these could not be read."""
         self._source = document.source
         self._refused: set[int] = set()
-        for fault in shape_faults(root):
+        for fault in shape_faults(root, allow_extensions=self.is_extended):
             self.report(fault.rule, fault.node, fault.message)
             if fault.unusable is not None:
                 self._refused.add(id(fault.unusable))

@@ -57,8 +57,8 @@ def _claims(node: Node) -> tuple[Claim, ...]:
 MESSAGE_KEYS: Final = keys_of(
     "message",
     [MessageSpec],
-    {"validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
-    {"type": "kind", "versionsWithOptional": "optional_versions"},
+    {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
+    {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
 """The keys of a message; those that hold members are the struct's."""
 
@@ -92,8 +92,6 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
         reading.report_violation(bad_name, part)
         del values["name"]
         part.wounds.add("name")
-    if values.get("type") == "struct":
-        values["flexibleVersions"] = EVERYWHERE  # as far as it knows: its users decide
     if not is_gone and not reading.is_format:
         _check_dialect(reading, part, values)
     reading.message_wounds |= part.wounds
@@ -102,6 +100,9 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     place = part.place("name")
     attributes |= {"component": component, "file": file, "line": place.line, "column": place.column}
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
+    attributes["is_extended"] = reading.is_extended
+    if values.get("type") == "struct" and not reading.is_draft:
+        attributes["flexible_versions"] = EVERYWHERE  # as far as it knows: its users decide
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -128,10 +129,16 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
     """Each dialect has its key for the versions that carry tags; the other's has no place there."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
-        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None:
+        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and values.get("type") != "struct":
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
             wounds.add("flexibleVersions")
         return
+    if values.get("type") == "struct":
+        message = "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
+        reading.report("TW701", part.place("type"), message)
+    if reading.is_extended and node.get("dialect"):
+        message = "the tagwire dialect extends the released dialect, but the spec is in the draft's; remove the key"
+        reading.report("TW701", node.members["dialect"], message)
     if values.pop("flexibleVersions", None) is not None:
         message = "flexibleVersions belongs to the released dialect, but the spec is in the draft dialect; use one"
         reading.report("TW701", node.members["flexibleVersions"], message)

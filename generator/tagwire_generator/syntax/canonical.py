@@ -232,6 +232,7 @@ def _struct_versions(value: Any, scope: _Scope) -> dict[str, int] | None:
 
 
 _BY_KIND: Final[Mapping[str, _Key]] = {
+    "dialect": _Key(_text, str),
     "entityType": _Key(_entity_type, str),
     "fallback": _Key(_fallback, dict),
     "fields": _Key(_fields, list),

@@ -78,7 +78,7 @@ ERRORS = [
     ("TW110", spec(more='§"abuot": 1,')),
     ("TW110", spec(field('§"flexible": "0+"'))),
     ("TW110", spec(field('§"nullable": true'))),
-    ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"about": ""}'))),
+    ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"tag": 0}'))),
     ("TW111", spec(more='"commonStructs": §3,')),
     ("TW111", spec("§3")),
     ("TW111", spec(field('"ignorable": §"yes"'))),
@@ -308,6 +308,10 @@ ERRORS = [
     ("TW707", draft(versions='"versionsWithOptional": "1+", "reservedTags": §[65536],')),
     ("TW708", spec(tagged("A", '§"0x0"'))),
     ("TW708", spec(more='"reservedTags": [§"0x0"],')),
+    ("TW701", draft(versions='"versionsWithOptional": "1+", §"dialect": "tagwire",')),
+    ("TW709", spec(more='"about": §"x",')),
+    ("TW709", spec(more='"dialect": "kafka", "about": §"x",')),
+    ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "about": §""}'))),
 ]
 
 WARNINGS = [

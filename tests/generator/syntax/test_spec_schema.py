@@ -11,7 +11,7 @@ from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading import message, struct
+from tagwire_generator.reading import message, struct, values
 from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.spec import read_spec
@@ -65,7 +65,12 @@ def test_canonical_text_has_a_form_for_every_key() -> None:
 def test_a_key_that_the_model_lacks_fails_at_once() -> None:
     """It would be accepted and lost."""
     with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
-        keys_of("message", [FieldSpec], {}, {"apiKey": "", "type": "", "aliases": ""})
+        keys_of(
+            "message",
+            [FieldSpec],
+            {"dialect": values.text},
+            dict.fromkeys(["dialect", "apiKey", "type", "about", "aliases"], ""),
+        )
 
 
 RELEASED = {
@@ -81,6 +86,10 @@ RELEASED = {
         { "name": "A", "type": "S", "versions": "1+"§ } ] }""",
     "struct": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "commonStructs": [
         { "name": "S", "versions": "1+"§ } ] }""",
+    "extended": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
+        "flexibleVersions": "none"§, "fields": [] }""",
+    "extended struct": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
+        "flexibleVersions": "1+", "commonStructs": [ { "name": "S", "versions": "1+"§ } ] }""",
     "draft": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+"§ }""",
     "optional": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+",
         "optionalFields": [ { "name": "B", "type": "bytes", "tag": 0§ } ] }""",
@@ -95,6 +104,9 @@ SAYS_SOMETHING = [
     ("message", '"headerVersions": {"0+": 0}, "fallback": {"version": 0, "errorCode": 35}'),
     ("message", '"reservedTags": [0]'),
     ("message", f'"commonStructs": [{{ "name": "S", "versions": "0+", "fields": [{A_FIELD}] }}]'),
+    ("message", '"dialect": "tagwire"'),
+    ("extended", '"about": "text"'),
+    ("extended struct", '"about": "text"'),
     ("request", '"listeners": ["broker"]'),
     ("request", '"latestVersionUnstable": true'),
     ("request", f'"fields": [{A_FIELD}]'),
