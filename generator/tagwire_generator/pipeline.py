@@ -12,8 +12,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
@@ -21,7 +22,10 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
-from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.project.spec_files import SpecData, may_be_shared, needed_by
+
+if TYPE_CHECKING:
+    from tagwire_generator.reading.shared_structs import SharedStructs
 
 __all__ = ["GeneratedPackage", "Progress", "generate"]
 
@@ -57,6 +61,8 @@ class _Task:
     package: str
     options: SpecOptions
     templates: Path
+    shared: tuple[SpecData, ...]
+    """The specs of the set that may be shared structs; the key has those of them that the spec may import."""
 
 
 def generate(
@@ -90,16 +96,14 @@ def generate(
 
 
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
+    specs = spec_set.read_specs()
+    shared = tuple(each for each in specs if may_be_shared(each.data))
     tasks: list[_Task] = []
-    for spec in (each for folder in spec_set.sources for each in find_specs(folder)):
-        source = spec_set.source_name(spec.path)
-        try:
-            data = spec.path.read_bytes()
-        except OSError as error:
-            raise SpecError(f"{source}: can't be read: {error.strerror}", file=source) from error
-        key = key_of(environment, source, spec.component, data)
-        task = _Task(key, data, source, spec.component, spec_set.package, spec_set.options, spec_set.templates)
-        tasks.append(task)
+    for spec in specs:
+        imported = (part for each in needed_by(spec.data, shared) for part in (each.file, each.data))
+        key = key_of(environment, spec.file, spec.component, spec.data, *imported)
+        package, options, templates = spec_set.package, spec_set.options, spec_set.templates
+        tasks.append(_Task(key, spec.data, spec.file, spec.component, package, options, templates, shared))
     return tasks
 
 
@@ -133,7 +137,8 @@ def _make(task: _Task) -> CacheEntry:
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import render_message, render_register
 
-    result = read_data(task.data, file=task.source, component=task.component, options=task.options)
+    shared = _shared_structs(task.shared, task.options)
+    result = read_data(task.data, file=task.source, component=task.component, options=task.options, shared=shared)
     if result.register is not None:
         files = render_register(result.register, task.templates, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)
@@ -141,6 +146,14 @@ def _make(task: _Task) -> CacheEntry:
         return CacheEntry({}, {}, result.problems)
     files = render_message(result.message, task.package, task.options, task.templates, task.source)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
+
+
+@lru_cache(maxsize=1)
+def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions) -> "SharedStructs":
+    """Those of a set, for all its specs that this process reads."""
+    from tagwire_generator.reading.shared_structs import SharedStructs
+
+    return SharedStructs(specs, options)
 
 
 def _is_register(summary: dict[str, Any]) -> bool:

@@ -7,15 +7,18 @@ file below that would be a spec that nobody reads, so it is an error.
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["SpecData", "SpecFile", "find_specs", "spec_data"]
+__all__ = ["SpecData", "SpecFile", "find_specs", "may_be_shared", "needed_by", "spec_data"]
 
 _COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
+_NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
+_ESCAPE: Final = b"\\u"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -96,3 +99,27 @@ def _named(path: Path) -> Path:
 
 def _refuse(error: OSError) -> None:
     raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from error
+
+
+def may_be_shared(data: bytes) -> bool:
+    """Whether a text can be that of a shared struct; without parsing, so it may say yes for others."""
+    return b'"struct"' in data or _ESCAPE in data
+
+
+def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
+    """Of the texts that may be shared structs, those that a text may import, and what these may import.
+
+    Without parsing, so there may be more of them than needed, but none is missing.
+    """
+    waiting, found = [data], dict[str, SpecData]()
+    others = {each.file: each for each in shared}
+    while waiting:
+        text = waiting.pop()
+        for file, each in list(others.items()):
+            if b'"imports"' not in text and _ESCAPE not in text:
+                break
+            names = _NAMES.findall(each.data)
+            if _ESCAPE in text or _ESCAPE in each.data or any(b'"%s"' % name in text for name in names):
+                found[file] = others.pop(file)
+                waiting.append(each.data)
+    return [found[file] for file in sorted(found)]

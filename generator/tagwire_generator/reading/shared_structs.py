@@ -5,14 +5,13 @@ editor. Only those that may be shared structs are parsed, once; each is read
 when the first import asks for it.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.project.spec_files import SpecData, may_be_shared
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct
@@ -20,35 +19,7 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct
 if TYPE_CHECKING:
     from tagwire_generator.reading.spec import ReadResult
 
-__all__ = ["NO_SHARED_STRUCTS", "SharedStruct", "SharedStructs", "may_be_shared", "needed_by"]
-
-_NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
-_ESCAPE: Final = b"\\u"
-
-
-def may_be_shared(data: bytes) -> bool:
-    """Whether a text can be that of a shared struct; without parsing, so it may say yes for others."""
-    return b'"struct"' in data or _ESCAPE in data
-
-
-def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
-    """Of the texts that may be shared structs, those that a text may import, and what these may import.
-
-    Without parsing, so there may be more of them than needed, but none is missing.
-    """
-    waiting, found = [data], dict[str, SpecData]()
-    others = {each.file: each for each in shared}
-    while waiting:
-        text = waiting.pop()
-        for file, each in list(others.items()):
-            if b'"imports"' not in text and _ESCAPE not in text:
-                break
-            names = _NAMES.findall(each.data)
-            if _ESCAPE in text or _ESCAPE in each.data or any(b'"%s"' % name in text for name in names):
-                found[file] = others.pop(file)
-                waiting.append(each.data)
-    return [found[file] for file in sorted(found)]
-
+__all__ = ["NO_SHARED_STRUCTS", "SharedStruct", "SharedStructs"]
 
 @dataclass(frozen=True, slots=True)
 class SharedStruct:

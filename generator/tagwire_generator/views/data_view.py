@@ -15,7 +15,7 @@ from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.expansion.message_classes import field_row, optional_fields
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.imports import Imports
 
@@ -72,31 +72,34 @@ class DataModuleView:
     """The type of `unknown_tags`."""
 
 
-def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
-    """The view of `spec`'s data-class module."""
-    return DataViews(spec, options).module(cls, source)
+def data_view(
+    spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str
+) -> DataModuleView:
+    """The view of `spec`'s data-class module; `package` is the one that has the modules of imported structs."""
+    return DataViews(spec, options, package).module(cls, source)
 
 
 class DataViews:
     """Makes the views of one module, and gathers what it imports."""
 
-    def __init__(self, spec: MessageSpec, options: SpecOptions) -> None:
+    def __init__(self, spec: MessageSpec, options: SpecOptions, package: str = "") -> None:
         self.spec = spec
         self.options = options
-        taken = [struct.name for struct in (*spec.structs, spec.root)]
+        self.package = package
+        taken = [struct.name for struct in (*spec.own_structs, spec.root, *spec.imports)]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
 
     def module(self, cls: type[Message], source: str) -> DataModuleView:
         """The view of the module."""
-        structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
+        structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
         self.imports.use("tagwire.wire", "NO_TAGS")
         constructor = self.imports.use("tagwire.message", "constructor")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
-            imports=self.imports.groups,
+            imports=self._import_lines(),
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
@@ -104,13 +107,19 @@ class DataViews:
             unknown_tags=unknown_tags,
         )
 
+    def _import_lines(self) -> list[list[str]]:
+        """The imports, those of shared structs behind all others."""
+        modules = sorted((f"{self.package}.{snake_case(each.name)}", each.name) for each in self.spec.imports)
+        shared = [f"from {module} import {name}" for module, name in modules]
+        return [*self.imports.groups, *([shared] if shared else [])]
+
     def struct(self, struct: StructSpec) -> StructView:
-        root = struct is self.spec.root
+        root = struct is self.spec.root and self.spec.kind != "struct"
         base = "Message" if root else "Struct"
         return StructView(
             name=struct.name,
             base=self.imports.use("tagwire.message", base),
-            doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
+            doc=_message_doc(self.spec) if struct is self.spec.root else _struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             constants=tuple(self.constants()) if root else (),
         )
@@ -207,6 +216,9 @@ class DataViews:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
             words.append(f"struct={field.struct}")
+            shared = self.spec.struct_versions(field.struct)
+            if shared is not None:
+                words.append(f"struct_versions={tuple((str(each), number) for each, number in shared.ranges)!r}")
         return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 
 
@@ -233,7 +245,8 @@ def _in_versions(versions: Versions) -> str:
 
 def _message_doc(spec: MessageSpec) -> str:
     key = "" if spec.api_key is None else f", API key {spec.api_key}"
-    return f"{spec.name} ({spec.kind}{key}), {_in_versions(spec.valid_versions)}."
+    kind = "shared struct" if spec.kind == "struct" else spec.kind
+    return f"{spec.name} ({kind}{key}), {_in_versions(spec.valid_versions)}."
 
 
 def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
