@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagwire_generator.model import MessageSpec
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings, SpecSet
+    from tagwire_generator.project.spec_files import SpecData
 
 __all__ = ["command", "options_for", "read_path"]
 
@@ -120,11 +121,19 @@ def _checks(
     return [_against_path(settings, reader, *paths)]
 
 
-def read_path(reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
-    """The spec at a path, or those of the folder there. Raises SpecError for a folder without specs."""
-    from tagwire_generator.evolution.texts import from_file, from_folder
+def read_path(
+    reader: "SpecReader", path: Path, options: "SpecOptions", spec_set: "SpecSet | None" = None
+) -> "SpecTexts":
+    """The spec at a path, or those of the folder there; `spec_set` is the set that it belongs to.
 
-    return reader.read(from_folder(path) if path.is_dir() else [from_file(path)], options)
+    Raises SpecError for a folder without specs.
+    """
+    from tagwire_generator.evolution.texts import from_file, from_folder
+    from tagwire_generator.reading.shared_structs import specs_beside
+
+    is_whole = path.is_dir() and (spec_set is None or spec_set.specs == path.resolve())
+    beside = () if is_whole else specs_beside(path, spec_set)
+    return reader.read(from_folder(path) if path.is_dir() else [from_file(path)], options, beside)
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
@@ -155,9 +164,10 @@ def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Pa
     if old.is_dir() != new.is_dir():
         raise click.UsageError(f"{old} and {new} must both be specs or both be folders of specs")
     options = options_for(settings, new)
-    now = read_path(reader, new, options)
+    now = read_path(reader, new, options, settings.set_of(new))
     headers = _headers(settings, reader, new)
-    return Check(Baseline.of(read_path(reader, old, options)), now, is_one_message=new.is_file(), headers=headers)
+    before = Baseline.of(read_path(reader, old, options, settings.set_of(old)))
+    return Check(before, now, is_one_message=new.is_file(), headers=headers)
 
 
 def _against_revision(
@@ -170,7 +180,7 @@ def _against_revision(
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
-            old = reader.read(specs_at(revision, path), options)
+            old = reader.read(specs_at(revision, path), options, _beside(settings, revision, path))
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
@@ -178,9 +188,24 @@ def _against_revision(
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
-        now, headers = read_path(reader, path, options), _headers(settings, reader, path)
+        now = read_path(reader, path, options, settings.set_of(path))
+        headers = _headers(settings, reader, path)
         made.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
     return made
+
+
+def _beside(settings: "Settings", revision: str, path: Path) -> "list[SpecData]":
+    """What a spec, or the specs of a component, could import in a revision; a whole set has it itself."""
+    from tagwire_generator.evolution.git import NotAtRevisionError, specs_at
+
+    spec_set = settings.set_of(path)
+    folder = spec_set.specs if spec_set else path.parent if path.is_file() else path
+    if folder.resolve() == path.resolve():
+        return []
+    try:
+        return specs_at(revision, folder)
+    except NotAtRevisionError:
+        return []
 
 
 def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, path: Path) -> "Check":
@@ -188,7 +213,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
-    texts = read_path(reader, path, options_for(settings, path))
+    texts = read_path(reader, path, options_for(settings, path), settings.set_of(path))
     if path.is_file():  # the lock of a whole set has other messages too: they are not gone
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
@@ -232,7 +257,8 @@ def _against_own_lock(
     from tagwire_generator.evolution.texts import from_folder
 
     def read(names: Collection[str]) -> "SpecTexts":
-        return reader.read((each for each in from_folder(specs) if each.name in names), spec_set.options)
+        every = from_folder(specs)
+        return reader.read([each for each in every if each.name in names], spec_set.options, every)
 
     released = read_lock(lock)
     check = memory.check(released, read)

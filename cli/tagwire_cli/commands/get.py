@@ -23,6 +23,7 @@ from tagwire_cli.input.selected import parts, source
 from tagwire_cli.output.tables import write_json_line, write_line
 
 if TYPE_CHECKING:
+    from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.selection.selection import Selection
 
 __all__ = ["command"]
@@ -77,7 +78,7 @@ def command(
         with at(place):
             version = selected.version_of(data)
             rows = [] if version is None else selected.rows(data, version)
-            inner = _struct_versions(selected.selection, version or 0)
+            inner = [] if version is None else _struct_versions(selected.selection, version)
         for row in rows:
             values = [field_to_json(value, inside) for value, inside in zip(row, inner, strict=True)]
             if as_json:
@@ -87,7 +88,7 @@ def command(
                 write_line("\t".join(map(_shown, values)))
 
 
-def _struct_versions(selection: "Selection", version: int) -> list[int | None]:
+def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
     """For each path the version of the structs that its value consists of."""
     holders = selection.holder_versions(version)
     return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings
+    from tagwire_generator.reading.shared_structs import SharedStructs
 
 __all__ = ["command"]
 
@@ -52,7 +53,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
     number = 0
     for name in spec_paths(settings, paths):
         options = _options(settings, name, allowed)
-        read, found = _validate(name, options)
+        read, found = _validate(name, options, _importable(settings, name, options))
         number += read
         problems += found
     if as_json or output_format == "json":
@@ -82,18 +83,27 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
     )
 
 
-def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
+def _importable(settings: "Settings", name: str, options: "SpecOptions") -> "SharedStructs":
+    """The shared structs that the specs of a path can import."""
+    from tagwire_generator.reading.shared_structs import structs_beside
+
+    place = Path.cwd() if name == STDIN else Path(name)
+    return structs_beside(place, settings.set_of(place), options)
+
+
+def _validate(name: str, options: "SpecOptions", shared: "SharedStructs") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
-        return 1, list(read_data(read_bytes(STDIN, is_hex=False), file="<stdin>", options=options).problems)
+        data = read_bytes(STDIN, is_hex=False)
+        return 1, list(read_data(data, file="<stdin>", options=options, shared=shared).problems)
     if Path(name).is_file():
-        return 1, list(read_file(name, options=options).problems)
-    return _validate_folder(Path(name), options)
+        return 1, list(read_file(name, options=options, shared=shared).problems)
+    return _validate_folder(Path(name), options, shared)
 
 
-def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["Problem"]]:
+def _validate_folder(folder: Path, options: "SpecOptions", shared: "SharedStructs") -> tuple[int, list["Problem"]]:
     from tagwire_generator.model.spec_set_rules import check_set
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.reading.spec import read_file
@@ -104,7 +114,7 @@ def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["P
     registers = 0
     with progress_bar(str(folder)) as progress:
         for number, spec in enumerate(specs, 1):
-            result = read_file(spec.path, component=spec.component, options=options)
+            result = read_file(spec.path, component=spec.component, options=options, shared=shared)
             problems += result.problems
             summaries += [result.message.summary()] if result.message else []
             registers += result.register is not None

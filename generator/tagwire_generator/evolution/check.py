@@ -59,7 +59,7 @@ class Check:
         elif not found:
             [old_spec], [new_spec] = self.old.specs.values(), self.new.specs.values()
             found += compare_messages(old_spec, new_spec, known_headers=self.headers.values())
-        return placed(found, self.new.texts)
+        return placed(found, self.new)
 
 
 def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:

@@ -4,14 +4,15 @@ Specs that stand in both sets with the same text are read once, and then are
 one object: the usual case of a change that touches one file of hundreds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import SpecData, SpecFile, find_specs, spec_data
+from tagwire_generator.project.spec_files import SpecData, SpecFile, find_specs, may_be_shared, needed_by, spec_data
+from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import ReadResult, read_data
 
 __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
@@ -23,6 +24,8 @@ class SpecTexts:
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
     """By name."""
+    shared: dict[str, MessageSpec] = field(default_factory=dict)
+    """The shared structs, by name. On the wire they are within messages only, which have them among their structs."""
     texts: dict[str, str] = field(default_factory=dict)
     """By file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -43,26 +46,43 @@ class SpecReader:
     """Reads spec sets; a text that it has read before, with the same options, is the same object again."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bytes, SpecOptions], ReadResult] = {}
+        self._known: dict[Hashable, ReadResult] = {}
 
-    def read(self, files: Iterable[SpecData], options: SpecOptions) -> SpecTexts:
-        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others."""
-        found = SpecTexts()
+    def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
+        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others.
+
+        `beside` are those that they can import where the files are only a part of their set.
+        """
+        found, files = SpecTexts(), list(files)
+        importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
+        shared = SharedStructs(importable.values(), options)
         for each in files:
-            result = self._result(each, options)
+            result = self._result(each, options, importable.values(), shared)
             if result.register is not None:
                 continue  # it has no bytes that a change could break
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
-                found.specs[result.message.name] = result.message
+                kept = found.shared if result.message.kind == "struct" else found.specs
+                kept[result.message.name] = result.message
                 found.texts[each.file] = each.data.decode()
+                self._add_imported(found, result.message, shared)
         return found
 
-    def _result(self, each: SpecData, options: SpecOptions) -> ReadResult:
-        key = each.component, each.data, options
+    def _add_imported(self, found: SpecTexts, spec: MessageSpec, shared: SharedStructs) -> None:
+        """The shared structs of a spec, be they among the files or beside them."""
+        for each in spec.imports:
+            struct, known = shared.read(each.name).message, shared.get(each.name)
+            if struct is not None and known is not None:
+                found.shared.setdefault(struct.name, struct)
+                found.texts.setdefault(struct.file, known.spec.data.decode())
+
+    def _result(
+        self, each: SpecData, options: SpecOptions, importable: Iterable[SpecData], shared: SharedStructs
+    ) -> ReadResult:
+        key = each.component, each.data, options, tuple(needed_by(each.data, importable))
         result = self._known.get(key)
         if result is None or result.message is None:  # what is wrong is told under the file's own name
-            result = read_data(each.data, file=each.file, component=each.component, options=options)
+            result = read_data(each.data, file=each.file, component=each.component, options=options, shared=shared)
             self._known[key] = result
         return result

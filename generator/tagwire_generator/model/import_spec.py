@@ -27,8 +27,10 @@ class ImportSpec:
     """One import. Raises InvalidSpec if its ranges contradict each other."""
 
     name: str
-    struct_versions: StructVersions = StructVersions(())
+    struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
     """Without ranges: the only version of the struct."""
+    is_direct: bool = True
+    """Whether the spec says so itself; False for what the structs that it imports use."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -46,7 +48,9 @@ class ImportSpec:
                 yield Violation("TW315", _KEY, text)
                 return
             if later < earlier:
-                text = f"{said} goes back from version {earlier} to {later} in {versions}; a later version can't do that"
+                text = (
+                    f"{said} goes back from version {earlier} to {later} in {versions}; a later version can't do that"
+                )
                 yield Violation("TW315", _KEY, text)
                 return
         if ranges and ranges[-1][0].highest != HIGHEST:

@@ -87,8 +87,8 @@ class MessageSpec:
     reserved_tags: tuple[int, ...] = ()
     structs: tuple[StructSpec, ...] = ()
     """Inline, common and imported ones, each after those that it refers to."""
-    imports: tuple[ImportSpec, ...] = ()
-    """The shared structs that its own fields may use; those that these use are among `structs` only."""
+    imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
+    """The shared structs among its structs; those that its own fields can use are direct ones."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
@@ -156,8 +156,8 @@ class MessageSpec:
         return tuple(struct for struct in self.structs if not struct.owner)
 
     def struct_versions(self, name: str) -> StructVersions | None:
-        """The versions of an imported struct by the message's own; None for a struct that is not imported."""
-        return next((each.struct_versions for each in self.imports if each.name == name), None)
+        """The versions of an imported struct by the message's own; None for a struct that it does not import itself."""
+        return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:
         """The struct of that name. Raises KeyError if there is none."""

@@ -81,7 +81,8 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
             continue
         used.add(target)
         struct, present = message.structs[target], graph.present[position]
-        if struct.owner and not owner.owner and message.struct_versions(struct.name) is None:
+        is_foreign = struct.owner and not owner.owner and message.struct_versions(struct.name) is None
+        if is_foreign and all(own.name != struct.name for own in message.own_structs):
             text = f"field {spec.name} is {spec.type}, which belongs to {struct.owner}; "
             text += "declare a struct" if struct.owner != struct.name else f"add {struct.name} to imports"
             yield Violation("TW306", "type", text, ("message:structs",), index, position)
@@ -98,7 +99,11 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
     for position, struct in enumerate(message.structs):
         is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position
         if is_counted and position not in used:
-            what = f"imported struct {struct.name}; remove the import" if struct.owner else f"struct {struct.name}; remove it"
+            what = (
+                f"imported struct {struct.name}; remove the import"
+                if struct.owner
+                else f"struct {struct.name}; remove it"
+            )
             text = f"no field uses the {what} if it is a leftover"
             yield Violation("TW320", "name", text, ("message:structs", "message:uses"), struct=position)
 

@@ -5,10 +5,12 @@ those in a subfolder have its name as theirs, and there is nothing deeper. A
 file below that would be a spec that nobody reads, so it is an error.
 """
 
+import json
 import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -109,17 +111,28 @@ def may_be_shared(data: bytes) -> bool:
 def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
     """Of the texts that may be shared structs, those that a text may import, and what these may import.
 
-    Without parsing, so there may be more of them than needed, but none is missing.
+    By the names that stand in the texts, so there may be more of them than needed, but none is missing.
     """
     waiting, found = [data], dict[str, SpecData]()
-    others = {each.file: each for each in shared}
+    others = {each.file: (each, _names(each.data)) for each in shared}
     while waiting:
         text = waiting.pop()
-        for file, each in list(others.items()):
-            if b'"imports"' not in text and _ESCAPE not in text:
-                break
-            names = _NAMES.findall(each.data)
-            if _ESCAPE in text or _ESCAPE in each.data or any(b'"%s"' % name in text for name in names):
-                found[file] = others.pop(file)
+        if b'"imports"' not in text and _ESCAPE not in text:
+            continue
+        for file, (each, names) in list(others.items()):
+            if _ESCAPE in text or any(b'"%s"' % name in text for name in names):
+                found[file] = each
+                del others[file]
                 waiting.append(each.data)
     return [found[file] for file in sorted(found)]
+
+
+@lru_cache(maxsize=1024)
+def _names(data: bytes) -> tuple[bytes, ...]:
+    """The name of a spec; where comments hide it from a plain parser, all that may be it."""
+    try:
+        tree = json.loads(data)
+    except ValueError:
+        return tuple(_NAMES.findall(data))
+    name = tree.get("name") if isinstance(tree, dict) else None
+    return (name.encode("utf-8", "replace"),) if isinstance(name, str) else ()

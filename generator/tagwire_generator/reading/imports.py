@@ -5,6 +5,7 @@ one version of a message a struct has one version, so the ways by which one
 comes must agree.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,7 +75,7 @@ def read_imports(reading: Reading, node: Object, name: str) -> Imports:
     uses = _Uses(reading, shared)
     for item in listed:
         uses.add(item, name)
-    return Imports(tuple(uses.imports), tuple(uses.structs()))
+    return Imports(tuple(uses.imports()), tuple(uses.structs()))
 
 
 class _Uses:
@@ -83,7 +84,8 @@ class _Uses:
     def __init__(self, reading: Reading, shared: SharedStructs) -> None:
         self.reading = reading
         self.shared = shared
-        self.imports: list[ImportSpec] = []
+        self.direct: set[str] = set()
+        """The shared structs that the spec imports itself."""
         self.versions: dict[str, StructVersions] = {}
         """By shared struct, in the versions of the spec."""
         self.parts: dict[str, Part] = {}
@@ -94,6 +96,7 @@ class _Uses:
         reading, part = self.reading, Part(node)
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
+        part.wounds |= {"name"} - values.keys()
         stand_in = {"name": "Unreadable"}
         attributes = {key: IMPORT_KEYS[key][0] for key in IMPORT_KEYS}
         spec = reading.build(
@@ -107,10 +110,10 @@ class _Uses:
         if versions is None:
             reading.message_wounds.add("structs")
             return
-        self.imports.append(ImportSpec(name=spec.name, struct_versions=versions))
+        self.direct.add(spec.name)
         self._unite(spec.name, versions, part)
-        for name, inner in self._used_by(shared).items():
-            self._unite(name, versions.then(inner), part)
+        for each in shared.imports:
+            self._unite(each.name, versions.then(each.struct_versions), part)
 
     def _found(self, spec: ImportSpec, part: Part, user: str) -> MessageSpec | None:
         name, reading = spec.name, self.reading
@@ -120,7 +123,7 @@ class _Uses:
             text = f"there is no shared struct {named(name)}; {suggestion(name, self.shared.names(), every)}"
             reading.report("TW314", part.place("name"), text)
             return None
-        if any(each.name == name for each in self.imports):
+        if name in self.direct:
             reading.report("TW304", part.place("name"), f"{name} is imported already; import it once")
             return None
         way = self.shared.way(name, user) if self.shared.get(user) else ()
@@ -132,19 +135,6 @@ class _Uses:
         if found is None:
             text = f"the shared struct {name} has errors; mend {known.spec.file} first"
             reading.report("TW314", part.place("name"), text)
-        return found
-
-    def _used_by(self, spec: MessageSpec) -> dict[str, StructVersions]:
-        """The shared structs that another one uses, directly and through others, in its versions."""
-        found: dict[str, StructVersions] = {}
-        for each in spec.imports:
-            inner = self.shared.read(each.name).message
-            assert inner is not None, "the spec that uses it is valid"
-            deeper = {name: each.struct_versions.then(versions) for name, versions in self._used_by(inner).items()}
-            for name, versions in {each.name: each.struct_versions, **deeper}.items():
-                both = united(found[name], versions) if name in found else versions
-                assert isinstance(both, StructVersions), "the spec that uses it is valid"
-                found[name] = both
         return found
 
     def _checked_versions(self, spec: ImportSpec, part: Part, shared: MessageSpec) -> StructVersions | None:
@@ -178,6 +168,11 @@ class _Uses:
             text = f"up to version {both}, {name} has a later version by one import than after it by another"
         self.reading.report("TW316", part.place("name"), f"{text}; a version of a message has one version of a struct")
         self.reading.message_wounds.add("structs")
+
+    def imports(self) -> Iterator[ImportSpec]:
+        """All that is used, with its versions."""
+        for name, versions in self.versions.items():
+            yield ImportSpec(name=name, struct_versions=versions, is_direct=name in self.direct)
 
     def structs(self) -> list[ImportedStruct]:
         """The structs of all that is used."""

@@ -22,6 +22,7 @@ from tagwire_generator.reading.values import (
     whole_number,
 )
 from tagwire_generator.syntax.parse import Node, Object, Scalar, walk
+from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds
 
 __all__ = ["FORMAT_KEYS", "MESSAGE_KEYS", "read_message"]
 
@@ -83,6 +84,8 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     part = Part(node)
     is_gone = _is_gone(node)
     keys = ("name", "type") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
+    if is_shared_struct(node):
+        keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
     values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
     if reading.is_format:
         values["validVersions"] = Versions(0, 0)
@@ -101,7 +104,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"component": component, "file": file, "line": place.line, "column": place.column}
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
-    if values.get("type") == "struct" and not reading.is_draft:
+    if is_shared_struct(node) and not reading.is_draft:
         attributes["flexible_versions"] = EVERYWHERE  # as far as it knows: its users decide
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
@@ -109,7 +112,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
         attributes["format"] = _format(reading, part)
     imports = read_imports(reading, node, known["name"])
     root, own = _read_structs(reading, node, known["name"], known["validVersions"])
-    structs = [*imports.structs, *own]
+    structs: list[StructPart | ImportedStruct] = [*imports.structs, *own]
     attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
     attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports.imports}
     return _build(reading, part, attributes, structs, root)
@@ -129,12 +132,14 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
     """Each dialect has its key for the versions that carry tags; the other's has no place there."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
-        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and values.get("type") != "struct":
+        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
             wounds.add("flexibleVersions")
         return
-    if values.get("type") == "struct":
-        message = "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
+    if is_shared_struct(node):
+        message = (
+            "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
+        )
         reading.report("TW701", part.place("type"), message)
     if reading.is_extended and node.get("dialect"):
         message = "the tagwire dialect extends the released dialect, but the spec is in the draft's; remove the key"

@@ -5,13 +5,18 @@ editor. Only those that may be shared structs are parsed, once; each is read
 when the first import asks for it.
 """
 
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tagwire.errors import SpecError
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import SpecData, may_be_shared
+from tagwire_generator.project.settings import SpecSet
+from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_shared, spec_data
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct
@@ -19,7 +24,8 @@ from tagwire_generator.syntax.spec_schema import is_shared_struct
 if TYPE_CHECKING:
     from tagwire_generator.reading.spec import ReadResult
 
-__all__ = ["NO_SHARED_STRUCTS", "SharedStruct", "SharedStructs"]
+__all__ = ["NO_SHARED_STRUCTS", "SharedStruct", "SharedStructs", "specs_beside", "structs_beside"]
+
 
 @dataclass(frozen=True, slots=True)
 class SharedStruct:
@@ -31,10 +37,10 @@ class SharedStruct:
 
 
 class SharedStructs:
-    """The shared structs among some specs."""
+    """The shared structs among some specs, which are asked for when the first import is read."""
 
     def __init__(self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None) -> None:
-        self._specs = tuple(each for each in specs if may_be_shared(each.data))
+        self._specs = specs
         self._options = options or SpecOptions()
         self._read: dict[str, ReadResult] = {}
 
@@ -42,6 +48,8 @@ class SharedStructs:
     def _by_name(self) -> dict[str, SharedStruct]:
         found: dict[str, SharedStruct] = {}
         for each in self._specs:
+            if not may_be_shared(each.data):
+                continue
             root = parse(each.data.decode("utf-8", "replace"), file=each.file).root
             name = root.get("name") if root is not None and is_shared_struct(root) else None
             if isinstance(name, Scalar):
@@ -63,9 +71,7 @@ class SharedStructs:
         result = self._read.get(name)
         if result is None:
             spec = self._by_name[name].spec
-            result = read_data(
-                spec.data, file=spec.file, component=spec.component, options=self._options, shared=self
-            )
+            result = read_data(spec.data, file=spec.file, component=spec.component, options=self._options, shared=self)
             self._read[name] = result
         return result
 
@@ -103,6 +109,20 @@ def _imports(root: Object | None) -> Iterator[str]:
         name = each.get("name") if isinstance(each, Object) else None
         if isinstance(name, Scalar):
             yield name.raw
+
+
+def structs_beside(path: Path, spec_set: SpecSet | None, options: SpecOptions) -> SharedStructs:
+    """What a spec at `path` can import, or the specs of a folder there."""
+    return SharedStructs(specs_beside(path, spec_set), options)
+
+
+def specs_beside(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:
+    """The specs that belong together with a spec, or with those of a folder: those of its set, or of its folder."""
+    own = path if path.is_dir() else path.parent
+    for folder in spec_set.sources if spec_set else (own,):
+        with suppress(SpecError):  # what is wrong with a folder is told where it is asked for
+            for each in find_specs(folder):
+                yield spec_data(each, file=os.path.relpath(each.path))
 
 
 NO_SHARED_STRUCTS: Final = SharedStructs()

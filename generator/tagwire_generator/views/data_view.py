@@ -72,9 +72,7 @@ class DataModuleView:
     """The type of `unknown_tags`."""
 
 
-def data_view(
-    spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str
-) -> DataModuleView:
+def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str) -> DataModuleView:
     """The view of `spec`'s data-class module; `package` is the one that has the modules of imported structs."""
     return DataViews(spec, options, package).module(cls, source)
 
@@ -86,7 +84,8 @@ class DataViews:
         self.spec = spec
         self.options = options
         self.package = package
-        taken = [struct.name for struct in (*spec.own_structs, spec.root, *spec.imports)]
+        self.shared = [each.name for each in spec.imports if each.is_direct]
+        taken = [*(struct.name for struct in (*spec.own_structs, spec.root)), *self.shared]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
 
@@ -109,8 +108,7 @@ class DataViews:
 
     def _import_lines(self) -> list[list[str]]:
         """The imports, those of shared structs behind all others."""
-        modules = sorted((f"{self.package}.{snake_case(each.name)}", each.name) for each in self.spec.imports)
-        shared = [f"from {module} import {name}" for module, name in modules]
+        shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
         return [*self.imports.groups, *([shared] if shared else [])]
 
     def struct(self, struct: StructSpec) -> StructView:

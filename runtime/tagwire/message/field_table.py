@@ -260,7 +260,7 @@ class _Expansion:
             return Nested(self.nested(row.struct, row, name, version))
         return _primitive(name, compact=compact, nullable=False)
 
-    def nested(self, cls: type[Struct], row: FieldRow, name: str, version: int) -> StructLayout:
+    def nested(self, cls: Any, row: FieldRow, name: str, version: int) -> StructLayout:
         inner = row.struct_version(version)
         if inner is None:
             text = f"{self.message.NAME}: field {row.name} exists in a version for which it names no version of {name}"

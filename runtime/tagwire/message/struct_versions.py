@@ -62,5 +62,3 @@ class StructVersions:
 
     def __repr__(self) -> str:
         return f"StructVersions({self.ranges!r})"
-
-

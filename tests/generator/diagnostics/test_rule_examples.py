@@ -12,6 +12,8 @@ from tagwire_generator.diagnostics.rule_examples import EXAMPLES, Example, spec_
 from tagwire_generator.evolution import compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import read_spec
 
 EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
@@ -22,7 +24,9 @@ DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 
 def found(example: Example, text: str) -> list[str]:
     """The rules that a text of an example breaks."""
-    results = {name: read_spec(spec, file=name) for name, spec in spec_texts(example, text).items()}
+    specs_by_name = spec_texts(example, text)
+    shared = SharedStructs([SpecData(name, "", spec.encode()) for name, spec in specs_by_name.items()])
+    results = {name: read_spec(spec, file=name, shared=shared) for name, spec in specs_by_name.items()}
     rules = [problem.rule for result in results.values() for problem in result.problems]
     specs: list[MessageSpec] = [result.message for result in results.values() if result.message]
     if len(specs) < len(results):
