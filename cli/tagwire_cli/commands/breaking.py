@@ -73,14 +73,14 @@ def command(
       tagwire breaking
     """
     from tagwire_generator.evolution import SEVERITIES
-    from tagwire_generator.evolution.exemptions import judge
+    from tagwire_generator.project.exemptions import judge
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     checks = _checks(settings, paths, revision, lock_file)
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
-    judged = judge(findings, settings.exemptions, datetime.date.today(), names if paths else None)
+    judged = judge(findings, settings.change_exemptions, datetime.date.today(), names if paths else None)
     if as_json or output_format == "json":
         write_json([finding.as_dict() for finding in judged.findings])
     elif output_format == "github":

@@ -172,12 +172,15 @@ def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) 
 
 
 def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
-    from tagwire_cli.explaining.page import render_page
+    from tagwire.explain.html_page import page
+    from tagwire.explain.html_tree import Unit
+    from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
     if asked.kind == "format":  # the batches of an input are one section
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
-    write_bytes(render_page(seen, error_note(asked.registry)).encode())
+    shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
+    write_bytes(page(shown, error_note(asked.registry)).encode("utf-8", "backslashreplace"))
     return _faults(seen)
 
 

@@ -71,5 +71,6 @@ def command(words: Sequence[str]) -> None:
         write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
     else:
         raise click.BadParameter(
-            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; spec is that of specs", param_hint="COMMAND"
+            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; spec is that of specs",
+            param_hint="COMMAND",
         )

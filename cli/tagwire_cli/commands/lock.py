@@ -120,7 +120,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
     """The findings that nothing excuses and that matter to who was released before."""
-    from tagwire_generator.evolution.exemptions import judge
+    from tagwire_generator.project.exemptions import judge
 
-    judged = judge(check.findings(), settings.exemptions, datetime.date.today())
+    judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())
     return [each for each in judged.findings if each.severity in _REFUSED]

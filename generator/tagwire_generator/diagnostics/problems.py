@@ -12,7 +12,7 @@ from typing import Final
 
 from tagwire.errors import SpecError
 from tagwire.text_format import printable
-from tagwire_generator.diagnostics.rule_catalogue import RULES, Severity
+from tagwire_generator.diagnostics.rule_catalogue import RULES, DesignSeverity
 
 __all__ = ["Problem", "Source", "named", "quoted", "render", "spec_error"]
 
@@ -26,7 +26,8 @@ class Problem:
     """One breach of one rule. `line` and `column` count from 1, columns in characters."""
 
     rule: str
-    severity: Severity
+    severity: DesignSeverity
+    """A note is only about designs."""
     file: str
     line: int
     column: int

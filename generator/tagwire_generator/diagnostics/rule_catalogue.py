@@ -7,16 +7,22 @@ first digit groups them: 0 record formats and registers, 1 text and keys, 2 mess
 
 Group 9 is about changes: what a new spec does to the versions that an old one
 released. There, each twenty is a severity of its own, the gravest first.
+
+The rules TL01 and up are about designs, which are valid specs. Each says its
+severity, which settings may change.
 """
 
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
-from typing import Final, Generic, Literal, TypeVar, get_args
+from typing import Final, Generic, Literal, TypeVar, cast, get_args
 
-__all__ = ["CHANGE_RULES", "RULES", "Impact", "Rule", "Severity"]
+__all__ = ["CHANGE_RULES", "DESIGN_RULES", "RULES", "DesignSeverity", "Impact", "Rule", "Severity"]
 
 Severity = Literal["error", "warning"]
+
+DesignSeverity = Literal["error", "warning", "note"]
+"""error: what readers or writers can't live with; warning: what costs them; note: what is so and is known."""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, the gravest first.
@@ -37,6 +43,8 @@ class Rule(Generic[S]):
     severity: S
     title: str
     explanation: str
+    dialect: str = ""
+    """Where a rule about designs is on unless settings say otherwise; "" for everywhere."""
 
 
 def _severity(number: int) -> Severity:
@@ -57,7 +65,7 @@ _ROWS: Final = _rows()
 RULES: Final[dict[str, Rule[Severity]]] = {
     id: Rule(id, _severity(int(id[3:])), row["title"], row["explanation"])
     for id, row in _ROWS.items()
-    if not id.startswith("TW9")
+    if id.startswith("TW") and not id.startswith("TW9")
 }
 """The rules about a spec, and about a directory of them."""
 
@@ -67,3 +75,10 @@ CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
     if id.startswith("TW9")
 }
 """The rules about what a new spec does to the versions that an old one released."""
+
+DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
+    id: Rule(id, cast(DesignSeverity, row["severity"]), row["title"], row["explanation"], row.get("dialect", ""))
+    for id, row in _ROWS.items()
+    if id.startswith("TL")
+}
+"""The rules about designs: record formats, messages, and several designs that claim the same thing."""

@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.reading.places import Spot
 
 __all__ = ["StructPair", "json_name", "range_findings", "record_format_findings", "tag_findings", "tag_holder"]
 

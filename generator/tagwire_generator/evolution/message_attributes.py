@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.evolution.headers import Headers
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.places import Spot
 
 __all__ = ["head_findings", "header_version", "lowered_findings"]
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from tagwire.layout import Array, Bits, Compression, Condition, Item, Nested, Order, StructLayout, Type
 from tagwire.versions import NONE
-from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.places import Spot
 
 __all__ = ["format_findings"]
 

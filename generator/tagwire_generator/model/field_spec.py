@@ -68,10 +68,13 @@ class FieldSpec:
     is_optional: bool = False
     """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
     about: str = ""
+    is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
+    """Whether the spec gives no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
         if self.default is IMPLICIT:
+            object.__setattr__(self, "is_default_implied", self.framing.equals is None)
             always = self.framing.equals
             object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))

@@ -6,7 +6,7 @@ comes must agree.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tagwire.message.struct_versions import StructVersions
@@ -180,6 +180,6 @@ class _Uses:
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message
             assert shared is not None, "what is used could be read"
-            for struct in (*shared.own_structs, shared.root):
+            for struct in (*shared.own_structs, replace(shared.root, about=shared.about)):
                 found.append(ImportedStruct(in_versions_of(struct, versions, owner), self.parts[owner]))
         return found

@@ -32,6 +32,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from tagwire.log.directory import is_partition
+from tagwire.log.whole_folder import on_disk
 from tagwire_spark.errors import PipelineError
 
 __all__ = [
@@ -45,7 +46,6 @@ __all__ = [
     "old_files",
     "settled",
     "staging",
-    "sync",
     "write_failure",
 ]
 
@@ -207,9 +207,9 @@ def _claim(job: Job, number: int, change: Change) -> bool:
     """Make a job the commit of this number. Whether it is; if not, another one was faster."""
     draft, manifest = job.folder / "manifest.json", _manifest(Path(job.root), number)
     draft.write_text(json.dumps({"number": number, "job": job.id, **change._asdict()}, indent=1))
-    sync(draft)
+    on_disk(draft)
     for folder in {Path(job.root, source).parent for source, _ in change.moves}:
-        sync(folder)
+        on_disk(folder)
     try:
         manifest.hardlink_to(draft)
     except FileExistsError:
@@ -218,7 +218,7 @@ def _claim(job: Job, number: int, change: Change) -> bool:
     if _done(Path(job.root)).get("number", 0) >= number:  # the other one is done already, and its manifest gone
         manifest.unlink(missing_ok=True)
         return False
-    sync(Path(job.root))
+    on_disk(Path(job.root))
     return True
 
 
@@ -264,7 +264,7 @@ def _do(manifest: Path) -> None:
         _move_back(job, change)
         manifest.unlink()
         raise
-    sync(root)
+    on_disk(root)
     shutil.rmtree(job.folder, ignore_errors=True)
 
 
@@ -282,7 +282,7 @@ def _move(job: Job, change: dict[str, Any]) -> None:
         with suppress(OSError):  # of a partition that is no more, unless something is left in it
             folder.rmdir()
         if folder.exists():
-            sync(folder)
+            on_disk(folder)
 
 
 def _rename(source: Path, target: Path) -> None:
@@ -352,16 +352,6 @@ def _flock() -> Any:
         return import_module("fcntl")
     except ImportError:  # not on Windows
         return None
-
-
-def sync(path: Path) -> None:
-    """See to it that a file or a folder is on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some file systems can't do it for folders
-            os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

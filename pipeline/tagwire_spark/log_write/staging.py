@@ -12,11 +12,12 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
+from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import Job, staging, sync
+from tagwire_spark.files.commit import Job, staging
 from tagwire_spark.log_write.entries import Entry, Facts, as_record
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
 from tagwire_spark.log_write.target import LogTarget
@@ -261,8 +262,8 @@ class _Segments:
         self.writer.__exit__(None, None, None)
         files = sorted(self.folder.glob(f"{self.writer.base_offset:020}.*"), key=lambda path: path.suffix == ".log")
         for file in files:
-            sync(file)
-        sync(self.folder)
+            on_disk(file)
+        on_disk(self.folder)
         root = self.folder.parents[2]
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)

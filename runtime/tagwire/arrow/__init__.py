@@ -70,7 +70,7 @@ def decode_column(
 
     `fields` chooses fields by dotted paths (`topics.partitions.leader_id`); the
     others are checked all the same. `unknown_tags=False` drops unknown tagged
-    fields, `wide_unsigned` makes uint16 int32 and uint32 int64. `strict` and
+    fields, `wide_unsigned` makes uint8 int16, uint16 int32 and uint32 int64. `strict` and
     `limits` (for each row) are those of `Message.decode`.
 
     Where a row can't be decoded, "raise" raises its DecodeError, LimitError or

@@ -19,7 +19,7 @@ __all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name"
 
 TAGS: Final = "unknown_tags"
 
-_WIDE: Final = {"S": "i", "I": "l"}
+_WIDE: Final = {"C": "s", "S": "i", "I": "l"}
 _TYPE_NAMES: Final = {
     "b": "bool",
     "c": "int8",

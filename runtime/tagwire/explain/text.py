@@ -25,9 +25,11 @@ __all__ = [
     "Row",
     "annotate",
     "annotated_lines",
+    "kind_of",
     "parse_annotated",
     "rows_of",
     "title_of",
+    "value_of",
 ]
 
 BYTES_A_LINE: Final = 16
@@ -185,10 +187,8 @@ def _node_rows(
     size = node.header_length
     if size:
         own = data[node.offset : node.offset + size]
-        value, kind = ("", "shape") if note is None else (f"{_value(node)} {note(node)}".rstrip(), _kind(node))
-        is_hidden = node.is_hidden
-        shown_value = HIDDEN if is_hidden and value else value
-        yield Row(node.offset, own, node.path, node.type, shown_value, kind=kind, is_hidden=is_hidden, **place)
+        value, kind = ("", "shape") if note is None else (value_of(node, note), kind_of(node))
+        yield Row(node.offset, own, node.path, node.type, value, kind=kind, is_hidden=node.is_hidden, **place)
     for child in node.parts():
         if node.unpacked is None:
             yield from _node_rows(child, data, note, mark, depth + 1)
@@ -202,7 +202,8 @@ def _node_rows(
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
 
 
-def _kind(node: Node) -> str:
+def kind_of(node: Node) -> str:
+    """Which kind of row shows a node, one of those of `Row.kind`."""
     if node.value is None:
         return "null" if node.complete else "shape"
     if isinstance(node.value, str):
@@ -211,6 +212,12 @@ def _kind(node: Node) -> str:
         return "bytes"
     is_shape = "[]" in node.type or node.type.startswith("tag") or (node.value is True and node.type != "bool")
     return "shape" if is_shape else "number"
+
+
+def value_of(node: Node, note: Callable[[Node], str]) -> str:
+    """The value of a node in a few words, with the note about it; hidden where it is sensitive."""
+    value = f"{_value(node)} {note(node)}".rstrip()
+    return HIDDEN if value and node.is_hidden else value
 
 
 def _value(node: Node) -> str:

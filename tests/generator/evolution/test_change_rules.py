@@ -10,8 +10,7 @@ from change_specs import draft, field, optional, read, request, spec, struct, ta
 
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution import Finding, compare_messages
-from tagwire_generator.evolution.places import placed
-from tagwire_generator.evolution.texts import SpecTexts
+from tagwire_generator.reading.places import placed
 
 A, TEXT, T = field(), field(type="string"), tagged()
 UNSTABLE = '"latestVersionUnstable": true,'
@@ -161,7 +160,7 @@ FOUND = [
 
 def found(old: str, new: str) -> list[Finding]:
     text = new.replace("§", "")
-    return list(placed(compare_messages(read(old), read(new)), SpecTexts(texts={"R.json": text})))
+    return list(placed(compare_messages(read(old), read(new)), {"R.json": text}))
 
 
 def name_rows(value: object) -> str | None:

@@ -107,7 +107,7 @@ cdef class Steps:
         step.minimum = type.minimum
         if isinstance(type, Fixed):
             step.kind = kind_of(type.wire)
-            step.wide = column is not None and column.format in "il" and step.kind in (TW_UINT16, TW_UINT32)
+            step.wide = column is not None and column.format in "sil" and step.kind in (TW_UINT8, TW_UINT16, TW_UINT32)
         elif isinstance(type, Sized) and type.length is not None:
             step.kind = kind_of(type.wire)
             self.length(step, type)

@@ -226,7 +226,7 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
     """A value that can be written, but is not of the type that is read, as JSON."""
     if value is None or field.kind == TW_TEXT:
         return value
-    if field.kind == TW_FLOAT64:
+    if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
         return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)
     if field.kind == TW_BINARY or field.kind == TW_UUID:
         return WIRE_TYPES["bytes" if field.kind == TW_BINARY else "uuid"].to_json(value)

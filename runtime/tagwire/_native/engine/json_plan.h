@@ -67,6 +67,8 @@ static inline int tw_fits_kind(int kind, int64_t x)
         return x == (uint32_t)x;
     case TW_INT64:
         return 1;
+    case TW_UINT64:
+        return x >= 0;
     }
     return 0;
 }

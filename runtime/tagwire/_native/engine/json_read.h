@@ -58,7 +58,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     return tw_new_int(t->r->shared, (int64_t)x);
 }
 
-static PyObject *tw_json_read_float(tw_json_reader *t)
+static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
 {
     char digits[64], *stop;
     Py_ssize_t size = 0;
@@ -75,7 +75,8 @@ static PyObject *tw_json_read_float(tw_json_reader *t)
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;
     number = PyOS_string_to_double(digits, &stop, NULL);
-    if (stop != digits + size || PyErr_Occurred() || !Py_IS_FINITE(number)) {
+    if (stop != digits + size || PyErr_Occurred() || !Py_IS_FINITE(number) ||
+        (kind == TW_FLOAT32 && !tw_fits_float32(number))) {
         PyErr_Clear();
         return NULL;
     }
@@ -224,8 +225,9 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     case TW_UUID:
     case TW_BINARY:
         return tw_json_read_letters(t, row->kind);
+    case TW_FLOAT32:
     case TW_FLOAT64:
-        return tw_json_read_float(t);
+        return tw_json_read_float(t, row->kind);
     case TW_BOOL:
         if (tw_json_takes_word(t, "true", 4))
             Py_RETURN_TRUE;

@@ -71,6 +71,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
         if (PyUnicode_CheckExact(value))
             return Py_NewRef(value);
         break;
+    case TW_FLOAT32:
     case TW_FLOAT64:
         if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
             return Py_NewRef(value);
@@ -208,6 +209,10 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         return PyBool_Check(value) ? Py_NewRef(value) : NULL;
     case TW_TEXT:
         return PyUnicode_CheckExact(value) ? Py_NewRef(value) : NULL;
+    case TW_FLOAT32:
+        if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))
+            return NULL;
+        return Py_NewRef(value);
     case TW_FLOAT64:
         return PyFloat_CheckExact(value) ? Py_NewRef(value) : NULL;
     case TW_UUID:

@@ -187,6 +187,7 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
         if (PyUnicode_CheckExact(value))
             return tw_json_write_text(w, value);
         break;
+    case TW_FLOAT32:
     case TW_FLOAT64:
         if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
             return tw_json_write_float(w, value);

@@ -9,7 +9,8 @@
 #include "engine/framing.h"
 
 enum tw_kind {
-    TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID,
+    TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
+    TW_FLOAT64, TW_UUID,
     /* from here on the width depends on the value */
     TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
 };
@@ -50,7 +51,7 @@ struct tw_field {
 };
 
 /* Bytes of each kind of fixed width. */
-static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 16, 0, 0, 0, 0, 0};
+static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0};
 
 /* How an object of a data class is made. */
 typedef struct {

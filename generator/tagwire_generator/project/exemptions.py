@@ -1,5 +1,8 @@
 """Which findings are meant: those that an entry of [[tool.tagwire.exceptions]] excuses, with its reason, until its day.
 
+They are findings about changes (`tagwire breaking`) or about designs (`tagwire lint`); each command looks only at the
+entries for its own rules.
+
 An entry that has expired excuses nothing any more, and one that fits no finding
 should go: both are told, so that the list can only shrink to what is true.
 """
@@ -7,41 +10,57 @@ should go: both are told, so that the list can only shrink to what is true.
 import datetime
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from tagwire.versions import Versions
-from tagwire_generator.evolution.findings import Finding
 from tagwire_generator.project.settings import Exemption
 
 __all__ = ["Excused", "Judgement", "judge"]
 
 
+class _Found(Protocol):
+    """What an exception looks at."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def message_name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def versions(self) -> str: ...
+
+
+F = TypeVar("F", bound=_Found)
+
+
 @dataclass(frozen=True, slots=True)
-class Excused:
+class Excused(Generic[F]):
     """A finding, and the entry that excuses it."""
 
-    finding: Finding
+    finding: F
     exemption: Exemption
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Generic[F]):
     """Findings, apart by whether they are excused."""
 
-    findings: tuple[Finding, ...]
-    excused: tuple[Excused, ...]
+    findings: tuple[F, ...]
+    excused: tuple[Excused[F], ...]
     warnings: tuple[str, ...]
     """What is wrong with the exceptions themselves: expired ones and idle ones, a sentence each."""
 
 
 def judge(
-    findings: Iterable[Finding],
+    findings: Iterable[F],
     exemptions: Sequence[Exemption],
     today: datetime.date,
     names: Collection[str] | None = None,
-) -> Judgement:
-    """Apply the exceptions. `names` are the messages that were compared, None for all: others' entries are not idle."""
-    left: list[Finding] = []
-    excused: list[Excused] = []
+) -> Judgement[F]:
+    """Apply the exceptions. `names` are the messages that were judged, None for all: others' entries are not idle."""
+    left: list[F] = []
+    excused: list[Excused[F]] = []
     expired: dict[int, int] = {}
     used: set[int] = set()
     for finding in findings:
@@ -64,10 +83,10 @@ def judge(
     return Judgement(tuple(left), tuple(excused), tuple(warnings))
 
 
-def _fits(exemption: Exemption, finding: Finding) -> bool:
+def _fits(exemption: Exemption, finding: _Found) -> bool:
     if (exemption.rule, exemption.message) != (finding.rule, finding.message_name):
         return False
-    if exemption.path is not None and exemption.path != finding.path:
+    if exemption.path is not None and exemption.path != finding.path.replace("[]", ""):
         return False
     if exemption.versions is None:
         return True

@@ -1,54 +1,89 @@
-"""Where in the text of a new spec a finding belongs: the line and column of the key that says so.
+"""Where in the text of a spec a finding belongs: the line and column of the key that says so.
 
-Findings are made from specs and layouts, which know no text. Whoever has the
-texts lets them be placed here, and only specs with findings are parsed again.
+Findings about changes and about designs are made from specs and layouts, which
+know no text. Whoever has the text looks their spots up here, and only specs
+with findings are parsed again.
 """
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
 
-from tagwire_generator.evolution.findings import Finding, Spot
-from tagwire_generator.evolution.texts import SpecTexts
+from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, parse
 
-__all__ = ["placed"]
+__all__ = ["WHOLE", "Spot", "node_at", "placed"]
 
 _IN_DRAFT: Final = {"flexibleVersions": "versionsWithOptional", "nullableVersions": "nullable"}
 """What the draft dialect calls a key."""
 
 
-def placed(findings: Iterable[Finding], texts: SpecTexts) -> tuple[Finding, ...]:
-    """The findings at their places; `texts` has those of the new specs. Others stay where they are."""
-    places = _Places(texts)
-    return tuple(each if each.severity == "error" else places.placed(each) for each in findings)
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place in terms of the spec: names of fields, of JSON or of Python, from the message down; a key of the last."""
+
+    names: tuple[str, ...] = ()
+    key: str = "name"
+
+
+WHOLE: Final = Spot()
+"""The message itself."""
+
+
+class _Found(Protocol):
+    """A finding, which knows its spot but not its place."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def severity(self) -> str: ...
+    @property
+    def spot(self) -> Spot: ...
+    def at(self, file: str, line: int, column: int, source_line: str) -> Any: ...
+
+
+F = TypeVar("F", bound=_Found)
+
+
+def placed(
+    findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None
+) -> tuple[F, ...]:
+    """The findings at their places; `texts` are those of the specs, by file. Others stay where they are.
+
+    `shared` has the file of each shared struct: what stands in one is placed there.
+    """
+    places = _Places(texts, shared or {})
+    return tuple(map(places.placed, findings))
 
 
 class _Places:
     """The places of one set of specs; each text is parsed once."""
 
-    def __init__(self, texts: SpecTexts) -> None:
+    def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:
         self._texts = texts
+        self._shared = shared
         self._documents: dict[str, Document] = {}
 
-    def placed(self, finding: Finding) -> Finding:
+    def placed(self, finding: F) -> F:
         """The finding at the key that says so, be it in a shared struct of the message."""
         root = self._root(finding.file)
         if root is None:
             return finding
-        file, node = self._node(finding.file, root, finding.spot)
-        line = self._texts.texts[file].split("\n")[node.line - 1]
-        return finding.at(file, node.line, node.column, line.rstrip("\r"))
+        file, node = self.node(finding.file, root, finding.spot)
+        line = self._texts[file].split("\n")[node.line - 1]
+        found: F = finding.at(file, node.line, node.column, line.rstrip("\r"))
+        return found
 
     def _root(self, file: str) -> Object | None:
-        if file not in self._texts.texts:
+        if file not in self._texts:
             return None
         document = self._documents.get(file)
         if document is None:
-            document = self._documents[file] = parse(self._texts.texts[file], file=file)
+            document = self._documents[file] = parse(self._texts[file], file=file)
         return document.root
 
-    def _node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
+    def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
         """The file and the value of the spot's key.
 
         The name of the field where it lacks the key, of what held it where it is gone.
@@ -74,10 +109,10 @@ class _Places:
         if declares or not isinstance(kind, Scalar):
             return file, root, owner
         name = kind.raw.strip().removeprefix("[]").strip()
-        shared = self._texts.shared.get(name) if _named(root, "imports", name) else None
-        imported = self._root(shared.file) if shared else None
-        if shared is not None and imported is not None:
-            return shared.file, imported, imported
+        other = self._shared.get(name, "") if _named(root, "imports", name) else ""
+        imported = self._root(other)
+        if imported is not None:
+            return other, imported, imported
         return file, root, _named(root, "commonStructs", name) or owner
 
 
@@ -87,12 +122,17 @@ def _named(root: Object, key: str, name: str) -> Object | None:
     return next(found, None)
 
 
+def node_at(root: Object, spot: Spot) -> Node:
+    """The value of a spot's key in one spec; the name of the field where it lacks the key."""
+    return _Places({}, {}).node("", root, spot)[1]
+
+
 def _field(struct: Object, name: str) -> Object | None:
     for key in ("fields", "optionalFields"):
         for each in items(struct.get(key)):
             if isinstance(each, Object):
                 spec_name = _text(each, "name")
-                if spec_name[:1].lower() + spec_name[1:] == name:
+                if name in (spec_name[:1].lower() + spec_name[1:], attribute_name(spec_name)):
                     return each
     return None
 
