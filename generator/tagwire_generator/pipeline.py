@@ -22,7 +22,13 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
-from tagwire_generator.project.spec_files import SpecData, may_be_shared, needed_by
+from tagwire_generator.project.spec_files import (
+    SpecData,
+    may_be_register,
+    may_be_shared,
+    needed_by,
+    uses_registers,
+)
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.shared_structs import SharedStructs
@@ -61,6 +67,8 @@ class _Task:
     package: str
     options: SpecOptions
     templates: Path
+    registers: tuple[bytes, ...]
+    """The files of the set that may be registers, where the spec may use one as an enum."""
     shared: tuple[SpecData, ...]
     """The specs of the set that may be shared structs; the key has those of them that the spec may import."""
 
@@ -98,12 +106,15 @@ def generate(
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
     specs = spec_set.read_specs()
     shared = tuple(each for each in specs if may_be_shared(each.data))
+    known = tuple(each.data for each in specs if may_be_register(each.data))
     tasks: list[_Task] = []
     for spec in specs:
-        imported = (part for each in needed_by(spec.data, shared) for part in (each.file, each.data))
-        key = key_of(environment, spec.file, spec.component, spec.data, *imported)
-        package, options, templates = spec_set.package, spec_set.options, spec_set.templates
-        tasks.append(_Task(key, spec.data, spec.file, spec.component, package, options, templates, shared))
+        imported = needed_by(spec.data, shared)
+        registers = known if any(uses_registers(each.data) for each in (spec, *imported)) else ()
+        needs = [*registers, *(part for each in imported for part in (each.file, each.data))]
+        key = key_of(environment, spec.file, spec.component, spec.data, *needs)
+        set_words = spec_set.package, spec_set.options, spec_set.templates
+        tasks.append(_Task(key, spec.data, spec.file, spec.component, *set_words, registers, shared))
     return tasks
 
 
@@ -134,11 +145,14 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
 
 def _make(task: _Task) -> CacheEntry:
     """Read, validate and render one spec; without files and summary if it has errors."""
+    from tagwire_generator.reading.registers import registers_among
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import render_message, render_register
 
-    shared = _shared_structs(task.shared, task.options)
-    result = read_data(task.data, file=task.source, component=task.component, options=task.options, shared=shared)
+    registers = registers_among(task.registers)
+    shared = _shared_structs(task.shared, task.options, task.registers)
+    place: dict[str, Any] = {"file": task.source, "component": task.component, "options": task.options}
+    result = read_data(task.data, **place, registers=registers, shared=shared)
     if result.register is not None:
         files = render_register(result.register, task.templates, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)
@@ -148,12 +162,13 @@ def _make(task: _Task) -> CacheEntry:
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 
-@lru_cache(maxsize=1)
-def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions) -> "SharedStructs":
+@lru_cache(maxsize=2)
+def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers: tuple[bytes, ...]) -> "SharedStructs":
     """Those of a set, for all its specs that this process reads."""
+    from tagwire_generator.reading.registers import registers_among
     from tagwire_generator.reading.shared_structs import SharedStructs
 
-    return SharedStructs(specs, options)
+    return SharedStructs(specs, options, registers_among(registers))
 
 
 def _is_register(summary: dict[str, Any]) -> bool:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tagwire_generator.model import MessageSpec
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings, SpecSet
-    from tagwire_generator.project.spec_files import SpecData
 
 __all__ = ["command", "options_for", "read_path"]
 
@@ -121,19 +120,30 @@ def _checks(
     return [_against_path(settings, reader, *paths)]
 
 
-def read_path(
-    reader: "SpecReader", path: Path, options: "SpecOptions", spec_set: "SpecSet | None" = None
-) -> "SpecTexts":
-    """The spec at a path, or those of the folder there; `spec_set` is the set that it belongs to.
-
-    Raises SpecError for a folder without specs.
-    """
+def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
+    """The spec at a path, or those of the folder there. Raises SpecError for a folder without specs."""
     from tagwire_generator.evolution.texts import from_file, from_folder
-    from tagwire_generator.reading.shared_structs import specs_beside
 
-    is_whole = path.is_dir() and (spec_set is None or spec_set.specs == path.resolve())
-    beside = () if is_whole else specs_beside(path, spec_set)
-    return reader.read(from_folder(path) if path.is_dir() else [from_file(path)], options, beside)
+    files = from_folder(path) if path.is_dir() else [from_file(path)]
+    beside = [each for folder in _folders_beside(settings, path) for each in from_folder(folder)]
+    return reader.read(files, options, beside)
+
+
+def _folders_beside(settings: "Settings", path: Path) -> list[Path]:
+    """Folders that may have what a spec refers to, registers or shared structs, beside what is read of `path` itself."""
+    from tagwire_generator.project.spec_files import may_be_register, may_be_shared
+
+    spec_set, here = settings.set_of(path), path.resolve()
+    if spec_set is not None:
+        folders = [folder for folder in spec_set.sources if folder != here]
+    else:
+        folders = [here.parent] if here.is_file() else []
+    found: list[Path] = []
+    for folder in folders:
+        texts = (each.read_bytes() for each in folder.rglob("*.json"))
+        if any(may_be_register(data) or may_be_shared(data) for data in texts):
+            found.append(Path(os.path.relpath(folder)))
+    return found
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
@@ -164,10 +174,11 @@ def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Pa
     if old.is_dir() != new.is_dir():
         raise click.UsageError(f"{old} and {new} must both be specs or both be folders of specs")
     options = options_for(settings, new)
-    now = read_path(reader, new, options, settings.set_of(new))
+    now = read_path(settings, reader, new, options)
     headers = _headers(settings, reader, new)
-    before = Baseline.of(read_path(reader, old, options, settings.set_of(old)))
-    return Check(before, now, is_one_message=new.is_file(), headers=headers)
+    return Check(
+        Baseline.of(read_path(settings, reader, old, options)), now, is_one_message=new.is_file(), headers=headers
+    )
 
 
 def _against_revision(
@@ -180,7 +191,8 @@ def _against_revision(
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
-            old = reader.read(specs_at(revision, path), options, _beside(settings, revision, path))
+            beside = [each for folder in _folders_beside(settings, path) for each in specs_at(revision, folder)]
+            old = reader.read(specs_at(revision, path), options, beside)
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
@@ -188,24 +200,9 @@ def _against_revision(
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
-        now = read_path(reader, path, options, settings.set_of(path))
-        headers = _headers(settings, reader, path)
+        now, headers = read_path(settings, reader, path, options), _headers(settings, reader, path)
         made.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
     return made
-
-
-def _beside(settings: "Settings", revision: str, path: Path) -> "list[SpecData]":
-    """What a spec, or the specs of a component, could import in a revision; a whole set has it itself."""
-    from tagwire_generator.evolution.git import NotAtRevisionError, specs_at
-
-    spec_set = settings.set_of(path)
-    folder = spec_set.specs if spec_set else path.parent if path.is_file() else path
-    if folder.resolve() == path.resolve():
-        return []
-    try:
-        return specs_at(revision, folder)
-    except NotAtRevisionError:
-        return []
 
 
 def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, path: Path) -> "Check":
@@ -213,7 +210,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
-    texts = read_path(reader, path, options_for(settings, path), settings.set_of(path))
+    texts = read_path(settings, reader, path, options_for(settings, path))
     if path.is_file():  # the lock of a whole set has other messages too: they are not gone
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
@@ -257,8 +254,8 @@ def _against_own_lock(
     from tagwire_generator.evolution.texts import from_folder
 
     def read(names: Collection[str]) -> "SpecTexts":
-        every = from_folder(specs)
-        return reader.read([each for each in every if each.name in names], spec_set.options, every)
+        every = [each for folder in spec_set.sources for each in from_folder(Path(os.path.relpath(folder)))]
+        return reader.read([each for each in from_folder(specs) if each.name in names], spec_set.options, every)
 
     released = read_lock(lock)
     check = memory.check(released, read)

@@ -155,13 +155,16 @@ def _within(around: "StructVersions | None", versions: "Versions") -> "Versions"
     return versions if around is None else around.within(versions)
 
 
+def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
+    """The versions of a shared struct by those of the message; nothing for other structs."""
+    ranges = row.struct_versions.ranges if row.struct_versions else ()
+    return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
+
+
 def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tuple[str, ...]:
     compact = "" if row.flexible is None else f", compact in {_within(around, row.flexible)}"
     formats = "".join(f", {format} in {_within(around, versions)}" for versions, format in row.record_formats)
-    shared = "".join(
-        f", version {number} in {_within(around, versions)}"
-        for versions, number in (row.struct_versions.ranges if row.struct_versions else ())
-    )
+    shared = "".join(f", version {number} in {versions}" for versions, number in _used_versions(row, around))
     versions, tagged, nullable = (_within(around, each) for each in (row.versions, row.tagged, row.nullable))
     tag = "" if row.tag is None else str(row.tag) if tagged == versions else f"{row.tag} in {tagged}"
     return (
@@ -192,9 +195,7 @@ def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
     if row.record_formats:
         facts["recordFormats"] = {str(_within(around, versions)): format for versions, format in row.record_formats}
     if row.struct_versions is not None:
-        facts["structVersions"] = {
-            str(_within(around, versions)): number for versions, number in row.struct_versions.ranges
-        }
+        facts["structVersions"] = {str(versions): number for versions, number in _used_versions(row, around)}
     if row.struct is not None:
         facts["fields"] = [_field(inner, _inside(row, around)) for inner in row.struct.FIELDS]
     return facts

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import Settings
-    from tagwire_generator.reading.shared_structs import SharedStructs
 
 __all__ = ["command"]
 
@@ -53,7 +52,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
     number = 0
     for name in spec_paths(settings, paths):
         options = _options(settings, name, allowed)
-        read, found = _validate(name, options, _importable(settings, name, options))
+        read, found = _validate(name, options, _Around(settings, name, options))
         number += read
         problems += found
     if as_json or output_format == "json":
@@ -83,27 +82,37 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
     )
 
 
-def _importable(settings: "Settings", name: str, options: "SpecOptions") -> "SharedStructs":
-    """The shared structs that the specs of a path can import."""
-    from tagwire_generator.reading.shared_structs import structs_beside
+class _Around:
+    """What a spec may refer to: the registers and shared structs of its set, or of the folder that it stands in."""
 
-    place = Path.cwd() if name == STDIN else Path(name)
-    return structs_beside(place, settings.set_of(place), options)
+    def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
+        from tagwire_generator.reading.registers import registers_in
+        from tagwire_generator.reading.shared_structs import structs_beside
+
+        path = Path.cwd() if name == STDIN else Path(name)
+        spec_set = settings.set_of(path)
+        here = path if path.is_dir() else path.parent
+        registers = registers_in([*(spec_set.sources if spec_set else ()), here])
+        self.known: dict[str, Any] = {
+            "registers": registers,
+            "shared": structs_beside(path, spec_set, options, registers),
+        }
+        """How the readers take it."""
 
 
-def _validate(name: str, options: "SpecOptions", shared: "SharedStructs") -> tuple[int, list["Problem"]]:
+def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
         data = read_bytes(STDIN, is_hex=False)
-        return 1, list(read_data(data, file="<stdin>", options=options, shared=shared).problems)
+        return 1, list(read_data(data, file="<stdin>", options=options, **around.known).problems)
     if Path(name).is_file():
-        return 1, list(read_file(name, options=options, shared=shared).problems)
-    return _validate_folder(Path(name), options, shared)
+        return 1, list(read_file(name, options=options, **around.known).problems)
+    return _validate_folder(Path(name), options, around)
 
 
-def _validate_folder(folder: Path, options: "SpecOptions", shared: "SharedStructs") -> tuple[int, list["Problem"]]:
+def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
     from tagwire_generator.model.spec_set_rules import check_set
     from tagwire_generator.project.spec_files import find_specs
     from tagwire_generator.reading.spec import read_file
@@ -114,7 +123,7 @@ def _validate_folder(folder: Path, options: "SpecOptions", shared: "SharedStruct
     registers = 0
     with progress_bar(str(folder)) as progress:
         for number, spec in enumerate(specs, 1):
-            result = read_file(spec.path, component=spec.component, options=options, shared=shared)
+            result = read_file(spec.path, component=spec.component, options=options, **around.known)
             problems += result.problems
             summaries += [result.message.summary()] if result.message else []
             registers += result.register is not None

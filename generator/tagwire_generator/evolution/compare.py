@@ -30,6 +30,7 @@ from tagwire.layout import (
 )
 from tagwire.message.json import json_value
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
@@ -81,7 +82,12 @@ def _is_same_value(old: object, new: object) -> bool:
     """Whether two defaults are the same: by value and kind, floats by their bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
-    return type(old) is type(new) and old == new
+    return (type(old) is type(new) or _are_numbers(old, new)) and old == new
+
+
+def _are_numbers(*values: object) -> bool:
+    """Whether all are integers, be they members of an enum or not."""
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _shown_default(default: object) -> str:
@@ -219,10 +225,13 @@ class _Walk:
         return self.unlike(here, old, new)
 
     def fixed(self, here: Steps, old: Fixed, new: Fixed) -> bool:
-        if old.wire is new.wire:
-            return True
-        is_sign = same_width(old, new)
-        self.retyped("TW920" if is_sign else "TW903", here)
+        before, now = (getattr(each.wire, "base", each.wire) for each in (old, new))
+        is_sign = before is now or same_width(old, new)
+        if before is not now:
+            self.retyped("TW920" if is_sign else "TW903", here)
+        if is_sign and old.wire != new.wire:
+            for rule, text in enum_changes(old.wire, new.wire):
+                self.add(rule, here, text, "enum")
         return is_sign
 
     def sized(self, here: Steps, old: Sized, new: Sized) -> bool:
@@ -271,7 +280,7 @@ def _described(item: Item) -> str:
 
 def _is_same_kind(old: object, new: object) -> bool:
     """Whether two defaults can be those of one type; else the type changed, which is said where the field is."""
-    return old is None or new is None or type(old) is type(new)
+    return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
 def _stand_in(missing: Missing) -> Item:

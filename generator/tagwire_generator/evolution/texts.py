@@ -7,11 +7,21 @@ one object: the usual case of a change that touches one file of hundreds.
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import SpecData, SpecFile, find_specs, may_be_shared, needed_by, spec_data
+from tagwire_generator.project.spec_files import (
+    SpecData,
+    SpecFile,
+    find_specs,
+    may_be_shared,
+    needed_by,
+    spec_data,
+    uses_registers,
+)
+from tagwire_generator.reading.registers import Registers, registers_among
 from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import ReadResult, read_data
 
@@ -51,15 +61,16 @@ class SpecReader:
     def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
         """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others.
 
-        `beside` are those that they can import where the files are only a part of their set.
+        `beside` are other files of the set: the specs can import shared structs of it, and have its registers as enums.
         """
-        found, files = SpecTexts(), list(files)
+        found, files, beside = SpecTexts(), list(files), list(beside)
         importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
-        shared = SharedStructs(importable.values(), options)
+        registers = registers_among(each.data for each in (*beside, *files))
+        shared = SharedStructs(importable.values(), options, registers)
         for each in files:
-            result = self._result(each, options, importable.values(), shared)
+            result = self._result(each, options, registers, importable.values(), shared)
             if result.register is not None:
-                continue  # it has no bytes that a change could break
+                continue  # it has no bytes of its own that a change could break
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
@@ -78,11 +89,19 @@ class SpecReader:
                 found.texts.setdefault(struct.file, known.spec.data.decode())
 
     def _result(
-        self, each: SpecData, options: SpecOptions, importable: Iterable[SpecData], shared: SharedStructs
+        self,
+        each: SpecData,
+        options: SpecOptions,
+        registers: Registers,
+        importable: Iterable[SpecData],
+        shared: SharedStructs,
     ) -> ReadResult:
-        key = each.component, each.data, options, tuple(needed_by(each.data, importable))
+        imported = tuple(needed_by(each.data, importable))
+        uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
+        key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
         if result is None or result.message is None:  # what is wrong is told under the file's own name
-            result = read_data(each.data, file=each.file, component=each.component, options=options, shared=shared)
+            place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
+            result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result
         return result

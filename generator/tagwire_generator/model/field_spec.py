@@ -11,8 +11,10 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
+from tagwire_generator.model.enum_rules import enum_violations
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation, enforce
 
@@ -52,6 +54,8 @@ class FieldSpec:
     """A Python value; None is null."""
     ignorable: bool = False
     """Whether a version that lacks the field may drop its value silently."""
+    enum: RegisterSpec | None = None
+    """Integers: the register that has their names."""
     sensitive: bool = False
     """Whether its value is a secret, which is shown to nobody who did not ask."""
     entity_type: str = "unknown"
@@ -90,6 +94,7 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from enum_violations(self.name, self.type, self.enum, self.default)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from framing_violations(named(self.name), self.type, self.framing)

@@ -46,9 +46,7 @@ class _Found(Protocol):
 F = TypeVar("F", bound=_Found)
 
 
-def placed(
-    findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None
-) -> tuple[F, ...]:
+def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
     """The findings at their places; `texts` are those of the specs, by file. Others stay where they are.
 
     `shared` has the file of each shared struct: what stands in one is placed there.

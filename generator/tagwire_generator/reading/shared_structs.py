@@ -17,6 +17,7 @@ from tagwire.errors import SpecError
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import SpecData, find_specs, may_be_shared, spec_data
+from tagwire_generator.reading.registers import Registers
 from tagwire_generator.reading.values import items
 from tagwire_generator.syntax.parse import Object, Scalar, parse
 from tagwire_generator.syntax.spec_schema import is_shared_struct
@@ -39,8 +40,11 @@ class SharedStruct:
 class SharedStructs:
     """The shared structs among some specs, which are asked for when the first import is read."""
 
-    def __init__(self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None) -> None:
+    def __init__(
+        self, specs: Iterable[SpecData] = (), options: SpecOptions | None = None, registers: Registers | None = None
+    ) -> None:
         self._specs = specs
+        self._registers = registers
         self._options = options or SpecOptions()
         self._read: dict[str, ReadResult] = {}
 
@@ -71,7 +75,14 @@ class SharedStructs:
         result = self._read.get(name)
         if result is None:
             spec = self._by_name[name].spec
-            result = read_data(spec.data, file=spec.file, component=spec.component, options=self._options, shared=self)
+            result = read_data(
+                spec.data,
+                file=spec.file,
+                component=spec.component,
+                options=self._options,
+                registers=self._registers,
+                shared=self,
+            )
             self._read[name] = result
         return result
 
@@ -111,9 +122,11 @@ def _imports(root: Object | None) -> Iterator[str]:
             yield name.raw
 
 
-def structs_beside(path: Path, spec_set: SpecSet | None, options: SpecOptions) -> SharedStructs:
+def structs_beside(
+    path: Path, spec_set: SpecSet | None, options: SpecOptions, registers: Registers | None = None
+) -> SharedStructs:
     """What a spec at `path` can import, or the specs of a folder there."""
-    return SharedStructs(specs_beside(path, spec_set), options)
+    return SharedStructs(specs_beside(path, spec_set), options, registers)
 
 
 def specs_beside(path: Path, spec_set: SpecSet | None) -> Iterator[SpecData]:

@@ -16,6 +16,7 @@ from tagwire_generator.expansion.message_classes import field_row, optional_fiel
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.imports import Imports
 
@@ -72,8 +73,10 @@ class DataModuleView:
     """The type of `unknown_tags`."""
 
 
-def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str) -> DataModuleView:
-    """The view of `spec`'s data-class module; `package` is the one that has the modules of imported structs."""
+def data_view(
+    spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str = ""
+) -> DataModuleView:
+    """The view of `spec`'s data-class module; `package` has the registers and shared structs that its fields have."""
     return DataViews(spec, options, package).module(cls, source)
 
 
@@ -88,6 +91,7 @@ class DataViews:
         taken = [*(struct.name for struct in (*spec.own_structs, spec.root)), *self.shared]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
+        self.registers = Imports(taken)
 
     def module(self, cls: type[Message], source: str) -> DataModuleView:
         """The view of the module."""
@@ -109,7 +113,7 @@ class DataViews:
     def _import_lines(self) -> list[list[str]]:
         """The imports, those of shared structs behind all others."""
         shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
-        return [*self.imports.groups, *([shared] if shared else [])]
+        return [*self.imports.groups, *self.registers.groups, *([shared] if shared else [])]
 
     def struct(self, struct: StructSpec) -> StructView:
         root = struct is self.spec.root and self.spec.kind != "struct"
@@ -183,10 +187,18 @@ class DataViews:
         wire = field.type.primitive
         if wire is None:
             return field.type.name
+        if field.enum is not None:
+            return self.enum(field.enum) if field.enum.closed else f"{self.enum(field.enum)} | {wire.annotation}"
         module = wire.annotation_module
         return self.type_imports.use(module, wire.annotation) if module else wire.annotation
 
+    def enum(self, register: RegisterSpec) -> str:
+        return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
+
     def default(self, field: FieldSpec) -> str:
+        if field.enum is not None and isinstance(field.default, int):
+            entry = next((entry for entry in field.enum.entries if entry.key == field.default), None)
+            return repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
         if field.default is STRUCT_DEFAULT:
             return self.imports.use("tagwire.message", "DEFAULT_STRUCT")
         if isinstance(field.default, UUID):
@@ -217,6 +229,8 @@ class DataViews:
             shared = self.spec.struct_versions(field.struct)
             if shared is not None:
                 words.append(f"struct_versions={tuple((str(each), number) for each, number in shared.ranges)!r}")
+        if field.enum:
+            words.append(f"enum={self.enum(field.enum)}")
         return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 
 
@@ -259,7 +273,8 @@ def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 
 def _field_doc(field: FieldSpec) -> str:
-    facts = [str(field.type), _in_versions(field.versions)]
+    enum = "" if field.enum is None else f" {field.enum.name}"
+    facts = [f"{field.type}{enum}", _in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
             "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"

@@ -228,5 +228,5 @@ def _value(node: Node) -> str:
         return count(value, "byte")
     if value is True and node.type != "bool":
         return "present" if node.type.startswith("nullable ") else ""
-    words = words_of_bits(node.bits, value)
+    words = [node.member] if node.member else words_of_bits(node.bits, value)
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

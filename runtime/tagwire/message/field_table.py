@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
+    from tagwire.message.register import Register
+    from tagwire.wire.types import WireType
 
 __all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
 
@@ -58,15 +60,16 @@ class FieldRow:
     `flexible` is the field's own range of compact lengths, or None for the
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
-    that the field carries there. `struct` is the class of its value or elements.
-    `struct_versions` are ranges of versions, each with the version of that class
-    where it is a shared struct, which has versions of its own. `framing` is what
-    only fields of record formats have. `sensitive` values are hidden where values
-    are shown.
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `struct_versions` are ranges of versions,
+    each with the version of that class where it is a shared struct, which has
+    versions of its own. `framing` is what only fields of record formats have.
+    `sensitive` values are hidden where values are shown.
     """
 
     __slots__ = (
         "_default",
+        "enum",
         "flexible",
         "framing",
         "ignorable",
@@ -100,6 +103,7 @@ class FieldRow:
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
         struct_versions: tuple[tuple[str, int], ...] = (),
+        enum: type[Register] | None = None,
         framing: Framing | None = None,
     ) -> None:
         self.name = name
@@ -120,6 +124,7 @@ class FieldRow:
             if struct_versions
             else None
         )
+        self.enum = enum
         self.framing = framing
 
     def record_format(self, version: int) -> str:
@@ -129,6 +134,19 @@ class FieldRow:
     def struct_version(self, version: int | None) -> int | None:
         """The version that `struct` has in a version of this row's own; the same unless it is a shared struct."""
         return version if self.struct_versions is None else self.struct_versions.at(version)
+
+    @property
+    def wire(self) -> WireType:
+        """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
+        name = self.type.removeprefix("[]")
+        wire = WIRE_TYPES.get(name)
+        if wire is None:
+            raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+        if self.enum is None:
+            return wire
+        from tagwire.message.enums import EnumType
+
+        return EnumType(wire, self.enum)
 
     @property
     def default(self) -> Any:
@@ -253,12 +271,12 @@ class _Expansion:
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.nested(row.struct, row, row.type, version), marker)
-        return _primitive(row.type, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=nullable)
 
     def element(self, row: FieldRow, name: str, version: int, *, compact: bool) -> Type:
         if row.struct is not None:
             return Nested(self.nested(row.struct, row, name, version))
-        return _primitive(name, compact=compact, nullable=False)
+        return primitive(row.wire, compact=compact, nullable=False)
 
     def nested(self, cls: Any, row: FieldRow, name: str, version: int) -> StructLayout:
         inner = row.struct_version(version)
@@ -266,10 +284,3 @@ class _Expansion:
             text = f"{self.message.NAME}: field {row.name} exists in a version for which it names no version of {name}"
             raise SchemaError(f"{text}; generate the package again")
         return self.struct(cls, name, inner)
-
-
-def _primitive(name: str, *, compact: bool, nullable: bool) -> Type:
-    wire = WIRE_TYPES.get(name)
-    if wire is None:
-        raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
-    return primitive(wire, compact=compact, nullable=nullable)

@@ -196,7 +196,7 @@ def field_from_json(
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     holder = holder if holder in row.versions else None
-    return reader.value(row, row.type[2:], value, holder) if is_element else reader.field(row, value, holder)
+    return reader.value(row, value, holder) if is_element else reader.field(row, value, holder)
 
 
 class _Reader:
@@ -248,7 +248,7 @@ class _Reader:
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
                 self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
-            tags[tag] = self.primitive("bytes", text)
+            tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
         return tags
 
@@ -264,23 +264,23 @@ class _Reader:
                 self.fail("is null, but it is not nullable in this version")
             return None
         if not row.type.startswith("[]"):
-            return self.value(row, row.type, value, version)
+            return self.value(row, value, version)
         if not isinstance(value, list | tuple):
             self.fail(f"{self.shown(value)} is no JSON array")
         elements = []
         for index, element in enumerate(value):
             self.path.append(index)
-            elements.append(self.value(row, row.type[2:], element, version))
+            elements.append(self.value(row, element, version))
             self.path.pop()
         return tuple(elements)
 
-    def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
+    def value(self, row: FieldRow, value: Any, version: int | None) -> Any:
         if row.struct is not None:
             return self.struct(row.struct, value, row.struct_version(version))
-        return self.primitive(type_name, value)
+        return self.primitive(row.wire, value)
 
-    def primitive(self, type_name: str, value: Any) -> Any:
+    def primitive(self, wire: WireType, value: Any) -> Any:
         try:
-            return WIRE_TYPES[type_name].from_json(value)
+            return wire.from_json(value)
         except Unfit as unfit:
             self.fail(unfit.said(self.shown))

@@ -53,7 +53,7 @@ def test_a_finding_is_in_the_file_of_the_struct(project: Path) -> None:
     assert {(each["file"], each["line"]) for each in findings} == {("specs/geometry/Point.json", 26)}
     request = next(each for each in findings if each["path"] == "at.z")
     assert (request["rule"], request["versions"]) == ("TW903", "3"), "only version 3 has Point in version 2"
-    assert request["proof"]["old_bytes"] != request["proof"]["new_bytes"]
+    assert request["proof"]["old"] != request["proof"]["new"]
     assert run("lock").exit_code == 1
 
 
@@ -119,7 +119,7 @@ def test_show_diff_and_json(project: Path) -> None:
     facts = json.loads(shown("show", "PlaceResponse", "--json"))
     edge = next(each for each in facts["fields"] if each["name"] == "edge")
     assert edge["structVersions"] == {"2+": 1}
-    assert edge["fields"][0]["structVersions"] == {"2+": 2}
+    assert edge["fields"][0]["structVersions"] == {"2+": 2}, "in versions of the message"
     assert "at.label" in shown("diff", "PlaceRequest", "1", "2")
 
 

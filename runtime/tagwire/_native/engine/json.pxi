@@ -25,7 +25,8 @@ cdef extern from "engine/json_plan.h":
         Py_ssize_t text_size
         const tw_json_reading *child
         Py_ssize_t attribute
-        uint8_t kind, is_array, nullable, required
+        uint8_t kind, number, is_array, nullable, required
+        const tw_enum *members
     ctypedef struct tw_json_reading:
         const tw_data_class *c
         Py_ssize_t count
@@ -160,7 +161,11 @@ cdef class JsonPlan:
             made.kind = TW_STRUCT
             made.child = self.struct_reading(row.struct, row.struct_version(version) if in_version else None)
             return 0
-        wire = WIRE_TYPES[row.type.removeprefix("[]")]
+        wire = row.wire
+        if wire.is_enum:
+            made.kind, made.number = TW_ENUM, kind_of(wire.base)
+            made.members = members_of(self.kept, wire)
+            return 0
         made.kind = kind_of(wire)
         if made.kind == TW_UUID:
             SHARED.learn_uuids()

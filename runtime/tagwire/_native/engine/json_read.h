@@ -215,10 +215,23 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
+/* By name, or by number. */
+static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
+{
+    int is_text = t->p < t->end && *t->p == '"';
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT) : tw_json_read_int(t, row->number), *made = NULL;
+    if (said != NULL)
+        made = is_text ? tw_member_of_text(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
+    Py_XDECREF(said);
+    return made;
+}
+
 static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
 {
     tw_json_blanks(t);
     switch (row->kind) {
+    case TW_ENUM:
+        return tw_json_read_enum(t, row);
     case TW_STRUCT:
         return tw_json_read_struct(t, row->child);
     case TW_TEXT:
