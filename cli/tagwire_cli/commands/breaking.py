@@ -130,7 +130,7 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
 
 
 def _folders_beside(settings: "Settings", path: Path) -> list[Path]:
-    """Folders that may have what a spec refers to, registers or shared structs, beside what is read of `path` itself."""
+    """Folders that may have the registers and shared structs of a spec, beside what is read of `path` itself."""
     from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()
