@@ -48,11 +48,11 @@ def error_note(registry: "Registry") -> "Callable[[Node], str]":
 
 
 def find_registry(package: str | None) -> "Registry":
-    """The registry of `package`, or of the one that is meant if it is None.
+    """The registry of `package`, or of the default package if it is None.
 
-    A package that a spec set of this project writes is found where the set
-    writes it, installed or not. Raises click.BadParameter for a package that
-    can't be imported or is no generated one, SettingsError for bad settings.
+    A package of a spec set of this project is found in the set's output folder,
+    installed or not. Raises click.BadParameter for a package that can't be imported
+    or is not a generated one, SettingsError for bad settings.
     """
     from tagwire.frames.registry import Registry
 

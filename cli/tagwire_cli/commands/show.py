@@ -169,7 +169,7 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
     tag = "" if row.tag is None else str(row.tag) if tagged == versions else f"{row.tag} in {tagged}"
     return (
         _INDENT * depth + row.name,
-        row.type + compact + formats + shared,
+        row.type + compact + formats + shared + (", deprecated" if row.deprecated is not None else ""),
         str(versions),
         str(nullable) if nullable else "",
         tag,
@@ -196,6 +196,10 @@ def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
         facts["recordFormats"] = {str(_within(around, versions)): format for versions, format in row.record_formats}
     if row.struct_versions is not None:
         facts["structVersions"] = {str(versions): number for versions, number in _used_versions(row, around)}
+    if row.about:
+        facts["about"] = row.about
+    if row.deprecated is not None:
+        facts["deprecated"] = row.deprecated
     if row.struct is not None:
         facts["fields"] = [_field(inner, _inside(row, around)) for inner in row.struct.FIELDS]
     return facts
@@ -256,7 +260,7 @@ def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Items and tagged fields as they stand on the wire, and what the version lacks."""
+    """Items and tagged fields in wire order, and the fields that the version lacks."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,

@@ -67,7 +67,7 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """What makes a selection of paths into the input, and the words behind those that say what it is."""
+    """A function that makes a selection of paths into the input, and the remaining words."""
     if requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frames response.")
     if kind in (None, "message"):

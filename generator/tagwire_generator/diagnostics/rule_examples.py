@@ -49,7 +49,7 @@ def _text(value: Any) -> Any:
 
 
 def example_lines(text: str) -> list[str]:
-    """A text of an example for people: what stands beside each other on a line of its own."""
+    """The text of an example for people, with each item on a line of its own."""
     if "\n" in text:
         return text.splitlines()
     lines, depth, start = list[str](), 0, 0

@@ -6,7 +6,7 @@ Part of the stable interface for users' templates (docs/templates.md).
 from dataclasses import dataclass
 
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
-from tagwire_generator.views.data_view import prose
+from tagwire_generator.views.docstrings import prose
 
 __all__ = ["RegisterModuleView", "register_view"]
 

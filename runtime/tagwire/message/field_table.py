@@ -11,6 +11,7 @@ from __future__ import annotations
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,
+    DEFAULT_STRUCT,
     INT32,
     UVARINT,
     VARINT,
@@ -23,6 +24,7 @@ from tagwire.layout import (
     StructLayout,
     TaggedSection,
     Type,
+    Union,
     primitive,
 )
 from tagwire.message.struct_versions import StructVersions
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from tagwire.message.register import Register
     from tagwire.wire.types import WireType
 
-__all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
+__all__ = ["FieldRow", "OptionalFields", "keys_in_version", "layout_of", "layout_of_format"]
 
 _parsed: Final[dict[str, Versions]] = {}
 
@@ -64,11 +66,15 @@ class FieldRow:
     `enum` the register that has them. `struct_versions` are ranges of versions,
     each with the version of that class where it is a shared struct, which has
     versions of its own. `framing` is what only fields of record formats have.
-    `sensitive` values are hidden where values are shown.
+    `sensitive` values are hidden where values are shown. The constructor asks for
+    `required` ones. Those with the same `union` exclude each other. `unique` names
+    the fields of the elements that are their keys, where each has a key of its own.
     """
 
     __slots__ = (
         "_default",
+        "about",
+        "deprecated",
         "enum",
         "flexible",
         "framing",
@@ -76,6 +82,7 @@ class FieldRow:
         "name",
         "nullable",
         "record_formats",
+        "required",
         "sensitive",
         "spec_name",
         "struct",
@@ -83,6 +90,8 @@ class FieldRow:
         "tag",
         "tagged",
         "type",
+        "union",
+        "unique",
         "versions",
     )
 
@@ -99,12 +108,17 @@ class FieldRow:
         tagged: str = "none",
         ignorable: bool = False,
         sensitive: bool = False,
+        required: bool = False,
+        union: str = "",
+        unique: tuple[str, ...] = (),
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
         struct_versions: tuple[tuple[str, int], ...] = (),
         enum: type[Register] | None = None,
         framing: Framing | None = None,
+        about: str = "",
+        deprecated: str | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -116,6 +130,9 @@ class FieldRow:
         self.tagged = _versions(tagged)
         self.ignorable = ignorable
         self.sensitive = sensitive
+        self.required = required
+        self.union = union
+        self.unique = unique
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
@@ -126,6 +143,8 @@ class FieldRow:
         )
         self.enum = enum
         self.framing = framing
+        self.about = about
+        self.deprecated = deprecated
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
@@ -155,6 +174,13 @@ class FieldRow:
             return default_uuid(self._default)
         return self._default
 
+    def fresh_value(self) -> Any:
+        """The default; a fresh object where it is a struct."""
+        default = self.default
+        return (
+            self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default
+        )  # pyright: ignore[reportPrivateUsage]
+
     @property
     def json_name(self) -> str:
         """Kafka's JSON key: the spec's name with its first letter in lower case."""
@@ -181,6 +207,13 @@ class OptionalFields:
         """The section of a struct with these optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
+
+
+def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
+    """The fields that are the keys of an array's elements in a version; none where keys may repeat."""
+    rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
+    inner = row.struct_version(version)
+    return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
@@ -257,17 +290,26 @@ class _Expansion:
             (tagged if is_tagged else items).append(item)
         section: TaggedSection | OptionalBuffer | None = None
         if self.flexible:
-            section = TaggedSection(tuple(tagged))
+            section = TaggedSection(tuple(tagged), self.unions(cls, version))
         elif self.optional:
             section = self.optional.buffer(tuple(tagged))
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
+
+    def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
+        """The unions of which this version has an alternative."""
+        alternatives: dict[str, list[str]] = {}
+        for row in cls.FIELDS:
+            if row.union and version in row.tagged:
+                alternatives.setdefault(row.union, []).append(row.name)
+        return tuple([Union(name, tuple(names)) for name, names in alternatives.items()])
 
     def type(self, row: FieldRow, version: int, *, is_tagged: bool) -> Type:
         compact = self.flexible if row.flexible is None else version in row.flexible
         nullable = version in row.nullable
         if row.type.startswith("[]"):
             element = self.element(row, row.type[2:], version, compact=compact)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable)
+            unique = keys_in_version(row, version)
+            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.nested(row.struct, row, row.type, version), marker)
