@@ -120,9 +120,11 @@ def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.Co
     if document is None:
         return []
     is_extended = ls.told(lambda: ls.specs.options(document.path).dialect == "tagwire", False)
-    registers = sorted(ls.told(lambda: ls.specs.context(document.path), ALONE).places)
+    context = ls.told(lambda: ls.specs.context(document.path), ALONE)
+    registers = sorted(context.registers or ())
+    shared = sorted(context.places.keys() - {*registers})
     offset = document.offset(params.position)
-    offers = completions(document.text, offset, is_extended=is_extended, registers=registers)
+    offers = completions(document.text, offset, is_extended=is_extended, registers=registers, shared=shared)
     text_document = ls.client_capabilities.text_document
     item = text_document.completion.completion_item if text_document and text_document.completion else None
     has_snippets = bool(item and item.snippet_support)
@@ -177,10 +179,10 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
     if document is None:
         return None
     offset = document.offset(params.position)
-    span = definition(document.text, offset)
-    if span is not None:
-        return types.Location(params.text_document.uri, document.range(span))
     place = _elsewhere(ls, document, offset)
+    span = definition(document.text, offset)
+    if place is None and span is not None:
+        return types.Location(params.text_document.uri, document.range(span))
     found = ls.document(uri_of(place)) if place is not None else None
     name = TextTree(found.text).root.get("name") if found is not None else None
     if found is None or name is None:
@@ -189,11 +191,13 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
 
 
 def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
-    """The file that a place leads to: that of a register; from the key of an API, that of the other half of it."""
+    """The file that a place leads to: of a register, of a shared struct, of the other half of an API from its key."""
     tree = TextTree(document.text)
-    register = SpecNames(tree).register_at(offset)
-    if register is not None:
-        return ls.told(lambda: ls.specs.context(document.path), ALONE).places.get(register.text)
+    names = SpecNames(tree)
+    used = names.register_at(offset) or names.struct_at(offset)
+    if used is not None:
+        is_ours = used.text in names.structs and used.text not in names.imports
+        return None if is_ours else ls.told(lambda: ls.specs.context(document.path), ALONE).places.get(used.text)
     value = tree.value_at(offset)
     if value is None or value.parent is not tree.root or value.entry is None or value.entry.key != "apiKey":
         return None

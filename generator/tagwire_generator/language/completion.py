@@ -36,10 +36,18 @@ class Offer:
     """How many characters at the end of the text the cursor goes before."""
 
 
-def completions(text: str, offset: int, *, is_extended: bool = False, registers: Collection[str] = ()) -> list[Offer]:
+def completions(
+    text: str,
+    offset: int,
+    *,
+    is_extended: bool = False,
+    registers: Collection[str] = (),
+    shared: Collection[str] = (),
+) -> list[Offer]:
     """What may be written at an offset, the likeliest first. Raises nothing, whatever the text.
 
-    `is_extended` says whether the set of the spec may use the tagwire dialect; `registers` names those of the set.
+    `is_extended` says whether the set may use the tagwire dialect; `registers` and `shared` name its registers and
+    shared structs.
     """
     tree = TextTree(text)
     slot = tree.slot(offset)
@@ -49,7 +57,7 @@ def completions(text: str, offset: int, *, is_extended: bool = False, registers:
         return list(_keys(tree, slot, slot.owner, is_extended))
     if slot.role != "value":
         return []
-    place = place_of(slot.owner)
+    around = place = place_of(slot.owner)
     if slot.owner.kind == "object":
         key = place.key(slot.entry.key) if place is not None and slot.entry is not None else None
         place = key.place if key else None
@@ -57,6 +65,8 @@ def completions(text: str, offset: int, *, is_extended: bool = False, registers:
         place = place.items()
     if place is not None and place.kind == "registerName":
         return [Offer(name, "register", json.dumps(name), slot.written) for name in registers]
+    if around is not None and around.kind == "import" and place is not None and place.kind == "structName":
+        return [Offer(name, "struct", json.dumps(name), slot.written) for name in shared]
     return [] if place is None else list(_values(tree, slot, slot.owner, place, is_extended))
 
 

@@ -66,6 +66,8 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
         raise SpecError(f"{file}: this text is not a JSON object, so not all uses of a name can be found", file=file)
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
+    if struct is not None and struct.text in names.imports:
+        raise SpecError(f"{struct.text} is a spec of its own, which others may import; rename it there", file=file)
     if struct is not None:
         places = names.struct_places(struct.text)
     elif field is not None:

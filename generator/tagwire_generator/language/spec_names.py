@@ -37,6 +37,8 @@ class SpecNames:
         self.tree = tree
         self.structs: dict[str, Name] = {}
         """Where each struct is declared, the first of a name."""
+        self.imports: dict[str, Name] = {}
+        """Where each shared struct is imported, which is declared in a spec of its own."""
         self.struct_uses: list[Name] = []
         """Types that name a struct, those that declare one among them."""
         self.fields: list[Name] = []
@@ -55,7 +57,9 @@ class SpecNames:
         if around is None or found is None:
             return
         kind = found.place.kind
-        if kind == "structName":
+        if kind == "structName" and owner is not self.tree.root:
+            if around.kind == "import":
+                self.imports.setdefault(value.text, Name(value.text, value, value.content))
             self.structs.setdefault(value.text, Name(value.text, value, value.content))
         elif kind == "fieldType":
             self._add_type(value, owner)

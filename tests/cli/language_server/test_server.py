@@ -176,6 +176,22 @@ def test_registers(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> 
     register.unlink()
 
 
+def test_shared_structs(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    shared = session[1] / "Point.json"
+    head = '"dialect": "tagwire", "name": "Point", "type": "struct", "validVersions": "0"'
+    shared.write_text(f'{{ {head}, "fields": [ {{ "name": "X", "type": "int8", "versions": "0+" }} ] }}')
+    asks = '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ],'
+    field = '{ "name": "Place", "type": "[]Point", "versions": "0+" },\n    '
+    text = REQUEST.replace("{", asks, 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
+    client.type(uri, text)
+    for needle in ('"Point"', '"[]Point"'):
+        assert client.ask("textDocument/definition", client.at(uri, needle, 4))["uri"] == shared.as_uri()
+    found = client.ask("textDocument/completion", client.at(uri, '"Point"'))
+    assert [each["label"] for each in found] == ["Point"]
+    shared.unlink()
+
+
 def test_rename(opened: tuple[Editor, str]) -> None:
     client, uri = opened
     place = client.at(uri, '"Picture"')

@@ -123,6 +123,15 @@ def test_registers_of_the_set() -> None:
     assert [(offer.label, offer.text) for offer in found] == [("Colour", '"Colour"'), ("Shape", '"Shape"')]
 
 
+def test_shared_structs_of_the_set() -> None:
+    text = '{ "dialect": "tagwire", "imports": [ { "name": "" } ], "fields": [ { "name": "A", "type": "§" } ] }'
+    found = completions(text, text.index('""') + 1, shared=["Point"])
+    assert [(offer.label, offer.kind, offer.text) for offer in found] == [("Point", "struct", '"Point"')]
+    assert {"Point", "[]Point"} <= set(labels(text.replace('""', '"Point"').replace("§", "|")))
+    common = '{ "commonStructs": [ { "name": "" } ] }'
+    assert completions(common, common.index('""') + 1, shared=["Point"]) == []
+
+
 STRUCTS = """{ "fields": [
     { "name": "A", "type": "[]Inner", "fields": [ { "name": "X", "type": "int8" } ] },
     { "name": "B", "type": "§" } ],

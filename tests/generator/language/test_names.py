@@ -128,6 +128,15 @@ def test_what_is_no_json_is_not_renamed() -> None:
         rename_edits(SPEC, at(SPEC, '"Foo"'), "Bar", read, file="Foo.json")
 
 
+def test_an_imported_struct_is_renamed_in_its_own_spec() -> None:
+    text = (
+        '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ], "fields": [ { "name": "A", "type": "Point" } ] }'
+    )
+    assert lines(text, [span.start for span in references(text, text.rindex("Point"))]) == [1, 1]
+    with pytest.raises(SpecError, match="Point is a spec of its own"):
+        rename_edits(text, text.rindex("Point"), "Dot", read, file="Foo.json")
+
+
 def names(symbols: list[Symbol]) -> list[object]:
     return [(each.name, each.detail, names(list(each.children))) for each in symbols]
 
