@@ -79,7 +79,7 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
 
 def _base(rule: str) -> dict[str, str]:
     """The keys that a rule's examples need not say."""
-    if rule in ("TW012", "TW013", "TW014", "TW015"):
+    if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
         return _REGISTER
     return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
 

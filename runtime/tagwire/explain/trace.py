@@ -266,6 +266,7 @@ class _Session:
         """Remember what is read, and a message that has sensitive fields."""
         if not any(struct is layout.root for struct in self.structs):
             self.structs.append(layout.root)
+        self.spans.messages.append(layout.name)
         if layout.root.has_sensitive and not any(root is layout.root for root in self.spans.secrets):
             self.spans.secrets.append(layout.root)
 
