@@ -22,7 +22,15 @@ from tagwire_site.rendering import FOLDER, ROOT
 __all__ = ["CORE", "archive_of", "write_python"]
 
 PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
-CORE: Final = ("click", "tagwire", "tagwire_cli", "tagwire_messages", "tagwire_records", "tagwire_drafts", "tagwire_site")
+CORE: Final = (
+    "click",
+    "tagwire",
+    "tagwire_cli",
+    "tagwire_messages",
+    "tagwire_records",
+    "tagwire_drafts",
+    "tagwire_site",
+)
 """Packages that explaining bytes needs; all others are for specs."""
 _LEFT_OUT: Final = ("tagwire_spark", "pyspark_", "tagwire_drafts/kip482_rpcs", "tagwire_generator/message_specs")
 _PLATFORM: Final = "pyemscripten_2026_0_wasm32"
@@ -56,7 +64,18 @@ def _download(wheels: Path) -> None:
     environment = {**os.environ, "PIP_CONSTRAINT": "", "TAGWIRE_BUILD": "skip"}
     target = ("--platform", _PLATFORM, "--platform", "any", "--python-version", "3.14", "--implementation", "cp")
     requirements = str(FOLDER / "playground" / "requirements.txt")
-    download = ("download", "--quiet", "--no-deps", "--only-binary", ":all:", *target, "--abi", "cp314", "--abi", "none")
+    download = (
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        *target,
+        "--abi",
+        "cp314",
+        "--abi",
+        "none",
+    )
     subprocess.run((*pip, *download, "-d", str(wheels), "-r", requirements), check=True, env=environment)
     build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(ROOT))
     subprocess.run((*pip, *build), check=True, env=environment)

@@ -22,7 +22,9 @@ __all__ = ["Browser", "browser", "served", "why_not"]
 def why_not() -> str:
     """Why there is no browser to test with; "" where there is one."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
-    return f"there is no {' and no '.join(missing)}: Debian's packages are chromium and chromium-driver" if missing else ""
+    return (
+        f"there is no {' and no '.join(missing)}: Debian's packages are chromium and chromium-driver" if missing else ""
+    )
 
 
 class Browser:
@@ -87,7 +89,10 @@ def browser(width: int = 1280, height: int = 900) -> Iterator[Browser]:
             _wait_for(lambda: socket.create_connection(("127.0.0.1", port), 1).close())
             options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
             options += [f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-            wanted = {"browserName": "chrome", "goog:chromeOptions": {"args": options, "binary": shutil.which("chromium")}}
+            wanted = {
+                "browserName": "chrome",
+                "goog:chromeOptions": {"args": options, "binary": shutil.which("chromium")},
+            }
             wanted["goog:loggingPrefs"] = {"browser": "ALL"}
             session = _request(f"{url}/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
             yield Browser(url, session)
