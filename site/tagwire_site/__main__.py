@@ -20,6 +20,7 @@ from tagwire_site.python_files import write_python
 from tagwire_site.register_pages import register_pages
 from tagwire_site.rendering import FOLDER, ROOT
 from tagwire_site.rule_pages import rule_pages
+from tagwire_site.schema_files import schema_files
 from tagwire_site.script_files import localized, script_files
 
 BUILD: Final = ROOT / "build"
@@ -38,6 +39,7 @@ def all_pages() -> dict[str, str | bytes]:
         **rule_pages(),
         **proposal_pages(str(docs["proposals.md"])),
         **api_pages(),
+        **schema_files(),
         **script_files(),
     }
 

@@ -1,9 +1,8 @@
 """Values that show a field: made for a layout, carried from one layout to another, printed as JSON.
 
-A witness needs a value in which the field at stake says something: arrays on
-the way to it have an element, structs on the way are there, the field itself
-is not its default. Everything else stays at its default, so that a reader of
-the proof sees what it is about. Layouts here have no classes: values are dicts.
+A witness needs a value in which the field matters: arrays on the path to it have an element, structs on the path
+are present, and the field itself is not its default. Everything else keeps its default, so that the proof is easy
+to read. Layouts here have no classes: values are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +41,8 @@ def without_classes(layout: Layout) -> Layout:
 
     def type_(original: Type) -> Type:
         if isinstance(original, Array):
-            return Array(type_(original.element), original.length, nullable=original.nullable)
+            element = type_(original.element)
+            return Array(element, original.length, nullable=original.nullable, unique=original.unique)
         return Nested(struct(original.struct), original.marker) if isinstance(original, Nested) else original
 
     return Layout(layout.name, layout.version, struct(layout.root))
@@ -55,7 +55,7 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 
     section = struct.section
     if isinstance(section, TaggedSection):
-        section = TaggedSection(tuple(map(item, section.fields)))
+        section = TaggedSection(tuple(map(item, section.fields)), section.unions)
     elif isinstance(section, OptionalBuffer):
         section = OptionalBuffer(tuple(map(item, section.fields)), section.length, counts_tag=section.counts_tag)
     return StructLayout(struct.name, tuple(map(item, struct.items)), section=section)
@@ -96,8 +96,11 @@ def _inner(struct: StructLayout, name: str) -> Nested:
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """A struct of defaults that can be written."""
-    return {field.name: _default(field) for field in struct.fields}
+    """A struct of defaults that can be written, with the first alternative of each union."""
+    chosen = {union.alternatives[0] for union in struct.unions}
+    return {
+        field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields
+    }
 
 
 def _default(item: Item) -> Any:
@@ -112,8 +115,13 @@ def _telling(type: Type) -> Iterator[Any]:
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
+        if isinstance(type.element, Nested):
+            twin = next(_telling(type.element))
+            yield twin, twin
     elif isinstance(type, Nested):
-        yield {field.name: next(_telling(field.type)) for field in type.struct.fields}
+        others = {name for union in type.struct.unions for name in union.alternatives[1:]}
+        told = [field for field in type.struct.fields if field.name not in others]
+        yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in told}
         yield _fresh(type.struct)
     elif isinstance(type, Fixed | Sized):
         yield from type.wire.samples
@@ -128,7 +136,8 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
     if rest:
         value = _around(_inner(struct, name).struct, rest, value)
         value = (value,) if isinstance(_member(struct, name).type, Array) else value
-    return whole | {name: value}
+    others = {each for union in struct.unions if name in union.alternatives for each in union.alternatives}
+    return whole | dict.fromkeys(others) | {name: value}
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:

@@ -16,7 +16,13 @@ from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
-from tagwire_generator.evolution.declared import StructPair, range_findings, record_format_findings, tag_findings
+from tagwire_generator.evolution.declared import (
+    StructPair,
+    range_findings,
+    record_format_findings,
+    required_findings,
+    tag_findings,
+)
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, change
 from tagwire_generator.evolution.headers import Headers
 from tagwire_generator.evolution.message_attributes import head_findings, lowered_findings
@@ -64,7 +70,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """What a new spec breaks of an old one; whatever their names, they are one message."""
+    """What a new spec breaks of an old one; they are one message, whatever their names."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -106,6 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
             found += range_findings(old, new)
+            found += required_findings(old, new)
             found += record_format_findings(old, new, common - unstable)
         found += _name_findings(pair, found, is_same=bool(common))
     for edition in pair.old.archive:
