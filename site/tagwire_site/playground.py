@@ -13,6 +13,7 @@ from uuid import UUID
 from tagwire.errors import TagwireError
 from tagwire.explain.fix_lengths import Line, fix_lengths
 from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.names import name_note
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import annotate, rows_of
 from tagwire.explain.trace import Trace
@@ -22,7 +23,6 @@ from tagwire.layout import Fixed, Item, Layout, Sized, StructLayout, Type, Varin
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
 from tagwire.text_format import printable
-from tagwire_cli.arguments.packages import error_note
 from tagwire_cli.explaining.explained import Explained, facts_of
 from tagwire_cli.explaining.input_encodings import bytes_of
 from tagwire_cli.explaining.units import Asked, Input, explain_units, way_of
@@ -103,7 +103,7 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
     found = list(units)
     if asked.kind == "format" and found:  # the batches of an input are one unit
         found = [found[0]._replace(traces=tuple(trace for one in found for trace in one.traces))]
-    return found, data, error_note(registry)
+    return found, data, name_note(registry)
 
 
 def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> "list[str]":

@@ -92,7 +92,7 @@ def test_a_message_s_page_lights_bytes_with_their_field(window: Browser, site: s
     row = window.run("""const pieces = [...document.querySelectorAll('.tx-hex .tx-piece')];
         const piece = pieces.find((each) => each.textContent.startsWith('3c a9'));
         piece.dispatchEvent(new MouseEvent('mouseover', { bubbles: true }));
-        return [...document.querySelectorAll('.tx-row.tx-on')].map((each) => each.title);""")
+        return [...document.querySelectorAll('.tx-row.tx-on')].map((each) => each.dataset.path);""")
     assert row == ["topics[0].topic_id"]
     window.run("""const choice = document.querySelector('.samples select');
         choice.value = 0; choice.dispatchEvent(new Event('change'));""")
@@ -126,7 +126,7 @@ def test_an_edit_changes_the_bytes_and_the_link(window: Browser, site: str) -> N
     data = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
     window.open(f"{site}playground.html#kind=request&hex={data.hex()}")
     window.wait(PLAY + "return +play.dataset.answered && play.querySelector('.tx-row')", seconds=120)
-    window.run("[...document.querySelectorAll('.tx-row')].find((each) => each.title === 'group_id').click()")
+    window.run("[...document.querySelectorAll('.tx-row')].find((each) => each.dataset.path === 'group_id').click()")
     ask(
         window,
         """const form = play.querySelector('[data-edit]');
@@ -193,7 +193,7 @@ def test_ten_thousand_fields(window: Browser, page: str, width: int) -> None:
     assert window.errors() == []
     assert window.run("return document.querySelectorAll('.tx-row').length") < 200
     value = window.run("""const rows = [...document.querySelectorAll('.tx-row')];
-        const value = rows.find((each) => each.title === 'topic_names[3]').querySelector('.tx-value');
+        const value = rows.find((each) => each.dataset.path === 'topic_names[3]').querySelector('.tx-value');
         return [value.textContent, value.getBoundingClientRect().left, document.documentElement.scrollWidth];""")
     assert value[0] == "'topic-3'" and value[1] < width - 80 and value[2] <= width
     spent = window.run("""const pane = document.querySelector('.tx-tree'), begin = performance.now();
@@ -201,7 +201,9 @@ def test_ten_thousand_fields(window: Browser, page: str, width: int) -> None:
         return performance.now() - begin;""")
     assert spent < 2_000
     search(window, "topic-9999")
-    window.wait("return [...document.querySelectorAll('.tx-row')].some((each) => each.title === 'topic_names[9999]')")
+    window.wait(
+        "return [...document.querySelectorAll('.tx-row')].some((each) => each.dataset.path === 'topic_names[9999]')"
+    )
     assert window.run("return document.querySelector('[role=status]').textContent") == "1 field"
     window.run("document.querySelector('.tx-tree .tx-active').click()")
     assert window.run("return document.querySelector('.tx-path').textContent") == "topic_names[9999]"

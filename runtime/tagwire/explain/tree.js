@@ -218,6 +218,7 @@
       }
       line.id = id + "-" + row.n;
       line.dataset.row = row.n;
+      line.dataset.path = row.path;
       line.title = row.about ? row.path + "\n" + row.about : row.path;
       line.setAttribute("role", "treeitem");
       line.setAttribute("aria-level", row.depth + 1);
