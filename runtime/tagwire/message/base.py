@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, TypeVar
 
+    from tagwire.frames.frame import Frame
     from tagwire.layout import Layout
     from tagwire.message.losses import Loss
     from tagwire.message.serializer import Serializer
@@ -298,6 +299,34 @@ class Message(Struct):
     ) -> tuple[M, int]:
         """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
+
+    @classmethod
+    def decode_frame(
+        cls: type[M],
+        data: Any,
+        version: int | None = None,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> Frame[M]:
+        """This request, or this response to a request of `version`, in a frame without its size.
+
+        What `registry.decode_request` and `decode_response` of its package do, for a
+        class that is known. Raises DecodeError, also for a frame of another request.
+        """
+        from importlib import import_module
+
+        registry = import_module(cls.__module__.rpartition(".")[0]).registry
+        how = {"strict": strict, "views": views, "limits": limits, "gc": gc}
+        if cls.KIND == "request":
+            frame: Frame[M] = registry.decode_request(data, cls, **how)
+            return frame
+        if version is None:
+            raise TypeError(f"{cls.NAME} is a {cls.KIND}: give the version that it is in, that of its request")
+        frame = registry.decode_response(data, cls, version, **how)
+        return frame
 
     @classmethod
     def header_version(cls, version: int) -> int:
