@@ -202,10 +202,20 @@ def _type(column: Column) -> Any:
         return pa.map_(_type(key), pa.field(value.name, _type(value), value.nullable), keys_sorted=True)
     if column.is_words:
         return pa.dictionary(pa.int32(), pa.string())
-    if column.format == "tsm:UTC":
-        return pa.timestamp("ms", tz="UTC")
+    if column.format.startswith("ts"):
+        return pa.timestamp(_unit(column), tz="UTC")
+    if column.format.startswith("tD"):
+        return pa.duration(_unit(column))
+    if column.format.startswith("d:"):
+        precision, scale = map(int, column.format[2:].split(",")[:2])
+        return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
     width = _width(column)
     return pa.binary(width) if width else getattr(pa, _PLAIN[column.format])()
+
+
+def _unit(column: Column) -> str:
+    """The unit of timestamps and durations, as pyarrow names it."""
+    return {"s": "s", "m": "ms", "u": "us", "n": "ns"}[column.format[2]]
 
 
 def _width(column: Column) -> int:
@@ -240,7 +250,13 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
         "+m": is_list or types.is_map(type),
         "+s": types.is_struct(type),
     }
-    if not fitting.get("w" if _width(column) else column.format, types.is_integer(type)):
+    kind = "w" if _width(column) else column.format
+    is_time = kind.startswith(("ts", "tD")) and (types.is_timestamp(type) or types.is_duration(type))
+    if is_time:
+        fits = type == _type(column) or (types.is_timestamp(type) and kind[:2] == "ts" and type.unit == _unit(column))
+    else:
+        fits = types.is_decimal(type) if kind.startswith("d:") else fitting.get(kind, types.is_integer(type))
+    if not fits:
         raise ColumnError(f"{path or 'the array'} is of the Arrow type {str(type)!r}, but {column} was expected")
     if column.format == "+l":
         _check(pa, column.children[0], type.value_type, path + "[]")

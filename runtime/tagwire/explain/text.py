@@ -210,7 +210,7 @@ def kind_of(node: Node) -> str:
         return "text"
     if isinstance(node.value, bytes | bytearray | memoryview):
         return "bytes"
-    is_shape = "[]" in node.type or node.type.startswith("tag") or (node.value is True and node.type != "bool")
+    is_shape = "[]" in node.type or node.type.startswith("tag") or (node.value is True and not node.type.endswith("bool"))
     return "shape" if is_shape else "number"
 
 
@@ -226,7 +226,7 @@ def _value(node: Node) -> str:
         return "null" if node.complete else ""
     if node.type.startswith("tag "):
         return count(value, "byte")
-    if value is True and node.type != "bool":
+    if value is True and not node.type.endswith("bool"):
         return "present" if node.type.startswith("nullable ") else ""
-    words = words_of_bits(node.bits, value)
+    words = words_of_bits(node.bits, value) or [node.meaning][: bool(node.meaning)]
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

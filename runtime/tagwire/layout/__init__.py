@@ -17,6 +17,7 @@ from tagwire.layout.parts import (
     Extent,
     Fixed,
     LengthCode,
+    NullableFixed,
     Order,
     Varint,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "LengthCode",
     "Missing",
     "Nested",
+    "NullableFixed",
     "OptionalBuffer",
     "Order",
     "Sized",

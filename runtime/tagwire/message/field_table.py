@@ -26,7 +26,7 @@ from tagwire.layout import (
     primitive,
 )
 from tagwire.versions import Versions
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import default_uuid
 
 TYPE_CHECKING = False
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
+    from tagwire.wire.wire_type import WireType
 
 __all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
 
@@ -59,7 +60,7 @@ class FieldRow:
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements.
     `framing` is what only fields of record formats have. `sensitive` values are
-    hidden where values are shown.
+    hidden where values are shown. `semantic` is what values mean.
     """
 
     __slots__ = (
@@ -70,6 +71,7 @@ class FieldRow:
         "name",
         "nullable",
         "record_formats",
+        "semantic",
         "sensitive",
         "spec_name",
         "struct",
@@ -96,6 +98,7 @@ class FieldRow:
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
         framing: Framing | None = None,
+        semantic: str = "",
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -111,6 +114,7 @@ class FieldRow:
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
         self.framing = framing
+        self.semantic = semantic
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
@@ -234,21 +238,26 @@ class _Expansion:
         compact = self.flexible if row.flexible is None else self.version in row.flexible
         nullable = self.version in row.nullable
         if row.type.startswith("[]"):
-            element = self.element(row, row.type[2:], compact=compact)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable)
+            return self.array(row, row.type[2:], compact=compact, nullable=nullable)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.struct(row.struct, row.type), marker)
-        return _primitive(row.type, compact=compact, nullable=nullable)
+        return primitive(_wire(row, row.type), compact=compact, nullable=nullable, is_tagged=is_tagged)
 
-    def element(self, row: FieldRow, name: str, *, compact: bool) -> Type:
-        if row.struct is not None:
-            return Nested(self.struct(row.struct, name))
-        return _primitive(name, compact=compact, nullable=False)
+    def array(self, row: FieldRow, name: str, *, compact: bool, nullable: bool) -> Array:
+        """An array of elements of the type of a name, which may be an array itself."""
+        if name.startswith("[]"):
+            element: Type = self.array(row, name[2:], compact=compact, nullable=False)
+        elif row.struct is not None:
+            element = Nested(self.struct(row.struct, name))
+        else:
+            element = primitive(_wire(row, name), compact=compact, nullable=False)
+        return Array(element, COMPACT if compact else INT32, nullable=nullable)
 
 
-def _primitive(name: str, *, compact: bool, nullable: bool) -> Type:
-    wire = WIRE_TYPES.get(name)
+def _wire(row: FieldRow, name: str) -> WireType:
+    wire = wire_type(name, row.semantic)
     if wire is None:
-        raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
-    return primitive(wire, compact=compact, nullable=nullable)
+        meant = f" with the semantic {row.semantic!r}" if row.semantic else ""
+        raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+    return wire

@@ -24,7 +24,7 @@ from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
-from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, layout_of
@@ -110,7 +110,7 @@ class _Writer:
             return [self.value(type.element, element) for element in value]
         if isinstance(type, Varint):
             return int(value)
-        assert isinstance(type, Fixed | Sized), "messages are not framed"
+        assert isinstance(type, Fixed | NullableFixed | Sized), "messages are not framed"
         return self.primitive(type.wire, value)
 
     def primitive(self, wire: WireType, value: Any) -> Any:
@@ -256,18 +256,18 @@ class _Reader:
             if not (self.version in row.nullable if in_version else row.nullable):
                 self.fail("is null, but it is not nullable in this version")
             return None
-        if not row.type.startswith("[]"):
-            return self.value(row, row.type, value, in_version)
-        if not isinstance(value, list | tuple):
-            self.fail(f"{self.shown(value)} is no JSON array")
-        elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            elements.append(self.value(row, row.type[2:], element, in_version))
-            self.path.pop()
-        return tuple(elements)
+        return self.value(row, row.type, value, in_version)
 
     def value(self, row: FieldRow, type_name: str, value: Any, in_version: bool) -> Any:
+        if type_name.startswith("[]"):
+            if not isinstance(value, list | tuple):
+                self.fail(f"{self.shown(value)} is no JSON array")
+            elements = []
+            for index, element in enumerate(value):
+                self.path.append(index)
+                elements.append(self.value(row, type_name[2:], element, in_version))
+                self.path.pop()
+            return tuple(elements)
         if row.struct is not None:
             return self.struct(row.struct, value, is_of_version=in_version)
         return self.primitive(type_name, value)

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type
+from tagwire.layout import Array, Fixed, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
 
@@ -52,7 +52,7 @@ def _value(type: Type, unknown_tags: bool) -> Strategy:
     if isinstance(type, Fixed):
         fixed: Strategy = type.wire.strategy()
         return fixed
-    if isinstance(type, Sized):
+    if isinstance(type, Sized | NullableFixed):
         some: Strategy = type.wire.strategy()
     elif isinstance(type, Array):
         some = st.lists(_value(type.element, unknown_tags), max_size=_LONGEST).map(tuple)

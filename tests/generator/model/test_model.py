@@ -79,7 +79,7 @@ INVALID = [
     ("TW402", lambda: FieldType("int31")),
     ("TW402", lambda: FieldType("")),
     ("TW402", lambda: FieldType("class")),
-    ("TW404", lambda: FieldType("records", is_array=True)),
+    ("TW404", lambda: FieldType("records", 1)),
     ("TW403", lambda: FieldType.parse("[] []int8")),
     ("TW401", lambda: field("a b")),
     ("TW401", lambda: field("")),

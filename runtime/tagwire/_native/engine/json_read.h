@@ -196,8 +196,9 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t)
     return text;
 }
 
-static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
+static PyObject *tw_json_read_letters(tw_json_reader *t, const tw_json_row *row)
 {
+    int kind = row->kind;
     const uint8_t *first, *close;
     if (t->p == t->end || *t->p != '"')
         return NULL;
@@ -208,7 +209,7 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
     t->p = close + 1;
     if (kind == TW_TEXT)
         return tw_new_text(t->r, first, close - first);
-    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_bytes_of_base64(first, close - first);
+    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), row->block_size);
 }
 
 /* ---------------------------------------------------------------- structs and arrays */
@@ -223,8 +224,9 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
         return tw_json_read_struct(t, row->child);
     case TW_TEXT:
     case TW_UUID:
+    case TW_BLOCK:
     case TW_BINARY:
-        return tw_json_read_letters(t, row->kind);
+        return tw_json_read_letters(t, row);
     case TW_FLOAT32:
     case TW_FLOAT64:
         return tw_json_read_float(t, row->kind);
@@ -238,7 +240,8 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     return tw_json_read_int(t, row->kind);
 }
 
-static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row)
+/* `depth` arrays within each other. */
+static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
 {
     PyObject *list, *array = NULL;
     if (!tw_json_takes(t, '['))
@@ -247,7 +250,7 @@ static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row)
     if (list == NULL || tw_json_takes(t, ']'))
         goto done;
     do {
-        PyObject *element = tw_json_read_value(t, row);
+        PyObject *element = depth > 1 ? tw_json_read_array(t, row, depth - 1) : tw_json_read_value(t, row);
         int failed = element == NULL || PyList_Append(list, element) < 0;
         Py_XDECREF(element);
         if (failed)
@@ -267,7 +270,7 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     tw_json_blanks(t);
     if (row->nullable && tw_json_takes_word(t, "null", 4))
         Py_RETURN_NONE;
-    return row->is_array ? tw_json_read_array(t, row) : tw_json_read_value(t, row);
+    return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
 /* The row of the key that comes, in the order of the rows at best; NULL for none. Its colon is behind us then. */

@@ -45,6 +45,8 @@ cdef class Block:
 
 
 cdef int kind_of(object wire) except -1:
+    if wire.family == "fixed bytes":
+        return TW_BLOCK
     kinds = KINDS.get((wire.family, wire.width))
     if kinds is None:
         raise NotNative(f"native code has no wire type {wire.name}")
