@@ -78,6 +78,16 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[{extra}]'\n"
 
 
+@pytest.mark.parametrize("module", ["pygls", "lsprotocol"])
+def test_the_extra_of_the_language_server_is_named(module: str) -> None:
+    script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'lsp']\n"
+    script += "from tagwire_cli.__main__ import main; main()"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[lsp]'\n"
+
+
 def without_click(*words: str, module: str = "tagwire_cli") -> "subprocess.CompletedProcess[str]":
     """`python -m` with no third-party library to be found, as after `pip install tagwire`."""
     places = [Path(tagwire.__file__).parents[1], Path(tagwire_cli.__file__).parents[1]]

@@ -15,8 +15,8 @@ GENERATED = Path(__file__).parents[2] / "generated"
 NAMES = {
     "tagwire": {1: "Registry require_level"},
     "tagwire.message": {
-        1: "Bits Compression Condition DEFAULT_STRUCT FieldRow Framing KeyRange Message NONE OptionalFields Order "
-        "RecordFormat Register Serializer Struct Versions constructor"
+        1: "Bits Compression Condition DEFAULT_STRUCT EnumType FieldRow Framing KeyRange Message NONE OptionalFields "
+        "Order RecordFormat Register Serializer Struct Versions constructor"
     },
     "tagwire.wire": {
         1: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "

@@ -72,7 +72,8 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
     for line in text.splitlines():
         name, _, keys = line.partition(": ")
         stem = name.rpartition("/")[2].removesuffix(".json")
-        files[name] = _spec(base | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
+        own = _REGISTER if '"type": "register"' in keys else base
+        files[name] = _spec(own | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
     return files
 
 

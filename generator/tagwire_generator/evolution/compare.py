@@ -22,6 +22,7 @@ from tagwire.layout import (
     LengthCode,
     Missing,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     StructLayout,
@@ -108,7 +109,9 @@ def _type_name(type: Type) -> str:
         return f"[]{_type_name(type.element)}"
     if isinstance(type, Nested):
         return type.struct.name
-    return type.wire.name if isinstance(type, Fixed | Sized) else str(type)
+    if isinstance(type, Fixed | NullableFixed | Sized):
+        return f"{type.wire.name} {type.wire.semantic}".rstrip()
+    return str(type)
 
 
 class _Walk:
@@ -204,8 +207,9 @@ class _Walk:
 
     def type(self, here: Steps, old: Type, new: Type, *, is_default: bool) -> bool:
         """Compare two types; False if they are so different that nothing more can be said about the field."""
-        if isinstance(old, Fixed) and isinstance(new, Fixed):
-            return self.fixed(here, old, new)
+        if isinstance(old, Fixed | NullableFixed) and isinstance(new, Fixed | NullableFixed):
+            self.nullable(here, isinstance(old, NullableFixed), isinstance(new, NullableFixed))
+            return self.fixed(here, old.wire, new.wire)
         if isinstance(old, Sized) and isinstance(new, Sized):
             return self.sized(here, old, new)
         if isinstance(old, Array) and isinstance(new, Array):
@@ -218,19 +222,28 @@ class _Walk:
             return True
         return self.unlike(here, old, new)
 
-    def fixed(self, here: Steps, old: Fixed, new: Fixed) -> bool:
-        if old.wire is new.wire:
+    def fixed(self, here: Steps, old: WireType, new: WireType) -> bool:
+        if old is new:
             return True
-        is_sign = same_width(old, new)
-        self.retyped("TW920" if is_sign else "TW903", here)
-        return is_sign
+        if old.name == new.name and not (old.is_enum or new.is_enum):
+            self.semantic(here, old, new)
+            return True
+        is_same_width = same_width(old, new)
+        self.retyped("TW920" if is_same_width else "TW903", here)
+        return is_same_width
+
+    def semantic(self, here: Steps, old: WireType, new: WireType) -> None:
+        was, now = (each.semantic or "none" for each in (old, new))
+        self.add("TW950", here, f"the semantic was {was} and is now {now}", "semantic")
 
     def sized(self, here: Steps, old: Sized, new: Sized) -> bool:
         if old.wire.family != new.wire.family:
             self.retyped("TW903", here)
             return False
-        if old.wire is not new.wire:
+        if old.wire.name != new.wire.name:
             self.retyped("TW946", here)
+        elif old.wire is not new.wire:
+            self.semantic(here, old.wire, new.wire)
         self.nullable(here, old.nullable, new.nullable)
         self.length(here, old.length, new.length)
         return True

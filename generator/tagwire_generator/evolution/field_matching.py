@@ -45,12 +45,13 @@ def same_shape(old: Type, new: Type) -> bool:
         return len(ours) == len(theirs) and all(same_shape(a.type, b.type) for a, b in zip(ours, theirs, strict=True))
     if isinstance(old, Sized) and isinstance(new, Sized):
         return old.wire.family == new.wire.family
-    return isinstance(old, Fixed) and isinstance(new, Fixed) and same_width(old, new)
+    return isinstance(old, _FIXED) and isinstance(new, _FIXED) and same_width(old.wire, new.wire)
 
 
-def same_width(old: Fixed, new: Fixed) -> bool:
-    """Whether two types differ in their sign at most."""
-    return old.wire.family == new.wire.family and old.wire.width == new.wire.width
+def same_width(old: WireType, new: WireType) -> bool:
+    """Whether two types have the same bytes, which mean something else: signed or not, a uuid or any 16 bytes."""
+    families = {old.family, new.family}
+    return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:

@@ -7,8 +7,9 @@ runtime expands both by the same code: there is no second version arithmetic.
 from typing import Any
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import Message, Register, Struct
 from tagwire.message.field_table import FieldRow, OptionalFields
+from tagwire_generator.expansion.register_classes import register_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
@@ -47,18 +48,28 @@ def _members(struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, 
 
 def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
     """The row of a field in its struct's versioned field table."""
+    enum = None if field.enum is None else register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
         field.name,
         str(field.type),
         str(field.versions),
-        default=DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default,
+        default=_default(field, enum),
         nullable=str(field.nullable_versions),
         tag=field.tag,
         tagged=str(field.tagged_versions),
         ignorable=field.ignorable,
         sensitive=field.sensitive,
         flexible=None if field.flexible_versions is None else str(field.flexible_versions),
+        semantic=field.meaning,
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,
+        enum=enum,
     )
+
+
+def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
+    """A default as objects have it: a member of an enum, where its number has one."""
+    if enum is not None and isinstance(field.default, int):
+        return next((member for member in enum if member == field.default), field.default)
+    return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default

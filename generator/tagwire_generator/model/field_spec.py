@@ -11,8 +11,11 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
+from tagwire_generator.model.enum_rules import enum_violations
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
+from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.model.semantics import semantic_violations
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.violations import Violation, enforce
 
@@ -52,6 +55,8 @@ class FieldSpec:
     """A Python value; None is null."""
     ignorable: bool = False
     """Whether a version that lacks the field may drop its value silently."""
+    enum: RegisterSpec | None = None
+    """Integers: the register that has their names."""
     sensitive: bool = False
     """Whether its value is a secret, which is shown to nobody who did not ask."""
     entity_type: str = "unknown"
@@ -67,6 +72,12 @@ class FieldSpec:
     """Whether it stands in a record format."""
     is_optional: bool = False
     """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
+    semantic: str = ""
+    """What its values mean, as `semantic` in a spec; see `meaning`."""
+    precision: int | None = None
+    """Of a decimal: its digits."""
+    scale: int | None = None
+    """Of a decimal: how many of them are behind the point."""
     about: str = ""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
     """Whether the spec gives no default."""
@@ -76,8 +87,20 @@ class FieldSpec:
         if self.default is IMPLICIT:
             object.__setattr__(self, "is_default_implied", self.framing.equals is None)
             always = self.framing.equals
-            object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
+            object.__setattr__(self, "default", implicit_default(self.type, self.meaning) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))
+
+    @property
+    def meaning(self) -> str:
+        """The semantic as field tables write it: with its arguments."""
+        if self.semantic != "decimal" or self.precision is None:
+            return self.semantic
+        return f"decimal({self.precision},{self.scale or 0})"
+
+    @property
+    def can_be_null(self) -> bool:
+        """Whether the field may be null in some version: perhaps an extension, which rules about messages see to."""
+        return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def struct(self) -> str | None:
@@ -90,6 +113,7 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from enum_violations(self.name, self.type, self.enum, self.default)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from framing_violations(named(self.name), self.type, self.framing)
@@ -97,7 +121,8 @@ class FieldSpec:
     def _type_violations(self) -> Iterator[Violation]:
         """What the type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
-        if self.nullable_versions and not self.type.can_be_null:
+        yield from semantic_violations(self)
+        if self.nullable_versions and not self.can_be_null:
             said = f"has nullableVersions {self.nullable_versions}; remove them"
             if self.is_optional:
                 said = "is nullable; remove the key"
@@ -156,7 +181,8 @@ class FieldSpec:
             yield Violation("TW607", "mapKey", message, ("tag",))
 
     def _default_violations(self) -> Iterator[Violation]:
-        violation = default_violation(self.name, self.type, self.default)
+        is_nullable = bool(self.nullable_versions) and self.can_be_null
+        violation = default_violation(self.name, self.type, self.default, self.meaning, is_nullable=is_nullable)
         if violation is not None:
             yield violation
         elif self.default is None and self.type.name != "records" and not self.versions <= self.nullable_versions:
@@ -168,8 +194,13 @@ class FieldSpec:
                 message = 'is not nullable; write "nullable": true'
             message = f"field {named(self.name)} is null by default, but {message}"
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
+        if self.type.can_be_marked_null and self.tagged_versions & self.nullable_versions and self.default is not None:
+            message = f"field {named(self.name)} is {self.type}, tagged and nullable, but not null by default"
+            remedy = 'null is written as the absence of the field, so write "default": "null"'
+            yield Violation("TW511", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
+            return
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
-        if is_optional_null and self.default == implicit_default(self.type):
+        if is_optional_null and self.default == implicit_default(self.type, self.meaning):
             message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"
             remedy = 'write "default": "null" if absent should mean null'
             yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))

@@ -56,8 +56,10 @@ class RegisterSpec:
 
     name: str
     keys: str
-    """A wire type: int16, int32, uint16, uint32."""
+    """A wire type: int8, int16, int32, int64, uint8, uint16, uint32."""
     suffix: str = ""
+    closed: bool = False
+    """Whether fields of this enum have no other numbers."""
     about: str = ""
     ranges: tuple[KeyRangeSpec, ...] = ()
     entries: tuple[RegisterEntry, ...] = ()
@@ -69,6 +71,10 @@ class RegisterSpec:
     def constant(self, entry: RegisterEntry) -> str:
         """What the constant of an entry is called."""
         return constant_name(entry.name) + self.suffix
+
+    def entry(self, name: str) -> RegisterEntry | None:
+        """The entry of a name; None where there is none."""
+        return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
         """What a package needs to know of it."""

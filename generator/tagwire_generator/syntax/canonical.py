@@ -189,7 +189,10 @@ def _default(value: Any, scope: _Scope) -> str | None:
     primitive = WIRE_TYPES.get(scope.field_type)
     if primitive is None or text == "null":
         return text
-    return primitive.canonical_text(text)
+    try:
+        return primitive.canonical_text(text)
+    except ValueError:
+        return text  # the name of a member of the field's enum
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
@@ -244,6 +247,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "texts": _Key(_texts, list),
     "versions": _Key(_versions, str),
     "whole": _Key(_number, int),
+    "word": _Key(_text, str),
 }
 """The form of a value by its kind in the schema."""
 

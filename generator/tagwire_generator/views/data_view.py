@@ -15,7 +15,8 @@ from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.expansion.message_classes import field_row, optional_fields
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.imports import Imports
 
@@ -72,20 +73,24 @@ class DataModuleView:
     """The type of `unknown_tags`."""
 
 
-def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
-    """The view of `spec`'s data-class module."""
-    return DataViews(spec, options).module(cls, source)
+def data_view(
+    spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str = ""
+) -> DataModuleView:
+    """The view of `spec`'s data-class module; `package` has the registers that its fields have as enums."""
+    return DataViews(spec, options, package).module(cls, source)
 
 
 class DataViews:
     """Makes the views of one module, and gathers what it imports."""
 
-    def __init__(self, spec: MessageSpec, options: SpecOptions) -> None:
+    def __init__(self, spec: MessageSpec, options: SpecOptions, package: str = "") -> None:
         self.spec = spec
         self.options = options
+        self.package = package
         taken = [struct.name for struct in (*spec.structs, spec.root)]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
+        self.registers = Imports(taken)
 
     def module(self, cls: type[Message], source: str) -> DataModuleView:
         """The view of the module."""
@@ -96,7 +101,7 @@ class DataViews:
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
-            imports=self.imports.groups,
+            imports=[*self.imports.groups, *self.registers.groups],
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
@@ -170,16 +175,26 @@ class DataViews:
 
     def annotation(self, field: FieldSpec) -> str:
         element = self.element(field)
-        return f"tuple[{element}, ...]" if field.type.is_array else element
+        for _ in range(field.type.dimensions):
+            element = f"tuple[{element}, ...]"
+        return element
 
     def element(self, field: FieldSpec) -> str:
         wire = field.type.primitive
         if wire is None:
             return field.type.name
+        if field.enum is not None:
+            return self.enum(field.enum) if field.enum.closed else f"{self.enum(field.enum)} | {wire.annotation}"
         module = wire.annotation_module
         return self.type_imports.use(module, wire.annotation) if module else wire.annotation
 
+    def enum(self, register: RegisterSpec) -> str:
+        return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
+
     def default(self, field: FieldSpec) -> str:
+        if field.enum is not None and isinstance(field.default, int):
+            entry = next((entry for entry in field.enum.entries if entry.key == field.default), None)
+            return repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
         if field.default is STRUCT_DEFAULT:
             return self.imports.use("tagwire.message", "DEFAULT_STRUCT")
         if isinstance(field.default, UUID):
@@ -203,15 +218,21 @@ class DataViews:
             words.append("sensitive=True")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
+        if row.semantic:
+            words.append(f"semantic={row.semantic!r}")
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
             words.append(f"struct={field.struct}")
+        if field.enum:
+            words.append(f"enum={self.enum(field.enum)}")
         return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 
 
 def literal(value: object) -> str:
     """A default other than a UUID as a Python expression."""
+    if isinstance(value, bytes) and len(value) > 4 and not any(value):
+        return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
 
 
@@ -243,12 +264,13 @@ def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
         prefix = "" if owner is spec.root else f"{owner.name}."
         for field in owner.fields:
             if field.struct == struct.name:
-                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' if field.type.is_array else ''}`")
+                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
     return prose(f"{' and '.join(places) or 'Unused'} of {spec.name}, {_in_versions(struct.versions)}.")
 
 
 def _field_doc(field: FieldSpec) -> str:
-    facts = [str(field.type), _in_versions(field.versions)]
+    enum = f" {field.meaning}" if field.meaning else "" if field.enum is None else f" {field.enum.name}"
+    facts = [f"{field.type}{enum}", _in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
             "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"

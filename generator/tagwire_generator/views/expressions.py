@@ -13,6 +13,7 @@ from tagwire.layout import (
     COMPACT,
     DEFAULT_STRUCT,
     INT32,
+    Array,
     Fixed,
     Item,
     LengthCode,
@@ -23,6 +24,8 @@ from tagwire.layout import (
     StructLayout,
     Type,
 )
+from tagwire.message import Register
+from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
@@ -140,6 +143,8 @@ class Expressions:
         """What makes the value from what `struct` read; "" where that is the value."""
         if wire.is_raw:
             return ""
+        if isinstance(wire, EnumType):
+            return f"{self.members(wire)}[{raw}]"
         helpers = _FIXED.get(wire.family)
         if helpers is None:
             return f"{self.row(wire)}.value_of({raw})"
@@ -147,7 +152,7 @@ class Expressions:
 
     def packed(self, wire: WireType, value: str) -> str:
         """What `struct` packs for a value."""
-        if wire.is_raw:
+        if wire.is_raw or (isinstance(wire, EnumType) and not wire.is_closed):
             return value
         helpers = _FIXED.get(wire.family)
         if helpers is None:
@@ -156,7 +161,23 @@ class Expressions:
 
     def row(self, wire: WireType) -> str:
         """The row of a wire type."""
-        return self.constant(f"_{wire.name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
+        if isinstance(wire, EnumType):
+            return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
+        return self.constant(f"_{_identifier(wire)}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
+
+    def enum_type(self, wire: EnumType) -> str:
+        """An enum's wire type, made of its integer type and its register."""
+        made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
+        return f"{made}({row}, {self.register(wire.enum)})"
+
+    def members(self, wire: EnumType) -> str:
+        """The members of an enum by number, which know what to make of other numbers."""
+        return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
+
+    def register(self, cls: Any) -> str:
+        """What the module calls the class of a register, which stands in a module of its own."""
+        package = self._structs.module.rpartition(".")[0]
+        return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
     def default(self, field: Item | Missing) -> str:
         """The default as an expression; a fresh object where it is a struct."""
@@ -165,6 +186,8 @@ class Expressions:
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
             return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)
+        if isinstance(field.default, Register):
+            return f"{self.register(type(field.default))}.{field.default.name}"
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
@@ -187,6 +210,12 @@ class Expressions:
             return "buf[pos:end].decode()"
         source = f"{_source(wire)}[pos:end]"
         return source if wire.family == "binary" else f"{self.row(wire)}.value_of({source})"
+
+    def one_reader(self, wire: WireType) -> str:
+        """What reads one value of a fixed width, in a tuple, and says where it ends."""
+        if wire.is_raw and not wire.is_enum:
+            return f"{self.numbers(wire)}.read(buf, pos, 1)"
+        return self.element_reader(Fixed(wire), "1")
 
     def put_sized(self, kind: Sized, out: str, value: str) -> str:
         if kind.wire.family not in _SIZED:
@@ -272,21 +301,33 @@ class StructNames:
         return short if short and short not in others else name
 
 
+def innermost(kind: Type) -> Type:
+    """What is in an array, or in arrays of arrays; of other types, itself."""
+    while isinstance(kind, Array):
+        kind = kind.element
+    return kind
+
+
 def nested_struct(kind: Type) -> StructLayout | None:
     """The struct of a field or of its elements."""
-    inner = getattr(kind, "element", kind)
+    inner = innermost(kind)
     return inner.struct if isinstance(inner, Nested) else None
 
 
 def has_binary(struct: StructLayout) -> bool:
     """Whether slices of the input stand anywhere in a struct, so that its reader needs `raw`."""
     for field in struct.fields:
-        inner = getattr(field.type, "element", field.type)
+        inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:
             return True
         if isinstance(inner, Nested) and has_binary(inner.struct):
             return True
     return False
+
+
+def _identifier(wire: WireType) -> str:
+    """The name of a wire type, as names of constants may have it."""
+    return wire.name.replace("[", "_").removesuffix("]")
 
 
 def _words(wire: WireType) -> tuple[str, str]:

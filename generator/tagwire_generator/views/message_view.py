@@ -10,12 +10,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tagwire.layout import Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import json_value
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.project.options import SpecOptions
 
 __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
@@ -36,6 +37,8 @@ class RowView:
     tag: str
     default: str
     about: str
+    enum: str
+    members: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -141,11 +144,22 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             versions=str(field.versions),
             nullable="" if not field.nullable_versions else str(field.nullable_versions),
             tag="" if field.tag is None else str(field.tag),
-            default=_default(field.default),
+            default=_default(_named_default(field)),
             about=field.about,
+            enum="" if field.enum is None else field.enum.name,
+            members=tuple((str(entry.key), entry.name) for entry in _entries(field)),
         )
         if field.struct is not None:
             yield from _rows(spec, spec.struct(field.struct).fields, f"{path}.", depth + 1)
+
+
+def _entries(field: FieldSpec) -> list[RegisterEntry]:
+    return [] if field.enum is None else sorted(field.enum.entries, key=lambda entry: entry.key)
+
+
+def _named_default(field: FieldSpec) -> object:
+    """A default, by the name that its enum gives it."""
+    return next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
 
 
 def _default(value: object) -> str:
@@ -179,6 +193,8 @@ def _field(item: Item, outer: str) -> WireField:
 def _type(type: Type, path: str) -> WireType:
     if isinstance(type, Fixed):
         return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
+    if isinstance(type, NullableFixed):
+        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
     if isinstance(type, Sized):
         length = type.length.name if type.length else ""
         return WireType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)

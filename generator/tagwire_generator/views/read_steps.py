@@ -13,7 +13,7 @@ field end, `raw` what bytes fields are slices of.
 
 from dataclasses import dataclass, field
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout, Type
 from tagwire.wire.types import STRING_MAX
 from tagwire.wire.varint import UVARINT_MAX
 from tagwire_generator.views.expressions import Expressions
@@ -131,6 +131,8 @@ class _Steps:
             self.fixed(item.name, kind)
         elif isinstance(kind, Nested):
             self.nested(f"m.{item.name}", kind)
+        elif isinstance(kind, NullableFixed):
+            self.marked(f"m.{item.name}", kind.marker, self.expressions.one_reader(kind.wire))
         elif isinstance(kind, Sized | Array) and kind.length is not None:
             lead = _LEADS[kind.length.name]
             self.lead(lead.code)
@@ -147,14 +149,17 @@ class _Steps:
         self.wait(f"raw_{name}" if converted else direct, wire.code, wire.width)
 
     def nested(self, target: str, kind: Nested) -> None:
-        call = f"{self.expressions.struct_reader(kind.struct, '1')}"
-        if not kind.marker:
+        self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
+
+    def marked(self, target: str, marker: str, call: str) -> None:
+        """A value that a marker may stand before."""
+        if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))
             return
-        self.lead("b" if kind.marker == "int8" else "B")
+        self.lead("b" if marker == "int8" else "B")
         self.expressions.use("tagwire.wire", "Malformed")
-        absent = "n == -1" if kind.marker == "int8" else "n == 0"
+        absent = "n == -1" if marker == "int8" else "n == 0"
         self.steps.append(ReadStep("marked", target=target, source=call, is_null=absent))
 
     def with_null(self, target: str, kind: Sized | Array, lead: _Lead) -> ReadStep:

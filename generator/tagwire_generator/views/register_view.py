@@ -19,6 +19,8 @@ class RegisterModuleView:
     doc: str
     name: str
     """The class."""
+    bases: str
+    """What the class extends, with the keyword of a closed register."""
     constants: tuple[tuple[str, str, str], ...]
     """Name, value and docstring of each, by key; the docstring may be empty."""
     ranges: tuple[str, ...]
@@ -35,6 +37,7 @@ def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
         source=source,
         doc=prose(spec.about or f"The register {spec.name}."),
         name=spec.name,
+        bases="Register, closed=True" if spec.closed else "Register",
         constants=tuple((spec.constant(entry), _value(spec, entry), _doc(entry)) for entry in entries),
         ranges=tuple(map(_range, ranges)),
         retriable=tuple(spec.constant(entry) for entry in entries if entry.retriable),

@@ -7,7 +7,7 @@ written to a bytearray of its own first, since its size stands before it.
 
 from dataclasses import dataclass
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout
+from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout
 from tagwire_generator.views.expressions import Expressions
 
 __all__ = ["WriteStep", "WriteTag", "write_steps"]
@@ -102,6 +102,8 @@ class _Steps:
             return WriteStep("statements", lines=(self.expressions.put_sized(kind, self.out, value),))
         if isinstance(kind, Nested):
             return self.nested(kind, value)
+        if isinstance(kind, NullableFixed):
+            return self.nullable(kind, value)
         if isinstance(kind, Array) and kind.length is not None:
             body = self.array(kind, value)
             if not kind.nullable:
@@ -133,6 +135,16 @@ class _Steps:
             put = self.expressions.put_elements(element, self.out, present)
         count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
+
+    def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
+        """A value of a fixed width behind its marker; without one, it is there."""
+        present = value if kind.marker else self.present(value, nullable=False)
+        packed = self.expressions.packed(kind.wire, present)
+        put = f"{self.out} += {self.expressions.packer(kind.wire.code)}({packed})"
+        if not kind.marker:
+            return WriteStep("statements", lines=(put,))
+        body = WriteStep("statements", lines=(f'{self.out} += b"\\x01"', put))
+        return WriteStep("nullable", target=value, null=f'{self.out} += b"\\xff"', body=body)
 
     def nested(self, kind: Nested, value: str) -> WriteStep:
         present = self.present(value, nullable=kind.nullable)

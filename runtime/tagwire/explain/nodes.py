@@ -128,6 +128,12 @@ class Node:
         return self._spans.unpacked.get(self._row)
 
     @property
+    def member(self) -> str:
+        """What the register calls the value, where its field has one; "" elsewhere."""
+        wire = self._kind.wire
+        return wire.name_of(self.value) if wire is not None and self.complete else ""
+
+    @property
     def bits(self) -> "tuple[Bits, ...]":
         """The named bits of the value, where it has some."""
         return self._spans.bits.get(self._row, ())
@@ -198,6 +204,7 @@ class Node:
         """What `to_json` has but for the children."""
         from tagwire.message.json import json_value
 
+        member = {"member": self.member} if self.member else {}
         unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
         bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
         return {
@@ -207,6 +214,7 @@ class Node:
             "length": self.length,
             "value": HIDDEN if self.is_hidden and self._kind.is_leaf else json_value(self.value),
             **({"meaning": self.meaning} if self.meaning and not self.is_hidden else {}),
+            **member,
             **bits,
             **unpacked,
         }

@@ -228,5 +228,5 @@ def _value(node: Node) -> str:
         return count(value, "byte")
     if value is True and not node.type.endswith("bool"):
         return "present" if node.type.startswith("nullable ") else ""
-    words = words_of_bits(node.bits, value) or [node.meaning][: bool(node.meaning)]
+    words = [node.member or node.meaning] if node.member or node.meaning else words_of_bits(node.bits, value)
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

@@ -123,7 +123,7 @@ class Fixed(FrozenData):
         return self.wire.width
 
     def __str__(self) -> str:
-        return self.wire.name
+        return self.wire.label
 
 
 class NullableFixed(FrozenData):

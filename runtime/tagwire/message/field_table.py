@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
-    from tagwire.wire.wire_type import WireType
+    from tagwire.message.register import Register
+    from tagwire.wire.types import WireType
 
 __all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
 
@@ -58,13 +59,15 @@ class FieldRow:
     `flexible` is the field's own range of compact lengths, or None for the
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
-    that the field carries there. `struct` is the class of its value or elements.
-    `framing` is what only fields of record formats have. `sensitive` values are
-    hidden where values are shown. `semantic` is what values mean.
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `framing` is what only fields of record
+    formats have. `sensitive` values are hidden where values are shown. `semantic` is
+    what values mean.
     """
 
     __slots__ = (
         "_default",
+        "enum",
         "flexible",
         "framing",
         "ignorable",
@@ -97,6 +100,7 @@ class FieldRow:
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
+        enum: type[Register] | None = None,
         framing: Framing | None = None,
         semantic: str = "",
     ) -> None:
@@ -113,12 +117,27 @@ class FieldRow:
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
+        self.enum = enum
         self.framing = framing
         self.semantic = semantic
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
+
+    @property
+    def wire(self) -> WireType:
+        """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
+        name = self.type.replace("[]", "")
+        wire = wire_type(name, self.semantic)
+        if wire is None:
+            meant = f" with the semantic {self.semantic!r}" if self.semantic else ""
+            raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+        if self.enum is None:
+            return wire
+        from tagwire.message.enums import EnumType
+
+        return EnumType(wire, self.enum)
 
     @property
     def default(self) -> Any:
@@ -242,7 +261,7 @@ class _Expansion:
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.struct(row.struct, row.type), marker)
-        return primitive(_wire(row, row.type), compact=compact, nullable=nullable, is_tagged=is_tagged)
+        return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
     def array(self, row: FieldRow, name: str, *, compact: bool, nullable: bool) -> Array:
         """An array of elements of the type of a name, which may be an array itself."""
@@ -251,13 +270,5 @@ class _Expansion:
         elif row.struct is not None:
             element = Nested(self.struct(row.struct, name))
         else:
-            element = primitive(_wire(row, name), compact=compact, nullable=False)
+            element = primitive(row.wire, compact=compact, nullable=False)
         return Array(element, COMPACT if compact else INT32, nullable=nullable)
-
-
-def _wire(row: FieldRow, name: str) -> WireType:
-    wire = wire_type(name, row.semantic)
-    if wire is None:
-        meant = f" with the semantic {row.semantic!r}" if row.semantic else ""
-        raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
-    return wire

@@ -191,7 +191,7 @@ def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     if is_element:
-        return reader.value(row, row.type[2:], value, version in row.versions)
+        return reader.value(row, value, version in row.versions)
     return reader.field(row, value, in_version=version in row.versions)
 
 
@@ -241,7 +241,7 @@ class _Reader:
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
                 self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
-            tags[tag] = self.primitive("bytes", text)
+            tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
         return tags
 
@@ -270,10 +270,10 @@ class _Reader:
             return tuple(elements)
         if row.struct is not None:
             return self.struct(row.struct, value, is_of_version=in_version)
-        return self.primitive(type_name, value)
+        return self.primitive(row.wire, value)
 
-    def primitive(self, type_name: str, value: Any) -> Any:
+    def primitive(self, wire: WireType, value: Any) -> Any:
         try:
-            return WIRE_TYPES[type_name].from_json(value)
+            return wire.from_json(value)
         except Unfit as unfit:
             self.fail(unfit.said(self.shown))

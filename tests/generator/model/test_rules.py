@@ -14,6 +14,7 @@ from tagwire_generator.diagnostics.rule_catalogue import RULES
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import read_file, read_spec
 
 DEEP = '{"name":' + 39 * "[" + "§[" + 40 * "]" + "}"
@@ -50,6 +51,11 @@ def struct(name: str, fields: str = "", versions: str = "0+") -> str:
 
 INT = '{"name": "B", "type": "int8", "versions": "0+"}'
 KEYED = '"apiKey": 3,'
+EXTENDED = '"dialect": "tagwire",'
+STATE = (
+    '{"name": "State", "type": "register", "keys": "int16", "closed": true, "entries": [{"key": 300, "name": "NEW"}]}'
+)
+REGISTERS = registers_among([STATE.encode()])
 TAGGED_KEY = tagged("B", "0", ', "mapKey": §true')
 ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
 
@@ -229,6 +235,12 @@ ERRORS = [
     ("TW111", spec(field('"recordFormats": §"v2"', "records"))),
     ("TW111", spec(field('"recordFormats": {"0+": §2}', "records"))),
     # defaults
+    ("TW417", spec(field('"enum": §"States"', "int8"), EXTENDED)),
+    ("TW418", spec(field('"enum": §"State"'), EXTENDED)),
+    ("TW419", spec(field('"enum": §"State"', "int8"), EXTENDED)),
+    ("TW502", spec(field('"enum": "State", "default": §"OLD"', "int16"), EXTENDED)),
+    ("TW509", spec(field('"enum": §"State"', "int16"), EXTENDED)),
+    ("TW509", spec(field('"enum": §"State", "default": "2"', "int16"), EXTENDED)),
     ("TW501", spec(field('"default": §"yes"', "bool"))),
     ("TW501", spec(field('"default": §1', "bool"))),
     ("TW502", spec(field('"default": §"08"', "int32"))),
@@ -346,7 +358,7 @@ def name_rows(row: object) -> str | None:
 @pytest.mark.parametrize(("rule", "marked"), ERRORS, ids=name_rows)
 def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
     text, line, column = place(marked)
-    result = read_spec(text, file="Sample.json")
+    result = read_spec(text, file="Sample.json", registers=REGISTERS)
     errors = [problem for problem in result.problems if problem.severity == "error"]
     assert [(problem.rule, problem.line, problem.column) for problem in errors] == [(rule, line, column)]
     assert result.message is None
@@ -355,7 +367,7 @@ def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
 @pytest.mark.parametrize(("rule", "marked"), WARNINGS, ids=name_rows)
 def test_a_warning_stands_at_its_place_and_stops_nothing(rule: str, marked: str) -> None:
     text, line, column = place(marked)
-    result = read_spec(text, file="Sample.json")
+    result = read_spec(text, file="Sample.json", registers=REGISTERS)
     assert [(problem.rule, problem.line, problem.column) for problem in result.problems] == [(rule, line, column)]
     assert result.problems[0].severity == "warning"
     assert result.message is not None

@@ -14,6 +14,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading import message, struct, values
 from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.reading.keys import keys_of
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax import canonical
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse
@@ -88,6 +89,8 @@ RELEASED = {
         { "name": "S", "versions": "1+"§ } ] }""",
     "extended": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
         "flexibleVersions": "none"§, "fields": [] }""",
+    "extended field": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
+        "flexibleVersions": "none", "fields": [ { "name": "A", "type": "int8", "versions": "0+"§ } ] }""",
     "extended struct": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
         "flexibleVersions": "1+", "commonStructs": [ { "name": "S", "versions": "1+"§ } ] }""",
     "draft": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+"§ }""",
@@ -112,6 +115,7 @@ SAYS_SOMETHING = [
     ("request", f'"fields": [{A_FIELD}]'),
     ("field", '"nullableVersions": "1+"'),
     ("field", '"sensitive": true'),
+    ("extended field", '"enum": "State"'),
     ("field", '"taggedVersions": "1+", "tag": 0'),
     ("field", '"nullableVersions": "1+", "default": "null"'),
     ("field", '"ignorable": true'),
@@ -140,7 +144,8 @@ SAYS_SOMETHING = [
 def test_each_key_changes_the_model(place: str, keys: str) -> None:
     without = RELEASED[place].replace("§", ', "fields": []' if place == "inline" else "")
     with_keys = RELEASED[place].replace("§", f", {keys}")
-    before, after = read_spec(without).message, read_spec(with_keys).message
+    known = registers_among([b'{ "name": "State", "type": "register", "keys": "int8", "entries": [] }'])
+    before, after = (read_spec(text, registers=known).message for text in (without, with_keys))
     assert before is not None and after is not None, read_spec(with_keys).problems
     assert before != after
 

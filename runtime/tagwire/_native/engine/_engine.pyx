@@ -42,6 +42,7 @@ from tagwire.layout import (
 )
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.base import Message, Struct, decoded, owned, same
+from tagwire.message.register import Register
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.uuids import DEFAULT_UUID
 from tagwire.wire.varint import UVARINT_MAX

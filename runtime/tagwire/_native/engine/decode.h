@@ -7,6 +7,7 @@
 #define TAGWIRE_DECODE_H
 
 #include "engine/defaults.h"
+#include "engine/enums.h"
 #include "engine/values.h"
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
@@ -345,6 +346,8 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
         return tw_new_block(f, r);
     case TW_OPTIONAL:
         return tw_read_optional(f, r);
+    case TW_ENUM:
+        return tw_new_enum(f, r);
     default:
         return tw_new_sized(f, r);
     }

@@ -8,6 +8,7 @@
 #define TAGWIRE_ENCODE_H
 
 #include "engine/defaults.h"
+#include "engine/enums.h"
 #include "engine/values.h"
 
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
@@ -400,6 +401,8 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
         return tw_write_varint(f, value, w);
     if (f->kind == TW_OPTIONAL)
         return tw_write_optional(f, value, w);
+    if (f->kind == TW_ENUM)
+        return tw_write_enum(f, value, w);
     if (value == Py_None)
         return tw_write_null(f, w);
     if (f->kind == TW_TEXT)

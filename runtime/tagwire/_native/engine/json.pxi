@@ -26,7 +26,8 @@ cdef extern from "engine/json_plan.h":
         const tw_json_reading *child
         Py_ssize_t attribute
         Py_ssize_t block_size
-        uint8_t kind, dimensions, nullable, required
+        uint8_t kind, number, dimensions, nullable, required
+        const tw_enum *members
     ctypedef struct tw_json_reading:
         const tw_data_class *c
         Py_ssize_t count
@@ -163,7 +164,11 @@ cdef class JsonPlan:
             made.kind = TW_STRUCT
             made.child = self.struct_reading(row.struct, version, in_version)
             return 0
-        wire = wire_type(row.type.replace("[]", ""))
+        wire = row.wire
+        if wire.is_enum:
+            made.kind, made.number = TW_ENUM, kind_of(wire.base)
+            made.members = members_of(self.kept, wire)
+            return 0
         made.kind = kind_of(wire)
         made.block_size = wire.width if made.kind == TW_BLOCK else 0
         if made.kind == TW_UUID:

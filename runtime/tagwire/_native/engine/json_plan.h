@@ -7,6 +7,7 @@
 #define TAGWIRE_JSON_PLAN_H
 
 #include "engine/data_class.h"
+#include "engine/enums.h"
 #include "engine/values.h"
 
 /* ---------------------------------------------------------------- writing: a layout's struct */
@@ -41,8 +42,10 @@ typedef struct {
     Py_ssize_t attribute;         /* which of the data class's */
     Py_ssize_t block_size;        /* of bytes that have one size; else 0 */
     uint8_t kind;                 /* of the value, or of an array's elements */
+    uint8_t number;               /* of an enum: the kind of its numbers */
     uint8_t dimensions;           /* how many arrays are around that */
     uint8_t nullable, required;
+    const tw_enum *members;       /* of an enum */
 } tw_json_row;
 
 struct tw_json_reading {

@@ -196,9 +196,9 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t)
     return text;
 }
 
-static PyObject *tw_json_read_letters(tw_json_reader *t, const tw_json_row *row)
+/* A text, or what a text stands for; `block_size` is that of the row. */
+static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t block_size)
 {
-    int kind = row->kind;
     const uint8_t *first, *close;
     if (t->p == t->end || *t->p != '"')
         return NULL;
@@ -209,24 +209,37 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, const tw_json_row *row)
     t->p = close + 1;
     if (kind == TW_TEXT)
         return tw_new_text(t->r, first, close - first);
-    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), row->block_size);
+    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), block_size);
 }
 
 /* ---------------------------------------------------------------- structs and arrays */
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
+/* By name, or by number. */
+static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
+{
+    int is_text = t->p < t->end && *t->p == '"';
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT, 0) : tw_json_read_int(t, row->number), *made = NULL;
+    if (said != NULL)
+        made = is_text ? tw_member_of_text(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
+    Py_XDECREF(said);
+    return made;
+}
+
 static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
 {
     tw_json_blanks(t);
     switch (row->kind) {
+    case TW_ENUM:
+        return tw_json_read_enum(t, row);
     case TW_STRUCT:
         return tw_json_read_struct(t, row->child);
     case TW_TEXT:
     case TW_UUID:
     case TW_BLOCK:
     case TW_BINARY:
-        return tw_json_read_letters(t, row);
+        return tw_json_read_letters(t, row->kind, row->block_size);
     case TW_FLOAT32:
     case TW_FLOAT64:
         return tw_json_read_float(t, row->kind);

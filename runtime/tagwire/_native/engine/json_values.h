@@ -50,6 +50,16 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
+/* The name of a number, or the number. */
+static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
+{
+    int64_t x = 0;
+    PyObject *text = tw_enum_text(f, value, &x);
+    if (text != NULL)
+        return Py_NewRef(text);
+    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
+}
+
 /* A value that the caller holds. */
 static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
@@ -62,6 +72,8 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
         return tw_json_of_elements(s, j, f, value);
     case TW_OPTIONAL:
         return tw_json_of_value(s, j, f->element, value);
+    case TW_ENUM:
+        return tw_json_of_enum(f, value);
     case TW_UUID:
         if (Py_TYPE(value) == s->shared->uuid)
             return tw_json_of_uuid(s, value);
@@ -209,6 +221,19 @@ static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
     return bytes;
 }
 
+/* The member of a name; NULL without an exception where there is none. */
+static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
+{
+    PyObject *member = PyDict_GetItemWithError(row->members->by_text, text);
+    return member == NULL ? NULL : Py_NewRef(member);
+}
+
+/* What an enum has for a number; NULL without an exception for one that it refuses. */
+static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
+{
+    return tw_fits_kind(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
+}
+
 static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
 {
     Py_ssize_t size;
@@ -240,6 +265,8 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         return row->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
                                     : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), row->block_size);
     }
+    if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
+        return tw_member_of_text(row, value);
     if (!PyLong_CheckExact(value))
         return NULL;
     if (!tw_exact_int(value, &x)) {
@@ -248,6 +275,8 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         if (overflow)
             return NULL;
     }
+    if (row->kind == TW_ENUM)
+        return tw_member_of_number(r, row, x);
     return tw_fits_kind(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 

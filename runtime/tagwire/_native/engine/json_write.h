@@ -165,6 +165,15 @@ static int tw_json_write_odd(tw_json_writer *w, const tw_field *f, PyObject *val
 static int tw_json_write_struct(tw_json_writer *w, const tw_json_struct *j, PyObject *object);
 static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value);
 
+static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *value)
+{
+    int64_t x = 0;
+    PyObject *text = tw_enum_text(f, value, &x);
+    if (text != NULL)
+        return tw_json_write_text(w, text);
+    return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
+}
+
 /* A value that the caller holds. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
@@ -178,6 +187,8 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
         return tw_json_write_elements(w, j, f, value);
     case TW_OPTIONAL:
         return tw_json_write_value(w, j, f->element, value);
+    case TW_ENUM:
+        return tw_json_write_enum(w, f, value);
     case TW_UUID:
         if (Py_TYPE(value) == w->style.shared->uuid)
             return tw_json_write_uuid(w, value);

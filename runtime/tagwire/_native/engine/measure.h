@@ -270,6 +270,8 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
         m->size += f->marker != TW_NO_MARKER;
         return value == Py_None && f->marker != TW_NO_MARKER ? 0 : tw_measure_value(f->element, value, m);
     }
+    if (f->kind == TW_ENUM)
+        return tw_measure_enum(f, value, m);
     if (value == Py_None)
         return tw_measure_null(f, m);
     return f->kind == TW_TEXT ? tw_measure_text(f, value, m) : tw_measure_binary(f, value, m);

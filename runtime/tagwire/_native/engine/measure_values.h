@@ -75,6 +75,17 @@ static TW_MAYBE_UNUSED int tw_measure_fixed(const tw_field *f, PyObject *value, 
     return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
 }
 
+static TW_MAYBE_UNUSED int tw_measure_enum(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    uint8_t bytes[16];
+    int failed;
+    m->size += tw_width[f->element->kind];
+    Py_INCREF(value);
+    failed = tw_put_enum(m->shared, f, bytes, value);
+    Py_DECREF(value);
+    return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
+}
+
 static TW_MAYBE_UNUSED int tw_measure_varint(const tw_field *f, PyObject *value, tw_measure *m)
 {
     uint64_t bits;

@@ -1,0 +1,196 @@
+"""The specs of a project as an editor has them: unsaved texts over what is on disk.
+
+It gives the problems that `tagwire validate` reports for a folder, rules about
+the set among them. What was read stays until its text changes, so that a
+letter typed costs reading one spec.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.language.text_tree import TextTree
+from tagwire_generator.model import KINDS, MessageSpec
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import SpecSet, find_root, load
+from tagwire_generator.project.spec_files import SpecFile, find_specs
+from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
+
+__all__ = ["SetProblems", "Workspace"]
+
+_SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
+"""Keys that only a spec has: a file outside of all spec sets may be anything."""
+
+
+class SetProblems(NamedTuple):
+    """What is wrong in a set, by file; files without problems are left out."""
+
+    of_files: dict[Path, list[Problem]]
+    """By the rules about one file."""
+    of_set: dict[Path, list[Problem]]
+    """By the rules about the set: empty while a file can't be read, as in `tagwire validate`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a file was read as, and for which text, component and options."""
+
+    stamp: tuple[object, ...]
+    result: ReadResult
+
+
+class Workspace:
+    """Specs by path; all paths are absolute."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Path, str] = {}
+        self._known: dict[Path, _Read] = {}
+        self._settings: dict[Path, tuple[object, tuple[SpecSet, ...]]] = {}
+
+    def write(self, path: Path, text: str) -> None:
+        """The editor's text of a file, saved or not."""
+        self._texts[path] = text
+
+    def forget(self, path: Path) -> None:
+        """From now on the file is what is on disk."""
+        self._texts.pop(path, None)
+
+    def text(self, path: Path) -> str:
+        """The text of a file as the editor has it, else as it is on disk; "" if it can't be read."""
+        text = self._texts.get(path)
+        if text is not None:
+            return text
+        try:
+            return path.read_text("utf-8")
+        except (OSError, ValueError):
+            return ""
+
+    def spec_set(self, path: Path) -> SpecSet | None:
+        """The set that a file belongs to. Raises SettingsError for settings that can't be read."""
+        root = find_root(path.parent)
+        stamp = _stamp(root / "pyproject.toml")
+        known = self._settings.get(root)
+        if known is None or known[0] != stamp:
+            known = self._settings[root] = stamp, load(root).sets
+        return next((each for each in known[1] if any(map(path.is_relative_to, each.sources))), None)
+
+    def options(self, path: Path) -> SpecOptions:
+        """The options that a file is read with. Raises SettingsError as `spec_set` does."""
+        spec_set = self.spec_set(path)
+        return spec_set.options if spec_set else SpecOptions()
+
+    def is_spec(self, path: Path) -> bool:
+        """Whether a file is one of a set, or looks like a spec."""
+        if self.spec_set(path) is not None:
+            return True
+        root = TextTree(self.text(path)).root
+        return root.word("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
+
+    def read(self, path: Path) -> ReadResult:
+        """What a file says. Raises SettingsError as `spec_set` does."""
+        spec_set = self.spec_set(path)
+        component = _component(path, spec_set) if spec_set else ""
+        return self._read(SpecFile(component, path), spec_set.options if spec_set else SpecOptions())
+
+    def read_as(self, path: Path, text: str) -> ReadResult:
+        """What a file would say if this were its text."""
+        spec_set = self.spec_set(path)
+        component = _component(path, spec_set) if spec_set else ""
+        return read_spec(text, file=str(path), component=component, options=self.options(path))
+
+    def formatted(self, path: Path) -> str:
+        """The text of a file in its normal form, as `tagwire fmt` writes it.
+
+        Raises SpecError for a spec with errors, and for one that can't be formatted without losing a comment.
+        """
+        return format_spec(self.text(path), file=str(path), options=self.options(path))
+
+    def message(self, path: Path) -> MessageSpec | None:
+        """The message of a file without errors."""
+        return self.read(path).message
+
+    def problems(self, path: Path) -> tuple[Problem, ...]:
+        """What is wrong with a file itself."""
+        return self.read(path).problems if self.is_spec(path) else ()
+
+    def set_problems(self, path: Path) -> SetProblems:
+        """What is wrong in the set of a file; of a file without a set, with that alone.
+
+        Raises SpecError where the folder of the specs or the settings can't be read.
+        """
+        spec_set = self.spec_set(path)
+        if spec_set is None:
+            return SetProblems({path: list(found)} if (found := self.problems(path)) else {}, {})
+        of_set: defaultdict[Path, list[Problem]] = defaultdict(list)
+        of_files: dict[Path, list[Problem]] = {}
+        summaries, are_all_read = [], True
+        for spec in self._files(spec_set):
+            result = self._read(spec, spec_set.options)
+            if result.problems:
+                of_files[spec.path] = list(result.problems)
+            are_all_read = are_all_read and not result.has_errors
+            summaries += [result.message.summary()] if result.message else []
+        if are_all_read:
+            for problem in check_set(summaries, spec_set.options):
+                of_set[Path(problem.file)].append(problem)
+        return SetProblems(of_files, dict(of_set))
+
+    def counterpart(self, path: Path) -> MessageSpec | None:
+        """The response of a request or the request of a response, by the API key."""
+        mine, spec_set = self.message(path), self.spec_set(path)
+        wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
+        if mine is None or spec_set is None or wanted is None:
+            return None
+        read = (self._read(spec, spec_set.options).message for spec in self._files(spec_set))
+        return next((each for each in read if each and each.kind == wanted and each.api_key == mine.api_key), None)
+
+    def _files(self, spec_set: SpecSet) -> list[SpecFile]:
+        """The files of a set, those among them that are not saved yet."""
+        found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
+        for path in [*self._texts]:
+            if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, spec_set.sources)):
+                found[path] = SpecFile(_component(path, spec_set), path)
+        return sorted(found.values())
+
+    def _read(self, spec: SpecFile, options: SpecOptions) -> ReadResult:
+        text = self._texts.get(spec.path)
+        stamp = (text if text is not None else _stamp(spec.path), spec.component, options)
+        known = self._known.get(spec.path)
+        if known is None or known.stamp != stamp:
+            file = str(spec.path)
+            if text is not None:
+                result = read_spec(text, file=file, component=spec.component, options=options)
+            else:
+                result = read_file(spec.path, component=spec.component, options=options)
+            known = self._known[spec.path] = _Read(stamp, result)
+        return known.result
+
+
+def _specs(folder: Path) -> list[SpecFile]:
+    """The specs of a folder; none while it is empty."""
+    try:
+        return find_specs(folder)
+    except SpecError:
+        if any(folder.rglob("*.json")):
+            raise
+        return []
+
+
+def _component(path: Path, spec_set: SpecSet) -> str:
+    folder = next(each for each in spec_set.sources if path.is_relative_to(each))
+    parts = path.relative_to(folder).parts[:-1]
+    return parts[0] if parts else ""
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes with a file; None if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
