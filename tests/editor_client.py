@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +137,7 @@ class Editor:
 
 
 @contextlib.contextmanager
-def editor(folder: Path, *, encodings: tuple[str, ...] = ("utf-16",)) -> Iterator[Editor]:
+def editor(folder: Path, *, encodings: tuple[str, ...] = ("utf-16",)) -> Generator[Editor]:
     """`tagwire lsp` in a folder, greeted; it is asked to end, and ended if it does not."""
     command = [sys.executable, "-m", "tagwire_cli", "lsp"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -106,7 +106,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     from tagwire_generator.evolution.texts import SpecReader
 
     options = options_for(settings, specs)
-    texts = read_path(SpecReader(), specs, options)
+    texts = read_path(settings, SpecReader(), specs, options)
     old = read_lock(file) if file.is_file() and not forget else None
     check = Check(old.baseline() if old else Baseline(), texts)
     refused = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]

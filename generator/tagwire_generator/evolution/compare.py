@@ -30,7 +30,9 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.message.json import json_value
+from tagwire.wire.wire_type import WireType
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
@@ -82,7 +84,12 @@ def _is_same_value(old: object, new: object) -> bool:
     """Whether two defaults are the same: by value and kind, floats by their bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
-    return type(old) is type(new) and old == new
+    return (type(old) is type(new) or _are_numbers(old, new)) and old == new
+
+
+def _are_numbers(*values: object) -> bool:
+    """Whether all are integers, be they members of an enum or not."""
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _shown_default(default: object) -> str:
@@ -223,14 +230,16 @@ class _Walk:
         return self.unlike(here, old, new)
 
     def fixed(self, here: Steps, old: WireType, new: WireType) -> bool:
-        if old is new:
-            return True
-        if old.name == new.name and not (old.is_enum or new.is_enum):
-            self.semantic(here, old, new)
-            return True
-        is_same_width = same_width(old, new)
-        self.retyped("TW920" if is_same_width else "TW903", here)
-        return is_same_width
+        before, now = (getattr(each, "base", each) for each in (old, new))
+        is_alike = before.name == now.name or same_width(before, now)
+        if before.name != now.name:
+            self.retyped("TW920" if is_alike else "TW903", here)
+        elif before is not now:
+            self.semantic(here, before, now)
+        if is_alike and old != new:
+            for rule, text in enum_changes(old, new):
+                self.add(rule, here, text, "enum")
+        return is_alike
 
     def semantic(self, here: Steps, old: WireType, new: WireType) -> None:
         was, now = (each.semantic or "none" for each in (old, new))
@@ -284,7 +293,7 @@ def _described(item: Item) -> str:
 
 def _is_same_kind(old: object, new: object) -> bool:
     """Whether two defaults can be those of one type; else the type changed, which is said where the field is."""
-    return old is None or new is None or type(old) is type(new)
+    return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
 def _stand_in(missing: Missing) -> Item:

@@ -8,9 +8,12 @@ came or went. No guess is made from similar names: bytes decide.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type
+from tagwire.wire.wire_type import WireType
 
 __all__ = ["Step", "matched", "same_shape", "same_width"]
+
+_FIXED = (Fixed, NullableFixed)
 
 
 class Step(NamedTuple):

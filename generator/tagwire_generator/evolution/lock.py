@@ -28,7 +28,9 @@ from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.texts import SpecTexts
 from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
@@ -74,6 +76,8 @@ class Lock:
     options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set when it was released: they decide bytes too."""
     file: str = ""
+    registers: tuple[Tree, ...] = ()
+    """The registers that fields have as their enums: numbers and names alone."""
 
     def baseline(self) -> Baseline:
         """The released side of a check."""
@@ -103,7 +107,9 @@ class Lock:
         return Released(spec, message.current is None, editions, message.retired_tags)
 
     def _spec(self, tree: Tree, component: str) -> ReadResult:
-        return read_spec(canonical_text(tree), file=self.file, component=component, options=self.options)
+        known = registers_among(json.dumps(each).encode() for each in self.registers)
+        text = canonical_text(tree)
+        return read_spec(text, file=self.file, component=component, options=self.options, registers=known)
 
     def __str__(self) -> str:
         head = {"tagwire lock": _FORMAT, "note": _NOTE, "options": _options(self.options)}
@@ -111,6 +117,9 @@ class Lock:
         ordered = sorted(self.messages, key=lambda each: (each.component, each.name))
         messages = ",\n".join(indent(_message_text(each), "    ") for each in ordered)
         body = f"[\n{messages}\n  ]" if messages else "[]"
+        if self.registers:
+            registers = ",\n".join(f"    {json.dumps(each)}" for each in self.registers)
+            lines.append(f'  "registers": [\n{registers}\n  ]')
         return "{\n" + ",\n".join([*lines, f'  "messages": {body}']) + "\n}\n"
 
 
@@ -169,7 +178,9 @@ def read_lock(path: Path) -> Lock:
     try:
         messages = tuple(map(_message, document["messages"]))
         _refuse_twins(messages)
-        return Lock(messages, SpecOptions.from_mapping(document["options"]), str(path))
+        options = SpecOptions.from_mapping(document["options"])
+        registers = tuple(map(dict, document.get("registers", ())))
+        return Lock(messages, options, str(path), registers)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, TagwireError) as error:
         raise LockError(f"{path}: not a lock file written by tagwire: {error!r}", file=str(path)) from None
 
@@ -241,7 +252,22 @@ def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock
     for gone in pairing.gone:
         last = gone.spec.valid_versions - stability.unstable(gone.spec)
         made.append(_given_up(locked[gone.spec.name], last))
-    return Lock(tuple(made), options, old.file if old else "")
+    return Lock(tuple(made), options, old.file if old else "", _registers(old, new.specs.values()))
+
+
+def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
+    """The registers of all enums, those of earlier specs among them, by name."""
+    found = {str(each["name"]): each for each in (old.registers if old else ())}
+    found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
+    return tuple(found[name] for name in sorted(found))
+
+
+def _register_facts(enum: RegisterSpec) -> Tree:
+    """A register without its prose."""
+    entries = [{"key": entry.key, "name": entry.name} for entry in enum.entries]
+    words = {"suffix": enum.suffix} if enum.suffix else {}
+    closed = {"closed": True} if enum.closed else {}
+    return {"name": enum.name, "type": "register", "keys": enum.keys, **words, **closed, "entries": entries}
 
 
 def _normal_tree(text: str) -> dict[str, Any]:

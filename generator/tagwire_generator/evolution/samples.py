@@ -23,7 +23,9 @@ from tagwire.layout import (
     TaggedSection,
     Type,
 )
+from tagwire.message.enums import EnumType
 from tagwire.message.json import UNKNOWN_TAGS, json_value
+from tagwire.wire.types import WireType
 from tagwire_generator.evolution.compare import wrapped
 from tagwire_generator.evolution.field_matching import matched
 
@@ -160,7 +162,17 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
         return _carried(value[inner.name], inner.type, target, is_forward=is_forward)
     if value is not None and outer is not None:
         return {outer.name: _carried(value, source, outer.type, is_forward=is_forward)}
+    if isinstance(source, Fixed) and isinstance(target, Fixed):
+        return _same_member(value, source.wire, target.wire)
     return value
+
+
+def _same_member(value: Any, source: WireType, target: WireType) -> Any:
+    """The number of the member that two enums call the same; the value itself of all others."""
+    if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
+        return value
+    member = target.numbers.get(source.name_of(value))
+    return value if member is None else int(member)
 
 
 def as_json(value: Any, type: Type) -> Any:
@@ -174,4 +186,4 @@ def as_json(value: Any, type: Type) -> Any:
         made = {field.json_name: as_json(value[name], field.type) for name, field in names.items() if name in value}
         unknown = {str(tag): json_value(data) for tag, data in value.get("unknown_tags", {}).items()}
         return made | ({UNKNOWN_TAGS: unknown} if unknown else {})
-    return json_value(value)
+    return type.wire.to_json(value) if isinstance(type, Fixed) and type.wire.is_enum else json_value(value)

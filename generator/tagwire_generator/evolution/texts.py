@@ -69,11 +69,14 @@ class SpecReader:
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], ReadResult] = {}
 
-    def read(self, files: Iterable[SpecData], options: SpecOptions) -> SpecTexts:
-        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others."""
+    def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
+        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others.
+
+        `beside` are other files of the set, whose registers the specs may have as enums.
+        """
         found = SpecTexts()
         files = list(files)
-        registers = registers_among(each.data for each in files)
+        registers = registers_among(each.data for each in (*beside, *files))
         for each in files:
             result = self._result(each, options, registers)
             if result.register is not None:

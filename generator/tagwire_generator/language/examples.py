@@ -84,7 +84,7 @@ def _example(layout: Layout, names: list[str], version: int) -> WireExample | No
         found = _node(trace(layout, data).root, names)
         if found is None:
             continue
-        value = message
+        value: Any = message
         for name in names:
             value = value[0] if isinstance(value, tuple) else value
             value = value[name]

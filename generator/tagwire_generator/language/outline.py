@@ -1,7 +1,8 @@
 """The outline of a spec: the message with its fields, the members of structs below them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from tagwire_generator.language.spec_names import MEMBERS
 from tagwire_generator.language.text_places import Span
@@ -10,6 +11,14 @@ from tagwire_generator.language.text_tree import TextTree, Value
 __all__ = ["Symbol", "SymbolKind", "outline"]
 
 SymbolKind = Literal["message", "struct", "field", "entry"]
+
+
+_LISTS: Final[Mapping[str, SymbolKind]] = {
+    **dict.fromkeys(MEMBERS, "field"),
+    "commonStructs": "struct",
+    "entries": "entry",
+}
+"""The keys that hold what an outline has lines for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +46,7 @@ def _symbols(owners: list[Value], kind: SymbolKind) -> list[Symbol]:
 def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
     name = owner.get("name")
     assert name is not None
-    lists: list[tuple[str, SymbolKind]] = [*((key, "field") for key in MEMBERS)]
-    lists += [("commonStructs", "struct"), ("entries", "entry")]
-    children = [each for key, of in lists for each in _symbols(_objects(owner.get(key)), of)]
+    children = [each for key, of in _LISTS.items() for each in _symbols(_objects(owner.get(key)), of)]
     key = owner.get("key")
     versions = owner.word("versions") or owner.word("taggedVersions") or owner.word("validVersions")
     detail = " ".join(filter(None, [owner.word("type"), versions, key.text if key is not None else ""]))

@@ -113,7 +113,7 @@ def place_of(value: Value) -> SchemaPlace | None:
             key = place.key(step.entry.key)
             place = key.place.shaped(step.kind) if key else None
         elif step.parent is not None and step.parent.kind == "list":
-            place = place.items() or (place if "properties" not in place._node else None)
+            place = place.items()
         else:
             return None
     return place

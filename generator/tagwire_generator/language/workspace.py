@@ -1,7 +1,7 @@
 """The specs of a project as an editor has them: unsaved texts over what is on disk.
 
-It gives the problems that `tagwire validate` reports for a folder, rules about
-the set among them. What was read stays until its text changes, so that a
+It gives the problems that `tagwire validate` and `tagwire lint` report for a
+folder, rules about the set among them. What was read stays until its text changes, so that a
 letter typed costs reading one spec.
 """
 
@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.errors import SpecError
+from tagwire_generator.designs.lint import lint
+from tagwire_generator.designs.set_lint import lint_pairs
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.language.linting import lint_problems
 from tagwire_generator.language.text_tree import TextTree
 from tagwire_generator.model import KINDS, MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.settings import SpecSet, find_root, load
+from tagwire_generator.project.settings import Settings, SpecSet, find_root, load
 from tagwire_generator.project.spec_files import SpecFile, find_specs
 from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
 
@@ -36,12 +39,14 @@ class SetProblems(NamedTuple):
     """By the rules about the set: empty while a file can't be read, as in `tagwire validate`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Read:
     """What a file was read as, and for which text, component and options."""
 
     stamp: tuple[object, ...]
     result: ReadResult
+    linted: tuple[Settings, list[Problem]] | None = None
+    """What `tagwire lint` says of it by some settings, if somebody has asked."""
 
 
 class Workspace:
@@ -50,7 +55,7 @@ class Workspace:
     def __init__(self) -> None:
         self._texts: dict[Path, str] = {}
         self._known: dict[Path, _Read] = {}
-        self._settings: dict[Path, tuple[object, tuple[SpecSet, ...]]] = {}
+        self._settings: dict[Path, tuple[object, Settings]] = {}
 
     def write(self, path: Path, text: str) -> None:
         """The editor's text of a file, saved or not."""
@@ -70,14 +75,19 @@ class Workspace:
         except (OSError, ValueError):
             return ""
 
-    def spec_set(self, path: Path) -> SpecSet | None:
-        """The set that a file belongs to. Raises SettingsError for settings that can't be read."""
+    def settings(self, path: Path) -> Settings:
+        """The settings of the project that a file is in. Raises SettingsError for some that can't be read."""
         root = find_root(path.parent)
         stamp = _stamp(root / "pyproject.toml")
         known = self._settings.get(root)
         if known is None or known[0] != stamp:
-            known = self._settings[root] = stamp, load(root).sets
-        return next((each for each in known[1] if any(map(path.is_relative_to, each.sources))), None)
+            known = self._settings[root] = stamp, load(root)
+        return known[1]
+
+    def spec_set(self, path: Path) -> SpecSet | None:
+        """The set that a file belongs to. Raises SettingsError as `settings` does."""
+        sets = self.settings(path).sets
+        return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
 
     def options(self, path: Path) -> SpecOptions:
         """The options that a file is read with. Raises SettingsError as `spec_set` does."""
@@ -115,8 +125,11 @@ class Workspace:
         return self.read(path).message
 
     def problems(self, path: Path) -> tuple[Problem, ...]:
-        """What is wrong with a file itself."""
-        return self.read(path).problems if self.is_spec(path) else ()
+        """What is wrong with a file itself, and, if that is no error, what is unwise about it."""
+        if not self.is_spec(path):
+            return ()
+        result = self.read(path)
+        return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
 
     def set_problems(self, path: Path) -> SetProblems:
         """What is wrong in the set of a file; of a file without a set, with that alone.
@@ -128,15 +141,17 @@ class Workspace:
             return SetProblems({path: list(found)} if (found := self.problems(path)) else {}, {})
         of_set: defaultdict[Path, list[Problem]] = defaultdict(list)
         of_files: dict[Path, list[Problem]] = {}
-        summaries, are_all_read = [], True
+        messages: list[MessageSpec] = []
+        are_all_read = True
         for spec in self._files(spec_set):
             result = self._read(spec, spec_set.options)
             if result.problems:
                 of_files[spec.path] = list(result.problems)
             are_all_read = are_all_read and not result.has_errors
-            summaries += [result.message.summary()] if result.message else []
+            messages += [result.message] if result.message else []
         if are_all_read:
-            for problem in check_set(summaries, spec_set.options):
+            linted = lint_problems(lint_pairs(messages), messages, self.settings(path), self._text_of)
+            for problem in (*check_set([each.summary() for each in messages], spec_set.options), *linted):
                 of_set[Path(problem.file)].append(problem)
         return SetProblems(of_files, dict(of_set))
 
@@ -148,6 +163,15 @@ class Workspace:
             return None
         read = (self._read(spec, spec_set.options).message for spec in self._files(spec_set))
         return next((each for each in read if each and each.kind == wanted and each.api_key == mine.api_key), None)
+
+    def _linted(self, path: Path, message: MessageSpec) -> list[Problem]:
+        known, settings = self._known[path], self.settings(path)
+        if known.linted is None or known.linted[0] is not settings:
+            known.linted = settings, lint_problems(lint(message), [message], settings, self._text_of)
+        return known.linted[1]
+
+    def _text_of(self, file: str) -> str:
+        return self.text(Path(file))
 
     def _files(self, spec_set: SpecSet) -> list[SpecFile]:
         """The files of a set, those among them that are not saved yet."""

@@ -9,6 +9,7 @@ from tagwire_generator.model import field_rules, framing_rules, message_rules, s
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.message_rules import Kind
 from tagwire_generator.model.record_format_spec import FormatSpec
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
@@ -146,6 +147,12 @@ class MessageSpec:
     def struct(self, name: str) -> StructSpec:
         """The struct of that name. Raises KeyError if there is none."""
         return {struct.name: struct for struct in self.structs}[name]
+
+    @property
+    def enums(self) -> tuple[RegisterSpec, ...]:
+        """The registers that fields have as their enums, each once."""
+        fields = [spec for struct in (self.root, *self.structs) for spec in struct.fields]
+        return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 
     def summary(self) -> MessageSummary:
         """What others need to know of this message without its fields."""

@@ -57,7 +57,7 @@ class Staging(Staged):
 def staging(output: Path) -> Generator[Staging]:
     """Folders to fill; `whole` becomes `output` when that ends well, and else nothing is left.
 
-    Raises LogPathError where the output is there already and not empty, another process is writing it, or it can't be
+    Raises LogPathError if the output exists and is not empty, another process is writing it, or it can't be
     written.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):

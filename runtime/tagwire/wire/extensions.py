@@ -117,29 +117,29 @@ class TimeType(IntegerType):
 class DecimalType(BinaryType):
     """bytes that are a number: two's complement, most significant byte first, in units of 10 ** -scale.
 
-    As Avro and Kafka Connect have it. `base` is bytes, or bytes of one size.
+    As Avro and Kafka Connect have it. `carrier` is bytes, or bytes of one size.
     """
 
-    __slots__ = ("base", "precision", "scale", "semantic")
+    __slots__ = ("carrier", "precision", "scale", "semantic")
 
-    def __init__(self, base: WireType, precision: int, scale: int) -> None:
-        super().__init__(base.name, base.code, base.width)
-        self.base = base
+    def __init__(self, carrier: WireType, precision: int, scale: int) -> None:
+        super().__init__(carrier.name, carrier.code, carrier.width)
+        self.carrier = carrier
         self.precision = precision
         self.scale = scale
         self.semantic = f"decimal({precision},{scale})"
 
     @property
     def family(self) -> str:  # type: ignore[override]
-        return self.base.family
+        return self.carrier.family
 
     @property
     def length(self) -> str:  # type: ignore[override]
-        return self.base.length
+        return self.carrier.length
 
     @property
     def is_slice(self) -> bool:  # type: ignore[override]
-        return self.base.is_slice
+        return self.carrier.is_slice
 
     @property
     def default(self) -> bytes:
@@ -155,7 +155,7 @@ class DecimalType(BinaryType):
 
     @property
     def expected(self) -> str:
-        return self.base.expected
+        return self.carrier.expected
 
     @property
     def arrow_format(self) -> str:  # type: ignore[override]
@@ -183,13 +183,13 @@ class DecimalType(BinaryType):
             return f"no {self.semantic}"
 
     def raw_of(self, value: Any) -> Any:
-        return self.base.raw_of(value)
+        return self.carrier.raw_of(value)
 
     def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
         return str(_BYTES.to_json(value))
 
     def from_json(self, value: Any) -> bytes:
-        data: bytes = self.base.from_json(value)
+        data: bytes = self.carrier.from_json(value)
         return data
 
     def from_text(self, text: str) -> bytes:

@@ -44,7 +44,7 @@ def test_rules_about_the_set_see_unsaved_texts(root: Path) -> None:
     specs.write(request(root), saved.replace('"apiKey": 7', '"apiKey": 8'))
     assert all_rules(specs, request(root)) == {"PingRequest.json": ["TW804"], "PingResponse.json": ["TW805"]}
     specs.write(request(root), saved.replace("0-1", "0-2"))
-    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW808"]}
+    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW808", "TL51"]}
     specs.forget(request(root))
     assert all_rules(specs, request(root)) == {}
 
@@ -74,9 +74,9 @@ def test_what_changes_on_disk_is_read_again(root: Path) -> None:
     settings = (root / "pyproject.toml").read_text()
     edit_spec(root, "PingResponse", '"apiKey": 70', '"apiKey": 7')
     edit_spec(root, "PingResponse", '"0-1"', '"1"')
-    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW808"]}
+    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW808", "TL51"]}
     (root / "pyproject.toml").write_text(settings + "options = { unanswered_versions = true }\n")
-    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW820"]}
+    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW820", "TL51"]}
 
 
 def test_what_was_read_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +121,35 @@ def test_the_other_half_of_an_api(root: Path) -> None:
     assert back is not None and back.file == str(request(root))
     write_spec(root, "Alone", type="data")
     assert specs.counterpart(root / "message_specs" / "Alone.json") is None
+
+
+TAGGED_FIRST = """{ "name": "PingRequest", "type": "request", "apiKey": 7, "validVersions": "0-1",
+  "flexibleVersions": "1+", "fields": [
+  { "name": "Extra", "type": "int8", "taggedVersions": "1+", "tag": 0 },
+  { "name": "Nonce", "type": "int64", "versions": "0+" } ] }"""
+EXCEPTION = """
+[[tool.tagwire.exceptions]]
+rule = "TL72"
+message = "PingRequest"
+reason = "it was released like that"
+until = "never"
+"""
+
+
+def test_what_lint_finds_as_far_as_the_settings_ask_for_it(root: Path) -> None:
+    specs, path, settings = Workspace(), request(root), root / "pyproject.toml"
+    specs.write(path, TAGGED_FIRST)
+    [found] = specs.problems(path)
+    assert (found.rule, found.severity, found.line) == ("TL72", "note", 3)
+    before = settings.read_text()
+    settings.write_text(before + '[tool.tagwire.lint]\nseverity = { TL72 = "error" }\n')
+    assert [each.severity for each in specs.problems(path)] == ["error"]
+    settings.write_text(before + '[tool.tagwire.lint]\nignore = ["TL72"]\n')
+    assert specs.problems(path) == ()
+    settings.write_text(before + EXCEPTION)
+    assert specs.problems(path) == ()
+    specs.write(path, TAGGED_FIRST.replace('"tag": 0', '"tag": -1'))
+    assert {each.rule for each in specs.problems(path)} == {"TW601"}, "no advice about a spec with errors"
 
 
 def test_settings_and_folders_that_can_not_be_read(root: Path) -> None:
