@@ -102,7 +102,7 @@ class FieldType:
 
     @property
     def can_be_marked_null(self) -> bool:
-        """Whether the type has a null only in the tagwire dialect: those of a fixed width, with a marker before them."""
+        """Whether the type has a null in the tagwire dialect only: those of a fixed width, behind a marker."""
         return self.scalar is not None and self.scalar.is_fixed
 
     def __str__(self) -> str:

@@ -23,14 +23,16 @@ def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
     if spec.semantic != "decimal":
         for key, value in (("precision", spec.precision), ("scale", spec.scale)):
             if value is not None:
-                yield _violation(key, f'{where} has a {key}, but only a decimal has one; write "semantic": "decimal"')
+                yield _violation(key, f'{where} has a {key}, but only a decimal has one; write "semantic": "decimal"', "semantic")
     if not spec.semantic:
         return
     if spec.semantic not in SEMANTICS:
         hint = suggestion(spec.semantic, list(SEMANTICS), f"semantics are {', '.join(SEMANTICS)}")
         yield _violation("semantic", f"{where} has the unknown semantic {quoted(spec.semantic)}; {hint}")
     elif spec.semantic == "decimal" and not _is_decimal(spec.precision, spec.scale):
-        given = f"precision {spec.precision} and scale {spec.scale or 0}" if spec.precision is not None else "no precision"
+        given = (
+            f"precision {spec.precision} and scale {spec.scale or 0}" if spec.precision is not None else "no precision"
+        )
         text = f"{where} is a decimal with {given}; write a precision from 1 to {DECIMAL_MAX}"
         yield _violation("semantic", f"{text}, and a scale from 0 to that", "precision", "scale")
     elif spec.type.struct is not None or wire_type(spec.type.name, spec.meaning) is None:

@@ -13,7 +13,20 @@ field end, `raw` what bytes fields are slices of.
 
 from dataclasses import dataclass, field
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.layout import (
+    COMPACT,
+    INT16,
+    INT32,
+    Array,
+    Fixed,
+    Item,
+    Nested,
+    NullableFixed,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    Type,
+)
 from tagwire.wire.types import STRING_MAX
 from tagwire.wire.varint import UVARINT_MAX
 from tagwire_generator.views.expressions import Expressions

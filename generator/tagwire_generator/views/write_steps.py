@@ -7,7 +7,19 @@ written to a bytearray of its own first, since its size stands before it.
 
 from dataclasses import dataclass
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout
+from tagwire.layout import (
+    COMPACT,
+    INT16,
+    INT32,
+    Array,
+    Fixed,
+    Item,
+    Nested,
+    NullableFixed,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+)
 from tagwire_generator.views.expressions import Expressions
 
 __all__ = ["WriteStep", "WriteTag", "write_steps"]

@@ -210,7 +210,8 @@ def kind_of(node: Node) -> str:
         return "text"
     if isinstance(node.value, bytes | bytearray | memoryview):
         return "bytes"
-    is_shape = "[]" in node.type or node.type.startswith("tag") or (node.value is True and not node.type.endswith("bool"))
+    is_marker = node.value is True and not node.type.endswith("bool")
+    is_shape = "[]" in node.type or node.type.startswith("tag") or is_marker
     return "shape" if is_shape else "number"
 
 

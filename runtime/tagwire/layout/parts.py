@@ -129,7 +129,7 @@ class Fixed(FrozenData):
 class NullableFixed(FrozenData):
     """A primitive of fixed width that may be null.
 
-    The marker is an int8 of -1 or 1, as before structs. A tagged field has none: there null is the absence of the field.
+    The marker is an int8 of -1 or 1, as before structs. A tagged field has none: null is the absence of the field.
     """
 
     __slots__ = ("marker", "wire")

@@ -1,9 +1,8 @@
 """The families of the tagwire dialect that take arguments: bytes of one size, and what numbers and bytes mean.
 
-`bytes[16]` is a family like any other. A semantic says what the values of a type mean: an int64 that is a timestamp, bytes
-that are a decimal. It changes neither the bytes nor the Python values nor JSON, but Arrow columns, and what people are shown.
-
-Only specs that use these load this module.
+`bytes[16]` is a family like any other. A semantic says what the values of a type mean: an int64 that is a timestamp,
+bytes that are a decimal. It changes neither bytes nor Python values nor JSON, but Arrow columns, and what people are
+shown. Only specs that use these load this module.
 """
 
 from __future__ import annotations
@@ -107,12 +106,6 @@ class TimeType(IntegerType):
         clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{digits}"
         return f"{'-' if value < 0 else ''}{f'{days} d ' if days else ''}{clock}"
 
-    def to_arrow(self, value: Any) -> Any:
-        return int(value)
-
-    def from_arrow(self, value: Any) -> Any:
-        return int(value.value) if hasattr(value, "value") else value
-
 
 class DecimalType(BinaryType):
     """bytes that are a number: two's complement, most significant byte first, in units of 10 ** -scale.
@@ -209,7 +202,9 @@ class DecimalType(BinaryType):
         return self.number_of(value)
 
     def from_arrow(self, value: Any) -> bytes:
-        units = int(value.scaleb(self.scale, _wide())) if value == value.quantize(self._unit(), context=_wide()) else None
+        units = (
+            int(value.scaleb(self.scale, _wide())) if value == value.quantize(self._unit(), context=_wide()) else None
+        )
         if units is None or abs(units) >= 10**self.precision:
             raise Unfit(f"is no {self.semantic}", value)
         try:
