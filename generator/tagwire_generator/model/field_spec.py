@@ -194,11 +194,6 @@ class FieldSpec:
                 message = 'is not nullable; write "nullable": true'
             message = f"field {named(self.name)} is null by default, but {message}"
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
-        if self.type.can_be_marked_null and self.tagged_versions & self.nullable_versions and self.default is not None:
-            message = f"field {named(self.name)} is {self.type}, tagged and nullable, but not null by default"
-            remedy = 'null is written as the absence of the field, so write "default": "null"'
-            yield Violation("TW511", "nullableVersions", f"{message}; {remedy}", ("default", "type"))
-            return
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
         if is_optional_null and self.default == implicit_default(self.type, self.meaning):
             message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"

@@ -23,7 +23,9 @@ def semantic_violations(spec: "FieldSpec") -> Iterator[Violation]:
     if spec.semantic != "decimal":
         for key, value in (("precision", spec.precision), ("scale", spec.scale)):
             if value is not None:
-                yield _violation(key, f'{where} has a {key}, but only a decimal has one; write "semantic": "decimal"', "semantic")
+                yield _violation(
+                    key, f'{where} has a {key}, but only a decimal has one; write "semantic": "decimal"', "semantic"
+                )
     if not spec.semantic:
         return
     if spec.semantic not in SEMANTICS:

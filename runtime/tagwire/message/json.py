@@ -191,7 +191,7 @@ def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     if is_element:
-        return reader.value(row, value, version in row.versions)
+        return reader.value(row, row.type[2:], value, version in row.versions)
     return reader.field(row, value, in_version=version in row.versions)
 
 

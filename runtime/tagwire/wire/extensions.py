@@ -87,7 +87,7 @@ class TimeType(IntegerType):
         return self.semantic.startswith("timestamp")
 
     @property
-    def arrow_format(self) -> str:
+    def arrow_format(self) -> str:  # type: ignore[override]
         letter = "smun"[self.digits // 3]
         return f"ts{letter}:UTC" if self.is_timestamp else f"tD{letter}"
 
@@ -135,7 +135,7 @@ class DecimalType(BinaryType):
         return self.carrier.is_slice
 
     @property
-    def default(self) -> bytes:
+    def default(self) -> bytes:  # type: ignore[override]
         return self.bytes_of(0)
 
     @property
@@ -143,7 +143,7 @@ class DecimalType(BinaryType):
         return f"a number of at most {self.precision} digits, {self.scale} of them behind the point"
 
     @property
-    def samples(self) -> Any:
+    def samples(self) -> Any:  # type: ignore[override]
         return self.bytes_of(1), self.bytes_of(-1), self.bytes_of(0)
 
     @property
@@ -196,7 +196,7 @@ class DecimalType(BinaryType):
     def holds(self, value: object) -> bool:
         if not isinstance(value, bytes) or (self.width and len(value) != self.width):
             return False
-        return abs(int.from_bytes(value, "big", signed=True)) < 10**self.precision
+        return bool(abs(int.from_bytes(value, "big", signed=True)) < 10**self.precision)
 
     def to_arrow(self, value: Any) -> Decimal:
         return self.number_of(value)

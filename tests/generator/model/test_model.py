@@ -84,7 +84,7 @@ INVALID = [
     ("TW401", lambda: field("a b")),
     ("TW401", lambda: field("")),
     ("TW112", lambda: field(entity_type="topic")),
-    ("TW406", lambda: field(nullable_versions=ALL)),
+    ("TW406", lambda: field(nullable_versions=ALL, is_of_format=True)),
     ("TW501", lambda: field(type="bool", default=1)),
     ("TW502", lambda: field(type="int8", default=True)),
     ("TW502", lambda: field(type="int8", default="1")),

@@ -211,6 +211,8 @@ ERRORS = [
     ("TW405", spec('§{"name": "A", "type": "int8"}')),
     ("TW405", spec('§{"name": "A", "type": "int8", "versions": " "}')),
     ("TW406", spec(field('"nullableVersions": §"0+"', "uuid"))),
+    ("TW511", spec(tagged("A", "0", ', "nullableVersions": §"1+"'), EXTENDED)),
+    ("TW510", spec(field('"semantic": §"timestamp_ms"', "int32"), EXTENDED)),
     ("TW406", draft(optional='{"name": "A", "type": "int8", "tag": 1, "nullable": §true}')),
     ("TW407", spec(field('"entityType": §"topicName"', "int32"))),
     ("TW408", spec(field(f'"fields": §[{INT}]'))),
