@@ -37,7 +37,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
+.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist site clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -182,6 +182,22 @@ fuzz: $(ATHERIS)/.installed ## fuzz the native engine against the interpreter fo
 
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
+
+# The site has an environment of its own, and takes Python for browsers from npm.
+SITE_ENV := build/site-env
+SITE_NPM := build/site-npm
+$(SITE_ENV)/.installed: site/requirements.txt
+	$(PYTHON) -m venv $(SITE_ENV)
+	PIP_CONSTRAINT= $(SITE_ENV)/bin/python -m pip install --quiet --no-compile -r site/requirements.txt
+	@touch $@
+
+$(SITE_NPM)/.installed: site/package.json site/package-lock.json
+	@mkdir -p $(SITE_NPM) && cp site/package.json site/package-lock.json $(SITE_NPM)
+	npm ci --prefix $(SITE_NPM) --ignore-scripts --no-audit --no-fund --loglevel error
+	@touch $@
+
+site: $(STAMP) $(SITE_ENV)/.installed $(SITE_NPM)/.installed ## make build/site: documents, a page for each message, a playground; needs npm
+	PYTHONPATH=site:tests $(BIN)/python -m tagwire_site $(SITE_ENV)/bin/zensical $(SITE_NPM)/node_modules
 
 # Some minutes the first time: Maven is started for each jar that is not there yet. Afterwards `git diff` shows nothing.
 JARS := build/jars

@@ -410,7 +410,7 @@ def test_a_tagged_nullable_number_is_null_by_default() -> None:
     [
         ({"type": "bytes[4]"}, {"type": "bytes[5]"}, ["TW903"]),
         ({"type": "bytes[16]"}, {"type": "uuid"}, ["TW920", "TW921"]),
-        ({"type": "int64"}, {"type": "int64", "semantic": "timestamp_ms"}, ["TW950"]),
+        ({"type": "int64"}, {"type": "int64", "semantic": "timestamp_ms"}, ["TW952"]),
         ({"type": "int64"}, {"type": "int64", "nullableVersions": "0+"}, ["TW907"]),
         ({"type": "uint64"}, {"type": "int64"}, ["TW920"]),
         ({"type": "float32"}, {"type": "float64"}, ["TW903"]),

@@ -20,7 +20,7 @@ NAMES = {
     },
     "tagwire.wire": {
         1: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "
-        "WIRE_TYPES booleans "
+        "WIRE_TYPES booleans breaks_union has_twins "
         "fixed_array new null put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
         "put_compact_count put_compact_string put_compact_strings put_count put_nullable_binary "
         "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "

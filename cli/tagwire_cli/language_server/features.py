@@ -13,9 +13,11 @@ from tagwire_cli.language_server.documents import Document, uri_of
 from tagwire_cli.language_server.server import SpecServer
 from tagwire_generator.language.completion import Offer, completions
 from tagwire_generator.language.editing import changed, fixes, renamable, rename_edits
-from tagwire_generator.language.hover import hover
+from tagwire_generator.language.hover import hover, register_hover
 from tagwire_generator.language.navigation import definition, references
 from tagwire_generator.language.outline import Symbol, outline
+from tagwire_generator.language.set_context import ALONE
+from tagwire_generator.language.spec_names import SpecNames
 from tagwire_generator.language.text_places import Span
 from tagwire_generator.language.text_tree import TextTree
 
@@ -28,6 +30,7 @@ _ITEM_KINDS: Final = {
     "struct": types.CompletionItemKind.Struct,
     "field": types.CompletionItemKind.Field,
     "versions": types.CompletionItemKind.Value,
+    "register": types.CompletionItemKind.Enum,
 }
 _SYMBOL_KINDS: Final = {
     "message": types.SymbolKind.Class,
@@ -117,7 +120,9 @@ def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.Co
     if document is None:
         return []
     is_extended = ls.told(lambda: ls.specs.options(document.path).dialect == "tagwire", False)
-    offers = completions(document.text, document.offset(params.position), is_extended=is_extended)
+    registers = sorted(ls.told(lambda: ls.specs.context(document.path), ALONE).places)
+    offset = document.offset(params.position)
+    offers = completions(document.text, offset, is_extended=is_extended, registers=registers)
     text_document = ls.client_capabilities.text_document
     item = text_document.completion.completion_item if text_document and text_document.completion else None
     has_snippets = bool(item and item.snippet_support)
@@ -156,7 +161,12 @@ def _hover(ls: SpecServer, params: types.HoverParams) -> types.Hover | None:
     offset, tree = document.offset(params.position), TextTree(document.text)
     rules = [each.rule for each in ls.problems(document.path) if document.span_of(each, tree).has(offset)]
     message = ls.told(lambda: ls.specs.message(document.path), None)
-    found = hover(document.text, offset, message, rules)
+    register = SpecNames(tree).register_at(offset)
+    file = _elsewhere(ls, document, offset) if register is not None and not rules else None
+    if file is not None:
+        found = register_hover(document.text, offset, ls.specs.text(file))
+    else:
+        found = hover(document.text, offset, message, rules)
     if found is None:
         return None
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), document.range(found.span))
@@ -170,15 +180,25 @@ def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Locatio
     span = definition(document.text, offset)
     if span is not None:
         return types.Location(params.text_document.uri, document.range(span))
-    value = TextTree(document.text).value_at(offset)
-    if value is None or value.entry is None or value.entry.key not in ("apiKey", "name", "type"):
-        return None
-    other = ls.told(lambda: ls.specs.counterpart(document.path), None)
-    found = ls.document(uri_of(Path(other.file))) if other is not None else None
+    place = _elsewhere(ls, document, offset)
+    found = ls.document(uri_of(place)) if place is not None else None
     name = TextTree(found.text).root.get("name") if found is not None else None
     if found is None or name is None:
         return None
     return types.Location(uri_of(found.path), found.range(name.span))
+
+
+def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
+    """The file that a place leads to: that of a register; from the key of an API, that of the other half of it."""
+    tree = TextTree(document.text)
+    register = SpecNames(tree).register_at(offset)
+    if register is not None:
+        return ls.told(lambda: ls.specs.context(document.path), ALONE).places.get(register.text)
+    value = tree.value_at(offset)
+    if value is None or value.parent is not tree.root or value.entry is None or value.entry.key != "apiKey":
+        return None
+    other = ls.told(lambda: ls.specs.counterpart(document.path), None)
+    return Path(other.file) if other is not None else None
 
 
 def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Location]:

@@ -34,6 +34,7 @@ from tagwire.wire.wire_type import WireType
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
+from tagwire_generator.evolution.value_rules import key_change, union_changes
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
 
@@ -153,6 +154,8 @@ class _Walk:
                     self.add("TW906", here, "the field moved to another place in its struct", "name")
                 self.names(here, step.old, step.new)
                 self.both(here, step.old, step.new, is_default=is_default)
+        for step, rule, text in union_changes(old, new, members):
+            self.add(rule, (*steps, step), text, "union")
         self.missing(steps, old.missing, new.missing)
 
     def added(self, here: Steps, old_tags: dict[int | None, Item]) -> None:
@@ -222,6 +225,9 @@ class _Walk:
         if isinstance(old, Array) and isinstance(new, Array):
             self.nullable(here, old.nullable, new.nullable)
             self.length(here, old.length, new.length)
+            keys = key_change(old, new)
+            if keys is not None:
+                self.add("TW918", here, keys, "unique")
             return self.type(here, old.element, new.element, is_default=False)
         if isinstance(old, Nested) and isinstance(new, Nested):
             self.nullable(here, old.nullable, new.nullable)
@@ -243,7 +249,7 @@ class _Walk:
 
     def semantic(self, here: Steps, old: WireType, new: WireType) -> None:
         was, now = (each.semantic or "none" for each in (old, new))
-        self.add("TW950", here, f"the semantic was {was} and is now {now}", "semantic")
+        self.add("TW952", here, f"the semantic was {was} and is now {now}", "semantic")
 
     def sized(self, here: Steps, old: Sized, new: Sized) -> bool:
         if old.wire.family != new.wire.family:

@@ -17,7 +17,15 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.reading.places import Spot
 
-__all__ = ["StructPair", "json_name", "range_findings", "record_format_findings", "tag_findings", "tag_holder"]
+__all__ = [
+    "StructPair",
+    "json_name",
+    "range_findings",
+    "record_format_findings",
+    "required_findings",
+    "tag_findings",
+    "tag_holder",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +119,19 @@ def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
                 yield change(
                     "TW928", new, versions, f"{text} in versions {versions}, which do not exist", path=path, spot=spot
                 )
+
+
+def required_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
+    """Fields that constructors ask for now, of structs that are no new ones."""
+    graph = StructGraph(new.root, new.structs)
+    for pair, _ in _structs(old, new, graph):
+        before = {field.name for field in pair.old.fields if field.required}
+        for field in pair.new.fields if pair.old is not _NOTHING else ():
+            if field.required and field.name not in before:
+                path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
+                text = "the constructor did not ask for the field and now does"
+                spot = Spot((*pair.names, json_name(field)), "required")
+                yield change("TW951", new, field.versions & new.valid_versions, text, path=path, spot=spot)
 
 
 def _dead_range(

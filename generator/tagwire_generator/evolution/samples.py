@@ -43,7 +43,8 @@ def without_classes(layout: Layout) -> Layout:
 
     def type_(original: Type) -> Type:
         if isinstance(original, Array):
-            return Array(type_(original.element), original.length, nullable=original.nullable)
+            element = type_(original.element)
+            return Array(element, original.length, nullable=original.nullable, unique=original.unique)
         return Nested(struct(original.struct), original.marker) if isinstance(original, Nested) else original
 
     return Layout(layout.name, layout.version, struct(layout.root))
@@ -56,7 +57,7 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 
     section = struct.section
     if isinstance(section, TaggedSection):
-        section = TaggedSection(tuple(map(item, section.fields)))
+        section = TaggedSection(tuple(map(item, section.fields)), section.unions)
     elif isinstance(section, OptionalBuffer):
         section = OptionalBuffer(tuple(map(item, section.fields)), section.length, counts_tag=section.counts_tag)
     return StructLayout(struct.name, tuple(map(item, struct.items)), section=section)
@@ -99,8 +100,11 @@ def _inner(struct: StructLayout, name: str) -> Nested:
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """A struct of defaults that can be written."""
-    return {field.name: _default(field) for field in struct.fields}
+    """A struct of defaults that can be written, with the first alternative of each union."""
+    chosen = {union.alternatives[0] for union in struct.unions}
+    return {
+        field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields
+    }
 
 
 def _default(item: Item) -> Any:
@@ -115,8 +119,13 @@ def _telling(type: Type) -> Iterator[Any]:
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
+        if isinstance(type.element, Nested):
+            twin = next(_telling(type.element))
+            yield twin, twin
     elif isinstance(type, Nested):
-        yield {field.name: next(_telling(field.type)) for field in type.struct.fields}
+        others = {name for union in type.struct.unions for name in union.alternatives[1:]}
+        told = [field for field in type.struct.fields if field.name not in others]
+        yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in told}
         yield _fresh(type.struct)
     elif isinstance(type, Fixed | NullableFixed | Sized):
         yield from type.wire.samples
@@ -133,7 +142,8 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
         around = _member(struct, name).type
         while isinstance(around, Array):
             value, around = (value,), around.element
-    return whole | {name: value}
+    others = {each for union in struct.unions if name in union.alternatives for each in union.alternatives}
+    return whole | dict.fromkeys(others) | {name: value}
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:

@@ -16,7 +16,13 @@ from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
-from tagwire_generator.evolution.declared import StructPair, range_findings, record_format_findings, tag_findings
+from tagwire_generator.evolution.declared import (
+    StructPair,
+    range_findings,
+    record_format_findings,
+    required_findings,
+    tag_findings,
+)
 from tagwire_generator.evolution.findings import SEVERITIES, Finding, change
 from tagwire_generator.evolution.headers import Headers
 from tagwire_generator.evolution.message_attributes import head_findings, lowered_findings
@@ -106,6 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
             found += range_findings(old, new)
+            found += required_findings(old, new)
             found += record_format_findings(old, new, common - unstable)
         found += _name_findings(pair, found, is_same=bool(common))
     for edition in pair.old.archive:

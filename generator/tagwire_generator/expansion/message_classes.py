@@ -12,17 +12,18 @@ from tagwire.message.field_table import FieldRow, OptionalFields
 from tagwire_generator.expansion.register_classes import register_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.value_rules import map_keys
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["field_row", "message_class"]
+__all__ = ["field_row", "message_class", "unique_keys"]
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
     """A message class with field tables and versions, enough for `tagwire.message.field_table.layout_of`."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
-        structs[struct.name] = type(struct.name, (Struct,), _members(struct, structs))
-    members = _members(spec.root, structs) | {
+        structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
+    members = _members(spec, spec.root, structs) | {
         "NAME": spec.name,
         "KIND": spec.kind,
         "VERSIONS": spec.valid_versions,
@@ -41,13 +42,20 @@ def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields |
     )
 
 
-def _members(struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
-    rows = tuple(field_row(field, structs.get(field.struct or "")) for field in struct.fields)
+def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
+    rows = tuple(field_row(field, structs.get(field.struct or ""), unique_keys(spec, field)) for field in struct.fields)
     return {"FIELDS": rows, "__slots__": (*(row.name for row in rows), "unknown_tags")}
 
 
-def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
-    """The row of a field in its struct's versioned field table."""
+def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
+    """The attributes that together are different in each element of an array; none where elements may be alike."""
+    if not field.unique or field.struct is None:
+        return ()
+    return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
+
+
+def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = ()) -> FieldRow:
+    """The row of a field in its struct's versioned field table; `unique` are the keys of its elements."""
     enum = None if field.enum is None else register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
@@ -60,6 +68,9 @@ def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
         tagged=str(field.tagged_versions),
         ignorable=field.ignorable,
         sensitive=field.sensitive,
+        required=field.required,
+        union=attribute_name(field.union) if field.union else "",
+        unique=unique,
         flexible=None if field.flexible_versions is None else str(field.flexible_versions),
         semantic=field.meaning,
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),

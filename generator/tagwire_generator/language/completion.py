@@ -5,21 +5,21 @@ complete for. An offer says which characters it replaces and what it becomes.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from tagwire.errors import VersionsError
 from tagwire.versions import Versions
-from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES, WireType
-from tagwire_generator.language.schema_places import SchemaPlace, offered_keys, place_of
+from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType
+from tagwire_generator.language.schema_places import SchemaPlace, may_extend, offered_keys, place_of
 from tagwire_generator.language.spec_names import SpecNames, is_field
 from tagwire_generator.language.text_places import Span
 from tagwire_generator.language.text_tree import Slot, TextTree, Value
 
 __all__ = ["Offer", "OfferKind", "completions", "wire_form"]
 
-OfferKind = Literal["key", "word", "type", "struct", "field", "versions"]
+OfferKind = Literal["key", "word", "type", "struct", "field", "versions", "register"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Offer:
     """How many characters at the end of the text the cursor goes before."""
 
 
-def completions(text: str, offset: int, *, is_extended: bool = False) -> list[Offer]:
+def completions(text: str, offset: int, *, is_extended: bool = False, registers: Collection[str] = ()) -> list[Offer]:
     """What may be written at an offset, the likeliest first. Raises nothing, whatever the text.
 
-    `is_extended` says whether the set of the spec may use the tagwire dialect.
+    `is_extended` says whether the set of the spec may use the tagwire dialect; `registers` names those of the set.
     """
     tree = TextTree(text)
     slot = tree.slot(offset)
@@ -55,7 +55,9 @@ def completions(text: str, offset: int, *, is_extended: bool = False) -> list[Of
         place = key.place if key else None
     elif place is not None:
         place = place.items()
-    return [] if place is None else list(_values(tree, slot, slot.owner, place))
+    if place is not None and place.kind == "registerName":
+        return [Offer(name, "register", json.dumps(name), slot.written) for name in registers]
+    return [] if place is None else list(_values(tree, slot, slot.owner, place, is_extended))
 
 
 def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterator[Offer]:
@@ -78,12 +80,12 @@ def _skeleton(place: SchemaPlace) -> tuple[str, str]:
     return brackets.get(next(iter(place.types()), ""), ('"', '"'))
 
 
-def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace) -> Iterator[Offer]:
+def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace, is_extended: bool) -> Iterator[Offer]:
     span = slot.written
     for word in place.words():
         yield Offer(str(word), "word", json.dumps(word), span, description=place.description)
     if place.kind == "fieldType":
-        yield from _types(tree, owner, span)
+        yield from _types(tree, owner, span, is_extended)
     elif place.kind in ("range", "versions"):
         yield from (Offer(range, "versions", json.dumps(range), span) for range in _ranges(tree.root))
     elif place.kind == "word" or (slot.entry is not None and slot.entry.key == "field"):
@@ -91,9 +93,11 @@ def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace) -> Ite
         yield from (Offer(name, "field", json.dumps(name), span) for name in others)
 
 
-def _types(tree: TextTree, owner: Value, span: Span) -> Iterator[Offer]:
+def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Iterator[Offer]:
     is_format = tree.root.word("type") == "format"
-    rows: Sequence[WireType] = [*WIRE_TYPES.values(), *(RECORD_TYPES.values() if is_format else ())]
+    has_all = may_extend(tree.root, is_extended)
+    rows = [row for row in WIRE_TYPES.values() if has_all or row.name in KAFKA_TYPES]
+    rows += RECORD_TYPES.values() if is_format else ()
     names = [name for name, place in SpecNames(tree).structs.items() if place.value.entry is not None]
     common = [name for name in dict.fromkeys(names) if _may_use(name, owner, tree)]
     for row in rows:

@@ -20,10 +20,12 @@ from tagwire_generator.language.text_places import Span
 from tagwire_generator.language.text_tree import TextTree, Value
 from tagwire_generator.model import MessageSpec
 
-__all__ = ["Hover", "hover", "rule_text"]
+__all__ = ["Hover", "hover", "register_hover", "rule_text"]
 
 _MOST: Final = 48
 """Of an example, so many bytes are shown."""
+_ENTRIES: Final = 40
+"""Of a register, so many entries are shown."""
 _TOLD: Final = ("name", "type", "about", "$schema")
 """Keys that are told in the first lines, or not at all."""
 
@@ -61,6 +63,24 @@ def rule_text(rule_id: str) -> str:
         shown = [f"// {title}\n" + "\n".join(example_lines(text)) for title, text in _texts(example.bad, example.good)]
         parts.append("```jsonc\n" + "\n".join(shown) + "\n```")
     return "\n\n".join(parts)
+
+
+def register_hover(text: str, offset: int, register: str) -> Hover | None:
+    """What is to say about the register that a field has as its enum; `register` is the text of its file."""
+    name = SpecNames(TextTree(text)).register_at(offset)
+    root = TextTree(register).root
+    if name is None or root.word("name") != name.text:
+        return None
+    entries = root.get("entries")
+    rows = [each for each in (entries.items if entries is not None else ()) if each.kind == "object"]
+    lines = [f"- {_number(each)} `{_code(each.word('name'))}` {each.word('description')}".rstrip() for each in rows]
+    more = [f"- ... {len(lines) - _ENTRIES} more"] if len(lines) > _ENTRIES else []
+    return Hover(name.span, "\n".join([_about(root), "", *lines[:_ENTRIES], *more]))
+
+
+def _number(entry: Value) -> str:
+    key = entry.get("key")
+    return key.text if key is not None else "?"
 
 
 def _texts(bad: str, good: str) -> Iterator[tuple[str, str]]:

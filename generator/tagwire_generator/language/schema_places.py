@@ -13,7 +13,7 @@ from tagwire_generator.language.text_tree import Value
 from tagwire_generator.syntax.parse import DRAFT_KEYS
 from tagwire_generator.syntax.spec_schema import schema
 
-__all__ = ["Key", "SchemaPlace", "is_draft", "offered_keys", "place_of"]
+__all__ = ["Key", "SchemaPlace", "is_draft", "may_extend", "offered_keys", "place_of"]
 
 _ONLY_FOR: Final[Mapping[str, tuple[str, ...]]] = {
     "listeners": ("request",),
@@ -136,7 +136,7 @@ def offered_keys(owner: Value, root: Value, present: Collection[str], *, is_exte
     place = place_of(owner)
     if place is None:
         return []
-    is_extended = root.word("dialect") == "tagwire" or (is_extended and not root.word("dialect"))
+    is_extended = may_extend(root, is_extended)
     allowed = (key for key in place.all_keys() if is_extended or not key.is_extension)
     keys = [key for key in allowed if key.name not in present and _fits(key.name, place.kind, root)]
     return sorted(keys, key=lambda key: not key.is_required)
@@ -148,6 +148,11 @@ def _fits(key: str, kind: str, root: Value) -> bool:
     if key in DRAFT_KEYS and (root.get("flexibleVersions") is not None or (kind == "field" and not is_draft(root))):
         return False
     return root.word("type") in _ONLY_FOR.get(key, (root.word("type"),))
+
+
+def may_extend(root: Value, by_default: bool) -> bool:
+    """Whether a spec may use the tagwire dialect: what it says itself comes before what its set says."""
+    return root.word("dialect") == "tagwire" if root.word("dialect") else by_default
 
 
 def is_draft(root: Value) -> bool:

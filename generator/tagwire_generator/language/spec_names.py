@@ -41,6 +41,8 @@ class SpecNames:
         """Types that name a struct, those that declare one among them."""
         self.fields: list[Name] = []
         """Every field, in the order of the text."""
+        self.register_uses: list[Name] = []
+        """Values that name a register."""
         self.field_uses: list[Name] = []
         """Other values that name a field."""
         for value in tree.values():
@@ -57,6 +59,8 @@ class SpecNames:
             self.structs.setdefault(value.text, Name(value.text, value, value.content))
         elif kind == "fieldType":
             self._add_type(value, owner)
+        elif kind == "registerName":
+            self.register_uses.append(Name(value.text, value, value.content))
         elif kind == "word" or (around.kind or key, key) in _FIELD_WORDS or _is_condition(owner, key):
             text = value.text.partition(".")[0]
             self.field_uses.append(Name(text, value, Span(value.content.start, value.content.start + len(text))))
@@ -78,6 +82,10 @@ class SpecNames:
     def field_at(self, offset: int) -> Name | None:
         """The name of a field that a cursor touches, declared or used."""
         return _touched([*self.fields, *self.field_uses], offset)
+
+    def register_at(self, offset: int) -> Name | None:
+        """The name of a register that a cursor touches."""
+        return _touched(self.register_uses, offset)
 
     def struct_places(self, text: str) -> list[Name]:
         """Everywhere a struct is named: its declaration first."""

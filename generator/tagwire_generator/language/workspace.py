@@ -16,6 +16,7 @@ from tagwire_generator.designs.set_lint import lint_pairs
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.language.linting import lint_problems
+from tagwire_generator.language.set_context import ALONE, SetContext, asks_for_others, context_of, may_be_used
 from tagwire_generator.language.text_tree import TextTree
 from tagwire_generator.model import KINDS, MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
@@ -56,6 +57,9 @@ class Workspace:
         self._texts: dict[Path, str] = {}
         self._known: dict[Path, _Read] = {}
         self._settings: dict[Path, tuple[object, Settings]] = {}
+        self._contexts: dict[str, tuple[dict[Path, bytes], SetContext]] = {}
+        """By the package of a set, what its specs offer to each other, and the texts that say so."""
+        self._data: dict[Path, tuple[object, bytes]] = {}
 
     def write(self, path: Path, text: str) -> None:
         """The editor's text of a file, saved or not."""
@@ -103,15 +107,30 @@ class Workspace:
 
     def read(self, path: Path) -> ReadResult:
         """What a file says. Raises SettingsError as `spec_set` does."""
-        spec_set = self.spec_set(path)
-        component = _component(path, spec_set) if spec_set else ""
-        return self._read(SpecFile(component, path), spec_set.options if spec_set else SpecOptions())
+        context = self.context(path) if asks_for_others(self._bytes(path)) else ALONE
+        return self._read(SpecFile(self._component(path), path), self.options(path), context)
 
     def read_as(self, path: Path, text: str) -> ReadResult:
         """What a file would say if this were its text."""
+        return read_spec(
+            text,
+            file=str(path),
+            component=self._component(path),
+            options=self.options(path),
+            registers=self.context(path).registers,
+        )
+
+    def context(self, path: Path) -> SetContext:
+        """What a file can use of the other specs of its set. Raises SpecError as `set_problems` does."""
         spec_set = self.spec_set(path)
-        component = _component(path, spec_set) if spec_set else ""
-        return read_spec(text, file=str(path), component=component, options=self.options(path))
+        if spec_set is None:
+            return ALONE
+        data = {spec.path: self._bytes(spec.path) for spec in self._files(spec_set)}
+        offered = {place: each for place, each in data.items() if may_be_used(each)}
+        known = self._contexts.get(spec_set.package)
+        if known is None or known[0] != offered:
+            known = self._contexts[spec_set.package] = offered, context_of(offered)
+        return known[1]
 
     def formatted(self, path: Path) -> str:
         """The text of a file in its normal form, as `tagwire fmt` writes it.
@@ -143,8 +162,9 @@ class Workspace:
         of_files: dict[Path, list[Problem]] = {}
         messages: list[MessageSpec] = []
         are_all_read = True
+        context = self.context(path)
         for spec in self._files(spec_set):
-            result = self._read(spec, spec_set.options)
+            result = self._read(spec, spec_set.options, context)
             if result.problems:
                 of_files[spec.path] = list(result.problems)
             are_all_read = are_all_read and not result.has_errors
@@ -161,7 +181,8 @@ class Workspace:
         wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
         if mine is None or spec_set is None or wanted is None:
             return None
-        read = (self._read(spec, spec_set.options).message for spec in self._files(spec_set))
+        context = self.context(path)
+        read = (self._read(spec, spec_set.options, context).message for spec in self._files(spec_set))
         return next((each for each in read if each and each.kind == wanted and each.api_key == mine.api_key), None)
 
     def _linted(self, path: Path, message: MessageSpec) -> list[Problem]:
@@ -178,19 +199,37 @@ class Workspace:
         found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
         for path in [*self._texts]:
             if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, spec_set.sources)):
-                found[path] = SpecFile(_component(path, spec_set), path)
+                found[path] = SpecFile(self._component(path), path)
         return sorted(found.values())
 
-    def _read(self, spec: SpecFile, options: SpecOptions) -> ReadResult:
+    def _component(self, path: Path) -> str:
+        """The subfolder of the set that a file is in."""
+        spec_set = self.spec_set(path)
+        folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
+        parts = path.relative_to(folder).parts[:-1] if folder else ()
+        return parts[0] if parts else ""
+
+    def _bytes(self, path: Path) -> bytes:
+        """The bytes of a file as the editor has it; none if it can't be read."""
+        text = self._texts.get(path)
+        if text is not None:
+            return text.encode("utf-8", "replace")
+        stamp, known = _stamp(path), self._data.get(path)
+        if known is None or known[0] != stamp:
+            known = self._data[path] = stamp, path.read_bytes() if stamp and path.is_file() else b""
+        return known[1]
+
+    def _read(self, spec: SpecFile, options: SpecOptions, context: SetContext) -> ReadResult:
         text = self._texts.get(spec.path)
-        stamp = (text if text is not None else _stamp(spec.path), spec.component, options)
+        used = context if asks_for_others(self._bytes(spec.path)) else ALONE
+        stamp = (text if text is not None else _stamp(spec.path), spec.component, options, used)
         known = self._known.get(spec.path)
         if known is None or known.stamp != stamp:
             file = str(spec.path)
             if text is not None:
-                result = read_spec(text, file=file, component=spec.component, options=options)
+                result = read_spec(text, file=file, component=spec.component, options=options, registers=used.registers)
             else:
-                result = read_file(spec.path, component=spec.component, options=options)
+                result = read_file(spec.path, component=spec.component, options=options, registers=used.registers)
             known = self._known[spec.path] = _Read(stamp, result)
         return known.result
 
@@ -203,12 +242,6 @@ def _specs(folder: Path) -> list[SpecFile]:
         if any(folder.rglob("*.json")):
             raise
         return []
-
-
-def _component(path: Path, spec_set: SpecSet) -> str:
-    folder = next(each for each in spec_set.sources if path.is_relative_to(each))
-    parts = path.relative_to(folder).parts[:-1]
-    return parts[0] if parts else ""
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -17,6 +17,7 @@ from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.semantics import semantic_violations
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
+from tagwire_generator.model.value_rules import field_violations
 from tagwire_generator.model.violations import Violation, enforce
 
 __all__ = ["ENTITY_TYPES", "MAX_DRAFT_TAG", "MAX_TAG", "FieldSpec"]
@@ -57,6 +58,12 @@ class FieldSpec:
     """Whether a version that lacks the field may drop its value silently."""
     enum: RegisterSpec | None = None
     """Integers: the register that has their names."""
+    required: bool = False
+    """Whether the constructor asks for it."""
+    union: str = ""
+    """The union that it is an alternative of."""
+    unique: bool = False
+    """Arrays of structs: whether no two elements have the same map keys."""
     sensitive: bool = False
     """Whether its value is a secret, which is shown to nobody who did not ask."""
     entity_type: str = "unknown"
@@ -114,6 +121,7 @@ class FieldSpec:
         yield from self._tag_violations()
         yield from self._default_violations()
         yield from enum_violations(self.name, self.type, self.enum, self.default)
+        yield from field_violations(self)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from framing_violations(named(self.name), self.type, self.framing)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules
+from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules, value_rules
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.message_rules import Kind
 from tagwire_generator.model.record_format_spec import FormatSpec
@@ -124,6 +124,7 @@ class MessageSpec:
             graph = StructGraph(self.root, self.structs)
             found += struct_rules.violations(self, graph)
             found += field_rules.violations(self, graph)
+            found += value_rules.violations(self, graph)
             if self.format is not None:
                 found += framing_rules.violations(self, graph)
         return found

@@ -7,6 +7,7 @@ from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, MAX_TAG, FieldSpec
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_name, is_struct_name
+from tagwire_generator.model.value_rules import struct_violations
 from tagwire_generator.model.violations import Violation, enforce
 
 __all__ = ["StructSpec"]
@@ -41,6 +42,7 @@ class StructSpec:
         yield from self._name_violations()
         yield from self._reserved_violations()
         yield from self._tag_violations()
+        yield from struct_violations(self)
 
     def _name_violations(self) -> Iterator[Violation]:
         first: dict[str, FieldSpec] = {}

@@ -69,7 +69,7 @@ class Reading:
         """The draft's versionsWithOptional, as soon as it is known."""
         self.problems: list[Problem] = [*document.problems]
         self.message_wounds: set[str] = set()
-        """Keys of the message that went wrong; "structs", "uses" or "members" if some of these could not be read."""
+        """Keys of the message that went wrong; "structs", "uses", "members", "unions" if some could not be read."""
         self._source = document.source
         self._refused: set[int] = set()
         for fault in shape_faults(root, allow_extensions=self.is_extended):

@@ -73,6 +73,8 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
     kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
     part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
+    if "union" in part.wounds:
+        reading.message_wounds.add("unions")
     return part
 
 

@@ -39,6 +39,7 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "messageType": text,
     "name": text,
     "range": version_range,
+    "registerName": text,
     "tag": tag_number,
     "text": text,
     "texts": _texts,

@@ -238,6 +238,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "optionalFields": _Key(_optional_fields, list),
     "range": _Key(_some_versions, str),
     "recordFormats": _Key(_record_formats, dict),
+    "registerName": _Key(_text, str),
     "reservedTags": _Key(_reserved_tags, list),
     "schemaReference": _Key(_text, str),
     "structName": _Key(_text, str),

@@ -12,13 +12,21 @@ from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
 from tagwire.message.field_table import layout_of
 from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.expansion.message_classes import field_row, optional_fields
+from tagwire_generator.expansion.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.imports import Imports
+from tagwire_generator.views.struct_calls import (
+    KeyedView,
+    UnionView,
+    keyed_views,
+    union_views,
+    value_facts,
+    which_types,
+)
 
 __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
 
@@ -52,6 +60,12 @@ class StructView:
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
     """Class attributes of a message: name, expression."""
+    unions: tuple[UnionView, ...]
+    """Properties that give the one alternative of a union."""
+    which: tuple[str, str] | None
+    """The types of the names of its unions, and of those of their alternatives; None where it has no union."""
+    keyed: tuple[KeyedView, ...]
+    """Methods that give the elements of an array by their keys."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +131,9 @@ class DataViews:
             base=self.imports.use("tagwire.message", base),
             doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
+            unions=(unions := union_views(struct, self.annotation, self.type_imports)),
+            which=which_types(unions, self.type_imports),
+            keyed=keyed_views(self.spec, struct, self.annotation, self.imports),
             constants=tuple(self.constants()) if root else (),
         )
 
@@ -160,14 +177,14 @@ class DataViews:
             parameter = f"{iterable}[{self.element(field)}]"
             stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
         default = self.default(field)
-        if field.default is STRUCT_DEFAULT:
+        if field.default is STRUCT_DEFAULT and not field.required:
             stored = f"{field.struct}() if {name} is {default} else {name}"
-        if isinstance(field.default, UUID):
+        if isinstance(field.default, UUID) and not field.required:
             stored = f"{self.imports.use('tagwire.wire', 'uuid_or_default')}({name}, {_number(field.default)})"
         return FieldView(
             name=name,
             annotation=annotation + optional,
-            parameter=f"{name}: {parameter}{optional} = {default}",
+            parameter=f"{name}: {parameter}{optional}" + ("" if field.required else f" = {default}"),
             stored=stored,
             doc=_field_doc(field),
             row=self.row(field, default),
@@ -202,7 +219,7 @@ class DataViews:
         return literal(field.default)
 
     def row(self, field: FieldSpec, default: str) -> str:
-        row = field_row(field, None)
+        row = field_row(field, None, unique_keys(self.spec, field))
         if isinstance(field.default, UUID):
             default = _number(field.default)
         words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions))]
@@ -212,10 +229,11 @@ class DataViews:
             words.append(f"nullable={str(row.nullable)!r}")
         if row.tag is not None:
             words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
-        if row.ignorable:
-            words.append("ignorable=True")
-        if row.sensitive:
-            words.append("sensitive=True")
+        words += [f"{flag}=True" for flag in ("ignorable", "sensitive", "required") if getattr(row, flag)]
+        if row.union:
+            words.append(f"union={row.union!r}")
+        if row.unique:
+            words.append(f"unique={row.unique!r}")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
         if row.semantic:
@@ -284,6 +302,7 @@ def _field_doc(field: FieldSpec) -> str:
         facts.append("ignorable")
     if field.sensitive:
         facts.append("sensitive")
+    facts += value_facts(field)
     if field.record_formats:
         facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
     text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")

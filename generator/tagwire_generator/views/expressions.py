@@ -182,7 +182,8 @@ class Expressions:
     def default(self, field: Item | Missing) -> str:
         """The default as an expression; a fresh object where it is a struct."""
         if field.default is DEFAULT_STRUCT:
-            return f"{self.data_class(_class_of(field))}()"
+            cls = _class_of(field)
+            return f"{self.data_class(cls)}{'._fresh' if any(row.required for row in cls.FIELDS) else ''}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
             return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)
@@ -201,6 +202,18 @@ class Expressions:
             name = self.constant(f"_DEFAULT_{snake_case(_class_of(field).__name__).upper()}", self.default(field))
             return f"{value} != {name}"
         return f"{value} != {self.default(field)}"
+
+    def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
+        """Whether `m` breaks a rule over several fields: conditions, none for most structs."""
+        conditions = []
+        for union in struct.unions:
+            alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
+            conditions.append(f"{self.use('tagwire.wire', 'breaks_union')}(m.unknown_tags, {alternatives})")
+        for field in struct.fields:
+            if isinstance(field.type, Array) and field.type.unique:
+                keys = ", ".join(f'"{key}"' for key in field.type.unique)
+                conditions.append(f"{self.use('tagwire.wire', 'has_twins')}(m.{field.name}, {keys})")
+        return tuple(conditions)
 
     # ------------------------------------------------------------ types with a length, elements, structs
 

@@ -67,6 +67,9 @@ class _FormatViews(DataViews):
             doc=prose(self.struct_doc(struct)),
             fields=tuple(map(self.field, attributes_of(struct))),
             constants=tuple(self.head()) if is_root else (),
+            unions=(),
+            which=None,
+            keyed=(),
             rows=tuple(self.format_row(field, row.framing) for field, row in zip(struct.fields, rows, strict=True)),
         )
 

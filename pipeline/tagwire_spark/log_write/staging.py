@@ -1,8 +1,7 @@
-"""What a task writes: its rows as batches, and these as segments, in a folder of the attempt's own.
+"""The output of a task: its rows as batches in segments, in a folder of the attempt's own.
 
-Rows come sorted: one partition behind the other, and in each the offsets
-ascend. Nothing is sorted or moved here, so a task holds one batch at a time,
-however many rows it has.
+Rows come sorted by partition and offset. Nothing is sorted here, so a task holds one batch at a
+time, however many rows it has.
 """
 
 import re
@@ -45,7 +44,7 @@ class StagedSegment(NamedTuple):
     records: int
     bytes: int
     files: tuple[str, ...]
-    """Its files, by paths below the root; the segment behind its indexes."""
+    """Its files, as paths below the root; each segment comes after its indexes."""
     epochs: tuple[tuple[int, int], ...]
     """Leaders' epochs that begin in it, each with its first offset."""
     has_transactions: bool
@@ -76,7 +75,7 @@ class Output:
         self.current.add(entry)
 
     def end(self) -> list[StagedSegment]:
-        """There are no more; all files are on disk."""
+        """Finish, with all files flushed to disk."""
         if self.current is not None:
             self.segments += self.current.end()
             self.current = None
@@ -140,7 +139,7 @@ class _Log:
         return self.segments.end()
 
     def _start(self, format: str) -> int:
-        """The first offset, where nobody says which: the one behind the log that is there."""
+        """The default of the first offset: the one after the existing log."""
         end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
@@ -199,7 +198,7 @@ class _Log:
 
 
 class _Segments:
-    """The segments of a partition, one behind the other."""
+    """The segments of a partition, in sequence."""
 
     def __init__(self, name: str, folder: Path, target: LogTarget, before: Path | None) -> None:
         self.name = name
@@ -213,7 +212,7 @@ class _Segments:
         self.last_epoch = -1
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Write a batch; messages that only stand one behind the other each alone."""
+        """Write a batch; unpacked messages are written one by one."""
         if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
             self._append(batch, count, first_record)
         else:

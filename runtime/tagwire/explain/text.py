@@ -1,11 +1,10 @@
 """The text of a trace: bytes beside what they mean, one line a field.
 
-What `tagwire explain` prints, and what golden files consist of: columns of
-offset, hex, path, type and value. Long runs of bytes continue on lines that
-hold bytes alone. A fault has a line that begins with `!`, and the bytes behind
-it are shown as not read. Where bytes are packed, what they unpack to follows on
-lines whose offsets begin with `+`. `parse_annotated` reads the hex column back, so that a
-golden file can't have bytes that its annotation does not show.
+`tagwire explain` prints this text, and golden files consist of it: columns of offset, hex,
+path, type and value. Long runs of bytes continue on lines with bytes only. A fault has a line
+that begins with `!`, and the bytes after it are shown as not read. Packed bytes are followed
+by the unpacked ones, on lines whose offsets begin with `+`. `parse_annotated` reads the hex
+column, so a golden file can't have bytes that its annotation does not show.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ TITLES: Final = ("offset", "bytes", "path", "type", "value")
 
 
 class AnnotationError(TagwireError, ValueError):
-    """A text that is no annotated dump, or one whose lines disagree."""
+    """A text that is not an annotated dump, or whose lines disagree."""
 
 
 class Row:
@@ -81,10 +80,9 @@ class Row:
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
     """Return the trace as aligned text, one field per line.
 
-    `note` gives words that stand behind the value of a node, "" for none; of
-    longer runs of bytes, `bytes_a_line` stand in one line.
-    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second
-    the titles of the columns.
+    `note` returns a remark for the value of a node, "" for none. Longer runs of bytes
+    are split into lines of `bytes_a_line`. The first line is a comment
+    (`# MetadataRequest v12: 21 bytes`), the second has the titles of the columns.
     """
     return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
 
@@ -117,8 +115,8 @@ def annotated_lines(
 def parse_annotated(text: str) -> bytes:
     """The bytes of an annotated dump, from its hex column; lines before the titles may be of any kind.
 
-    Raises AnnotationError where there is no line of titles, where a cell is no
-    hex, or where an offset is not the count of the bytes before it.
+    Raises AnnotationError if there is no line of titles, a cell is not hex, or an
+    offset is not the number of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:

@@ -1,11 +1,10 @@
 """Traces: every field of some bytes, with its path, offset, length and value, up to the fault if there is one.
 
-A trace is what `LayoutReader` saw: the reader opens a span where something
-begins, notes what it holds, and closes it where it ends. The native engine
-writes the same spans in a walk of its own; where that stops at a fault, the
-reader goes on from there. Spans are rows of numbers (`tagwire.explain.spans`), and
-nodes (`tagwire.explain.nodes`) are made of them when somebody looks. Nothing here
-decodes; so a trace can't disagree with the error places or with lenient reading.
+A trace records what `LayoutReader` reads: the reader opens a span where a part begins, notes
+its content, and closes the span where it ends. The native engine writes the same spans; if it
+stops at a fault, the reader continues from there. Spans are rows of numbers
+(`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This module
+decodes nothing, so a trace always agrees with the places of errors and with lenient reading.
 """
 
 from collections.abc import Callable, Sequence
@@ -192,7 +191,7 @@ def _no_such_version(body: "type[Message]", version: int, offset: int) -> Decode
 
 
 class _Session:
-    """A layout, or those of a frame one behind the other, read into one tree until one fails."""
+    """A layout, or the layouts of a frame in sequence, read into one tree until one fails."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -203,7 +202,7 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
-        """What tells whether parts are canonical whose tagged fields nobody has looked at."""
+        """Tells whether parts are canonical whose tagged fields were not read yet."""
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)
         if frame:

@@ -324,10 +324,11 @@
       });
     }
 
+    /* Side by side where there is room for both; else the bytes above, at most a third of the height. */
     function fit() {
-      const room = host.clientWidth, narrow = room < 720;
-      const bytes = narrow ? (room < 560 ? 8 : 16) : room < 1150 ? 8 : 16;
-      host.classList.toggle("tx-narrow", narrow);
+      const room = host.clientWidth, bytes = room < 560 || (room >= 820 && room < 1150) ? 8 : 16;
+      host.classList.toggle("tx-narrow", room < 820);
+      host.classList.toggle("tx-tiny", room < 560);
       if (bytes !== width) { width = bytes; relay(); }
     }
 
@@ -335,8 +336,8 @@
       lines = linesOf(rows, width);
       dumpHead.replaceChildren(make("span", "tx-offset", "offset"), make("span", "", "bytes and text"));
       dump.resize(lines.length);
-      dumpPane.style.minWidth = "calc(" + (9 + width * 4 + 2) + "ch + 1.4rem)";
-      if (host.classList.contains("tx-narrow")) { dumpPane.style.minWidth = "0"; }
+      panes.style.setProperty("--tx-lines", "min(" + (lines.length * ROW + HEAD + 4) + "px, 34%)");
+      panes.style.setProperty("--tx-dump", "calc(" + (11 + width * 4) + "ch + 1.4rem)");
     }
 
     function update(fresh) {

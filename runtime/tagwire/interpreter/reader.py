@@ -11,14 +11,17 @@ non-zero boolean true, bad UTF-8 becomes U+FFFD as in Java, any null marker
 below zero is null and any other present, varints may be longer than needed,
 tags may repeat (the last counts) or descend, an unknown one above 2^31 - 1 is
 dropped (Kafka keeps it and fails when it writes), the size of a known tagged
-field is not held against its value, bytes may follow the message.
+field is not held against its value, a union may have none or several of its
+alternatives, keys may repeat, bytes may follow the message.
 """
 
 from struct import unpack_from
 from typing import Any
 
 from tagwire.interpreter.cursor import byte_count
-from tagwire.interpreter.framed_cursor import PLACES, FramedCursor, Good, Scopes, lookup
+from tagwire.interpreter.framed_cursor import PLACES, Good, Scopes, lookup
+from tagwire.interpreter.ruled_cursor import RuledCursor, TagFields
+from tagwire.interpreter.value_rules import Keys
 from tagwire.layout import (
     Array,
     Condition,
@@ -43,7 +46,7 @@ from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag
 from tagwire.wire.wire_type import Deviation, WireType
 
-__all__ = ["LayoutReader", "TagFields", "decode", "holds"]
+__all__ = ["LayoutReader", "decode", "holds"]
 
 
 def decode(
@@ -67,7 +70,7 @@ def decode(
     return reader.message(whole=whole), reader.pos
 
 
-class LayoutReader(FramedCursor):
+class LayoutReader(RuledCursor):
     """One walk over one message."""
 
     def message(self, *, whole: bool) -> Any:
@@ -205,10 +208,22 @@ class LayoutReader(FramedCursor):
         self.elements += count
         self.bound("elements", self.elements)
         self.note(count)
+        if type.unique:
+            return self.unique_elements(type, count, scopes)
         first, last = self.after_good(start)
         values = tuple([self.element(type, index, scopes) for index in range(first, count)])
         self.in_order(type, values, first, last)
         return values
+
+    def unique_elements(self, type: Array, count: int, scopes: Scopes) -> tuple[Any, ...]:
+        """Elements of which each has a key of its own."""
+        keys = Keys(type.unique)
+        values = []
+        for index in range(count):
+            start = self.pos
+            values.append(self.element(type, index, scopes))
+            self.own_key(keys, index, values[-1], start)
+        return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
         """How many elements another item says that there are."""
@@ -267,14 +282,15 @@ class LayoutReader(FramedCursor):
             most = f"at most {self.left // 2} in the {byte_count(self.left)} left"
             self.fail(f"{count} tagged field{'s' * (count != 1)}", most, start)
         self.note(count)
-        fields = TagFields(section.fields)
+        fields = TagFields(section.fields, section.unions)
         last = -1
         for _ in range(count):
             last = self.tagged_entry(fields, last, scopes)
         self.finish_section(fields, scopes[-1])
+        self.filled_unions(section, scopes[-1], start)
         self.close()
 
-    def tagged_entry(self, fields: "TagFields", last: int, scopes: Scopes) -> int:
+    def tagged_entry(self, fields: TagFields, last: int, scopes: Scopes) -> int:
         """One entry, behind that of tag `last`; gives its tag."""
         start = self.pos
         tag = self.ascending(self.uvarint(), last, start)
@@ -293,7 +309,7 @@ class LayoutReader(FramedCursor):
         self.finish_section(fields, scopes[-1])
         self.close()
 
-    def optional_entry(self, section: OptionalBuffer, fields: "TagFields", last: int, scopes: Scopes) -> int | None:
+    def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
         """One entry, behind that of tag `last`; gives its tag, None at the end of the buffer."""
         start = self.pos
         size = self.optional_length(section)
@@ -321,7 +337,7 @@ class LayoutReader(FramedCursor):
             self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
         return tag
 
-    def tagged_field(self, fields: "TagFields", tag: int, size: int, start: int, scopes: Scopes) -> None:
+    def tagged_field(self, fields: TagFields, tag: int, size: int, start: int, scopes: Scopes) -> None:
         """The value of a tagged field whose tag and size, from `start` on, have been read."""
         field = fields.known.get(tag)
         if not 0 <= size <= self.left and (self.strict or field is None):
@@ -336,6 +352,7 @@ class LayoutReader(FramedCursor):
                 fields.unknown[tag] = data
         else:
             scopes[-1][field.name] = self.known_field(field, tag, size, scopes)
+            self.only_alternative(fields, field.name, scopes[-1], start)
         self.close()
         del self.path[-len(step) :]
 
@@ -366,7 +383,7 @@ class LayoutReader(FramedCursor):
             after = f"{byte_count(stated - self.pos)} after the value"
             self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
 
-    def finish_section(self, fields: "TagFields", values: dict[str, Any]) -> None:
+    def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
         """Fill in what the section left out."""
         for field in fields.known.values():
             if field.name not in values:
@@ -374,16 +391,6 @@ class LayoutReader(FramedCursor):
             elif values[field.name] == field.default_value():
                 self.canonical = False  # a default is not written back
         values["unknown_tags"] = fields.unknown or NO_TAGS
-
-
-class TagFields:
-    """What a tag section may hold, and what it holds beyond that."""
-
-    __slots__ = ("known", "unknown")
-
-    def __init__(self, fields: tuple[Item, ...]) -> None:
-        self.known = {field.tag: field for field in fields}
-        self.unknown: dict[int, bytes] = {}
 
 
 def holds(condition: Condition, scopes: Scopes) -> bool:

@@ -19,6 +19,7 @@ from tagwire.layout.parts import (
     LengthCode,
     NullableFixed,
     Order,
+    Union,
     Varint,
 )
 from tagwire.layout.types import (
@@ -65,6 +66,7 @@ __all__ = [
     "StructLayout",
     "TaggedSection",
     "Type",
+    "Union",
     "Varint",
     "primitive",
 ]

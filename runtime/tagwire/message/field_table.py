@@ -11,6 +11,7 @@ from __future__ import annotations
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,
+    DEFAULT_STRUCT,
     INT32,
     UVARINT,
     VARINT,
@@ -23,6 +24,7 @@ from tagwire.layout import (
     StructLayout,
     TaggedSection,
     Type,
+    Union,
     primitive,
 )
 from tagwire.versions import Versions
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from tagwire.message.register import Register
     from tagwire.wire.types import WireType
 
-__all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
+__all__ = ["FieldRow", "OptionalFields", "keys_in_version", "layout_of", "layout_of_format"]
 
 _parsed: Final[dict[str, Versions]] = {}
 
@@ -61,8 +63,10 @@ class FieldRow:
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements,
     `enum` the register that has them. `framing` is what only fields of record
-    formats have. `sensitive` values are hidden where values are shown. `semantic` is
-    what values mean.
+    formats have. `sensitive` values are hidden where values are shown. The
+    constructor asks for `required` ones. Those with the same `union` exclude each
+    other. `unique` names the fields of the elements that are their keys, where
+    each has a key of its own. `semantic` is what values mean.
     """
 
     __slots__ = (
@@ -74,6 +78,7 @@ class FieldRow:
         "name",
         "nullable",
         "record_formats",
+        "required",
         "semantic",
         "sensitive",
         "spec_name",
@@ -81,6 +86,8 @@ class FieldRow:
         "tag",
         "tagged",
         "type",
+        "union",
+        "unique",
         "versions",
     )
 
@@ -97,6 +104,9 @@ class FieldRow:
         tagged: str = "none",
         ignorable: bool = False,
         sensitive: bool = False,
+        required: bool = False,
+        union: str = "",
+        unique: tuple[str, ...] = (),
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
@@ -114,6 +124,9 @@ class FieldRow:
         self.tagged = _versions(tagged)
         self.ignorable = ignorable
         self.sensitive = sensitive
+        self.required = required
+        self.union = union
+        self.unique = unique
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
@@ -146,6 +159,13 @@ class FieldRow:
             return default_uuid(self._default)
         return self._default
 
+    def fresh_value(self) -> Any:
+        """The default; a fresh object where it is a struct."""
+        default = self.default
+        return (
+            self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default
+        )  # pyright: ignore[reportPrivateUsage]
+
     @property
     def json_name(self) -> str:
         """Kafka's JSON key: the spec's name with its first letter in lower case."""
@@ -172,6 +192,12 @@ class OptionalFields:
         """The section of a struct with these optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
+
+
+def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
+    """The fields that are the keys of an array's elements in a version; none where keys may repeat."""
+    rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
+    return tuple([key.name for key in rows if key.name in row.unique and version in key.versions])
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
@@ -248,10 +274,18 @@ class _Expansion:
             (tagged if is_tagged else items).append(item)
         section: TaggedSection | OptionalBuffer | None = None
         if self.flexible:
-            section = TaggedSection(tuple(tagged))
+            section = TaggedSection(tuple(tagged), self.unions(cls))
         elif self.optional:
             section = self.optional.buffer(tuple(tagged))
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
+
+    def unions(self, cls: type[Struct]) -> tuple[Union, ...]:
+        """The unions of which this version has an alternative."""
+        alternatives: dict[str, list[str]] = {}
+        for row in cls.FIELDS:
+            if row.union and self.version in row.tagged:
+                alternatives.setdefault(row.union, []).append(row.name)
+        return tuple([Union(name, tuple(names)) for name, names in alternatives.items()])
 
     def type(self, row: FieldRow, *, is_tagged: bool) -> Type:
         compact = self.flexible if row.flexible is None else self.version in row.flexible
@@ -271,4 +305,5 @@ class _Expansion:
             element = Nested(self.struct(row.struct, name))
         else:
             element = primitive(row.wire, compact=compact, nullable=False)
-        return Array(element, COMPACT if compact else INT32, nullable=nullable)
+        unique = keys_in_version(row, self.version)
+        return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)

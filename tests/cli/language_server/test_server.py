@@ -161,6 +161,21 @@ def test_definition_and_references(opened: tuple[Editor, str]) -> None:
     assert found["range"]["start"]["line"] == REQUEST[: REQUEST.index('"Cover"')].count("\n")
 
 
+def test_registers(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    register = session[1] / "Colour.json"
+    entries = '[ { "key": 1, "name": "red", "description": "like blood" } ]'
+    register.write_text(f'{{ "name": "Colour", "type": "register", "keys": "int8", "entries": {entries} }}')
+    field = '{ "name": "Paint", "type": "int8", "versions": "0+", "enum": "Colour" },\n    '
+    text = REQUEST.replace("{", '{ "dialect": "tagwire",', 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
+    client.type(uri, text)
+    place = client.at(uri, '"Colour"')
+    assert client.ask("textDocument/definition", place)["uri"] == register.as_uri()
+    assert "- 1 `red` like blood" in client.ask("textDocument/hover", place)["contents"]["value"]
+    assert [each["label"] for each in client.ask("textDocument/completion", place)] == ["Colour"]
+    register.unlink()
+
+
 def test_rename(opened: tuple[Editor, str]) -> None:
     client, uri = opened
     place = client.at(uri, '"Picture"')

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import KAFKA_TYPES, WIRE_TYPES
 from tagwire_generator.language.completion import Offer, completions
 from tagwire_generator.syntax.spec_schema import key_kinds, schema
 
@@ -100,7 +100,7 @@ def test_extensions_are_offered_where_they_may_be_used() -> None:
     [
         ('{ "type": "request", "listeners": [ | ] }', ["zkBroker", "broker", "controller"]),
         ('{ "fields": [ { "zeroCopy": | } ] }', ["True", "False"]),
-        ('{ "type": "register", "keys": "|" }', ["int16", "int32", "uint16", "uint32"]),
+        ('{ "type": "register", "keys": "|" }', schema()["$defs"]["keysType"]["enum"]),
         ('{ "type": "format", "fields": [ { "length": "|" } ] }', ["int16", "int32", "varint", "uvarint", "rest"]),
         (HEAD + '"fields": [ { "versions": "|" } ] }', ["0+", "3+", "2+", "1+", "none"]),
         (FORMAT + '{ "name": "B", "lengthOf": "|" } ] }', ["A"]),
@@ -117,6 +117,12 @@ def test_values(text: str, expected: list[str]) -> None:
     assert labels(text) == expected
 
 
+def test_registers_of_the_set() -> None:
+    text = '{ "dialect": "tagwire", "fields": [ { "name": "A", "type": "int8", "enum": "" } ] }'
+    found = completions(text, text.index('""') + 1, registers=["Colour", "Shape"])
+    assert [(offer.label, offer.text) for offer in found] == [("Colour", '"Colour"'), ("Shape", '"Shape"')]
+
+
 STRUCTS = """{ "fields": [
     { "name": "A", "type": "[]Inner", "fields": [ { "name": "X", "type": "int8" } ] },
     { "name": "B", "type": "§" } ],
@@ -125,7 +131,10 @@ STRUCTS = """{ "fields": [
 
 def test_types_are_primitives_and_the_structs_that_may_be_used_here() -> None:
     found = labels(STRUCTS.replace("§", "|"))
-    assert found[: len(WIRE_TYPES)] == list(WIRE_TYPES)
+    kafka = [name for name in WIRE_TYPES if name in KAFKA_TYPES]
+    assert found[: len(kafka)] == kafka
+    extended = labels(STRUCTS.replace("{", '{ "dialect": "tagwire",', 1).replace("§", "|"))
+    assert extended[: len(WIRE_TYPES)] == list(WIRE_TYPES)
     assert {"Shared", "[]Shared", "[]bytes"} <= set(found)
     assert not {"Inner", "[]records", "varint"} & set(found), "an inline struct is its own field's alone"
     assert "Inner" in labels(STRUCTS.replace("[]Inner", "|Inner"))

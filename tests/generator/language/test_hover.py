@@ -4,7 +4,7 @@ import pytest
 
 from tagwire_generator.diagnostics.rule_catalogue import RULES
 from tagwire_generator.language.examples import field_example
-from tagwire_generator.language.hover import hover, rule_text
+from tagwire_generator.language.hover import hover, register_hover, rule_text
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.spec import read_spec
 
@@ -91,6 +91,22 @@ def test_a_broken_text_is_shown_as_far_as_it_goes() -> None:
     assert "field of FindShelfRequest" in shown('"Books"', text=broken)
     assert shown("{", text=broken, inside=0) == ""
     assert hover("", 0) is None
+
+
+COLOURS = """{ "name": "Colour", "type": "register", "keys": "int8", "about": "What a cover looks like.", "entries": [
+  { "key": 1, "name": "red", "description": "like blood" }, { "key": "0x02", "name": "blue" } ] }"""
+
+
+def test_a_register_shows_its_entries() -> None:
+    text = '{ "dialect": "tagwire", "fields": [ { "name": "A", "type": "int8", "enum": "Colour" } ] }'
+    found = register_hover(text, text.index("Colour"), COLOURS)
+    assert found is not None and text[found.span.start : found.span.end] == "Colour"
+    assert "What a cover looks like." in found.text
+    assert found.text.endswith("- 1 `red` like blood\n- 0x02 `blue`")
+    assert register_hover(text, text.index("Colour"), "{") is None
+    many = "".join(f'{{ "key": {number}, "name": "n{number}" }},' for number in range(50))
+    long = register_hover(text, text.index("Colour"), f'{{ "name": "Colour", "entries": [ {many} ] }}')
+    assert long is not None and long.text.endswith("- 39 `n39`\n- ... 10 more")
 
 
 def test_a_broken_rule_is_explained_before_all_else() -> None:

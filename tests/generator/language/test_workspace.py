@@ -152,6 +152,28 @@ def test_what_lint_finds_as_far_as_the_settings_ask_for_it(root: Path) -> None:
     assert {each.rule for each in specs.problems(path)} == {"TW601"}, "no advice about a spec with errors"
 
 
+REGISTER = '{ "name": "Colour", "type": "register", "keys": "int8", "entries": [ { "key": 1, "name": "red" } ] }'
+USES = """{ "dialect": "tagwire", "name": "PingRequest", "type": "request", "apiKey": 7, "validVersions": "0-1",
+  "flexibleVersions": "1+", "about": "x", "fields": [
+  { "name": "Paint", "type": "int8", "versions": "0+", "about": "x", "enum": "Colour" } ] }"""
+
+
+def test_registers_of_the_set_are_known_unsaved_too(root: Path) -> None:
+    specs, path, register = Workspace(), request(root), root / "message_specs" / "Colour.json"
+    specs.write(path, USES)
+    before = [each.rule for each in specs.problems(path)]
+    assert len(before) == 1 and specs.context(path).places == {}
+    specs.write(register, REGISTER)
+    assert specs.problems(path) == () and specs.context(path).places == {"Colour": register}
+    assert specs.context(path) is specs.context(path)
+    specs.write(register, REGISTER.replace("Colour", "Hue"))
+    assert [each.severity for each in specs.problems(path)] == ["error"]
+    register.write_text(REGISTER)
+    specs.forget(register)
+    assert specs.problems(path) == ()
+    assert specs.read_as(path, USES.replace('"Colour"', '"Color"')).has_errors
+
+
 def test_settings_and_folders_that_can_not_be_read(root: Path) -> None:
     specs = Workspace()
     deep = root / "message_specs" / "a" / "b"

@@ -59,6 +59,22 @@ REGISTERS = registers_among([STATE.encode()])
 TAGGED_KEY = tagged("B", "0", ', "mapKey": §true')
 ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
 
+EXTENDED = '"dialect": "tagwire",'
+"""What a spec of the tagwire dialect says."""
+
+
+def keyed(key: str, more: str) -> str:
+    return f'{{"name": "A", "type": "[]S", "versions": "0+", {more}, "fields": [{key}]}}'
+
+
+def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
+    """Two alternatives of a union; by default nothing is wrong with them."""
+    null = '"nullableVersions": "1+", "default": "null"'
+    one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
+    other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
+    return f"{one}, {second or other}"
+
+
 ERRORS = [
     # text and keys
     ("TW102", "§\N{ZERO WIDTH NO-BREAK SPACE}{}"),
@@ -326,6 +342,31 @@ ERRORS = [
     ("TW709", spec(more='"about": §"x",')),
     ("TW709", spec(more='"dialect": "kafka", "about": §"x",')),
     ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "about": §""}'))),
+    ("TW709", spec(field('"required": §true'))),
+    # what the tagwire dialect says of values
+    ("TW318", spec(field('"unique": §true', "[]int8"), EXTENDED)),
+    ("TW318", spec(keyed(INT, '"unique": §true'), EXTENDED)),
+    ("TW318", spec(keyed(field('"mapKey": true', versions="1+") + ", " + INT, '"unique": §true'), EXTENDED)),
+    ("TW319", spec(keyed(field('"mapKey": true', "float64"), '"unique": §true'), EXTENDED)),
+    ("TW518", spec(tagged("B", "0", ', "required": §true'), EXTENDED)),
+    (
+        "TW519",
+        spec('{"name": "A", "type": §"S", "versions": "0+", "fields": [' + field('"required": true') + "]}", EXTENDED),
+    ),
+    ("TW617", spec(alternatives('"nullableVersions": "1+"', union='§"U"').replace("TW521", ""), EXTENDED)),
+    (
+        "TW617",
+        spec(alternatives('"versions": "0+", "nullableVersions": "0+", "default": "null"', union='§"U"'), EXTENDED),
+    ),
+    (
+        "TW617",
+        spec(alternatives('"nullableVersions": "1+", "default": "null", "ignorable": true', union='§"U"'), EXTENDED),
+    ),
+    ("TW617", spec(alternatives(second=field('"nullableVersions": "0+", "default": "null", "union": §"U"')), EXTENDED)),
+    ("TW618", spec(alternatives(union='§"U"', second=INT), EXTENDED)),
+    ("TW619", spec(alternatives(union='§"U"', second=INT).replace('§"U"', '§"9"'), EXTENDED)),
+    ("TW619", spec(alternatives() + ', {"name": §"U", "type": "int8", "versions": "0+"}', EXTENDED)),
+    ("TW619", spec(alternatives() + ', {"name": §"Which", "type": "int8", "versions": "0+"}', EXTENDED)),
 ]
 
 WARNINGS = [

@@ -161,6 +161,8 @@ cdef class Table:
         self.kept = [block]
         self.steps = <const tw_steps **>block.at
         for version, layout in layouts.items():
+            if layout.root.has_rules:
+                raise NotNative(f"{layout} has rules over several fields, which native columns do not hold against bytes")
             made = Steps(shape, layout, column)
             self.kept.append(made)
             self.steps[version - self.low] = made.root

@@ -8,6 +8,7 @@
 
 #include "engine/defaults.h"
 #include "engine/enums.h"
+#include "engine/rules.h"
 #include "engine/values.h"
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
@@ -169,7 +170,8 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     object = tw_new_object(&s->made, r->untracked);
     if (object == NULL)
         return NULL;
-    if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end))) {
+    if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end) ||
+                    (s->rules != NULL && !tw_keeps_rules(s, object)))) {
         Py_DECREF(object);
         return NULL;
     }

@@ -9,6 +9,7 @@
 
 #include "engine/defaults.h"
 #include "engine/enums.h"
+#include "engine/rules.h"
 #include "engine/values.h"
 
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
@@ -215,7 +216,7 @@ static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer
 
 static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    if (tw_refuse_lost(s, object, w->shared) < 0)
+    if (tw_refuse_lost(s, object, w->shared) < 0 || (TW_UNLIKELY(s->rules != NULL) && !tw_keeps_rules(s, object)))
         return -1;
     if (s->section == TW_OPTIONAL_BUFFER && tw_write_section(s, object, w) < 0)
         return -1;

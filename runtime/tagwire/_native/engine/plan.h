@@ -25,6 +25,7 @@ typedef struct tw_struct tw_struct;
 typedef struct tw_field tw_field;
 typedef struct tw_fresh tw_fresh;
 typedef struct tw_framing tw_framing;
+typedef struct tw_rules tw_rules;
 
 /* The members of an enum, ascending by their numbers: see enums.h. */
 typedef struct {
@@ -102,6 +103,7 @@ struct tw_struct {
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
     Py_ssize_t unknown_slot;
     PyObject *known_tags;   /* a frozenset */
+    const tw_rules *rules;  /* over several fields: see rules.h; NULL for most */
     uint8_t framed;         /* its items have framings: see framed.h */
     uint8_t shape;          /* what its values are: a tw_shape */
     uint8_t enclosed;       /* one of its items says where it ends */

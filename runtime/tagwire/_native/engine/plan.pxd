@@ -64,6 +64,7 @@ cdef extern from "engine/plan.h":
     int TW_INTS_LOW, TW_INTS_HIGH
 
     ctypedef struct tw_fresh
+    ctypedef struct tw_rules
     ctypedef struct tw_struct
     ctypedef struct tw_enum:
         Py_ssize_t count
@@ -106,6 +107,7 @@ cdef extern from "engine/plan.h":
         const tw_field *filled
         Py_ssize_t unknown_slot
         PyObject *known_tags
+        const tw_rules *rules
         uint8_t framed, shape, enclosed, leaves, marks_count, tuple_size
     ctypedef struct tw_shared:
         PyObject *no_tags

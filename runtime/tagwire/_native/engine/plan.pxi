@@ -9,7 +9,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Template:
-    """What `cls()` makes, slot by slot, and all that it points to."""
+    """What `cls._fresh()` makes, slot by slot, and all that it points to."""
 
     cdef tw_fresh c
     cdef object cls
@@ -76,6 +76,7 @@ cdef class Builder:
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
         self.section(s, layout.cls, layout.section)
+        s.rules = rules_of(self, layout)
         self.fill(s)
         return s
 
@@ -233,7 +234,7 @@ cdef class Builder:
         check_class(cls)
         if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
             raise NotNative(f"{cls.__name__} compares in a way of its own")
-        made = cls()
+        made = cls._fresh()
         names = [name for name in slot_names(cls) if hasattr(made, name)]
         fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))
         template = Template()
