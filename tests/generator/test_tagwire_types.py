@@ -3,6 +3,7 @@
 Bytes are written out by hand, field by field; nothing of tagwire made them.
 """
 
+import importlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -98,7 +99,22 @@ NULLS: dict[str, Any] = {
         },
     ],
 }
-SPECS = [NUMBERS, VALUES, NULLS]
+POINT = [{"name": "X", "type": "int8", "versions": "0+"}, {"name": "Y", "type": "int8", "versions": "0+"}]
+GRIDS: dict[str, Any] = {
+    "dialect": "tagwire",
+    "type": "data",
+    "name": "GridsMessage",
+    "validVersions": "0-1",
+    "flexibleVersions": "1+",
+    "fields": [
+        {"name": "Numbers", "type": "[][]int16", "versions": "0+"},
+        {"name": "Texts", "type": "[][]string", "versions": "0+", "nullableVersions": "1+"},
+        {"name": "Lines", "type": "[][]Point", "versions": "0+", "fields": POINT},
+        {"name": "Cubes", "type": "[][][]bool", "versions": "0+"},
+        {"name": "Tagged", "type": "[][]bytes[2]", "versions": "1+", "taggedVersions": "1+", "tag": 0},
+    ],
+}
+SPECS = [NUMBERS, VALUES, NULLS, GRIDS]
 
 # By message and version: the JSON form in Python's own values, and the bytes.
 GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
@@ -133,6 +149,24 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
+    # two arrays, of two numbers and of none; one array of one text; one array of two structs; an array of an array of one
+    ("GridsMessage", 0): (
+        {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
+        | {"cubes": (((True,),),)},
+        "00000002 00000002 0001 ffff 00000000  00000001 00000001 0001 61  00000001 00000002 0102 0304"
+        "  00000001 00000001 00000001 01",
+    ),
+    # compact counts; null for the outer array; a tagged section in each struct; a tagged field of 6 bytes
+    ("GridsMessage", 1): (
+        {
+            "numbers": ((5,),),
+            "texts": None,
+            "lines": ((), ({"x": 1, "y": 2},)),
+            "cubes": (),
+            "tagged": ((b"ab", b"cd"),),
+        },
+        "02 02 0005  00  03 01 02 01 02 00  01  01  00 06 02 03 6162 6364",
+    ),
     # the same with compact counts, n + 1; then three tagged fields, each tag, size and value
     ("NumbersMessage", 1): (
         {"small": 255, "large": 2**63, "ratio": -1.5, "smalls": (255, 0), "larges": (2**63,), "ratios": (0.5,)}
@@ -153,7 +187,19 @@ def sample(package: ModuleType, name: str, version: int) -> tuple[Any, Any, byte
     """The class, the message and its bytes."""
     cls = getattr(package, name)
     values, text = GOLDEN[name, version]
-    return cls, cls(**values), bytes.fromhex(text)
+    return cls, cls(**made(package, values)), bytes.fromhex(text)
+
+
+def made(package: ModuleType, values: Any) -> Any:
+    """The values with points in the place of dicts."""
+    point = importlib.import_module(f"{package.__name__}.grids_message").Point
+
+    def one(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(one, value))
+        return point(**value) if isinstance(value, dict) else value
+
+    return {name: one(value) for name, value in values.items()}
 
 
 @pytest.mark.parametrize(("name", "version"), PLACES)
@@ -434,3 +480,45 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
     cls = build_package(tmp_path, "documented_types", [spec]).SensorReading
     call, data = re.search(r"`SensorReading\((.*?)\)` is\n`([0-9a-f ]+)`", page).groups()  # type: ignore[union-attr]
     assert cls(**eval(f"dict({call})")).encode(0) == bytes.fromhex(data)
+
+
+# ---------------------------------------------------------------- arrays of arrays
+
+
+@pytest.mark.parametrize("data", ["7fffffff", "00000002 7fffffff", "00000001 ffffffff", "00000001 00000001 00"])
+def test_hostile_counts(package: ModuleType, data: str) -> None:
+    cls = package.GridsMessage
+    for decode_ in (
+        lambda: cls.decode(bytes.fromhex(data), 0),
+        lambda: python_serializer(cls, 0).decode(bytes.fromhex(data)),
+    ):
+        with pytest.raises(tagwire.DecodeError, match="numbers"):
+            decode_()
+
+
+def test_limits_count_the_elements_of_all_arrays(package: ModuleType) -> None:
+    cls, _, data = sample(package, "GridsMessage", 0)
+    count = 4 + 2 + 3 + 3
+    for decode_ in (
+        cls.decode,
+        lambda data, version, limits: python_serializer(cls, version).decode(data, limits=limits),
+    ):
+        decode_(data, 0, limits=tagwire.Limits(elements=count))
+        with pytest.raises(tagwire.LimitError):
+            decode_(data, 0, limits=tagwire.Limits(elements=count - 1))
+
+
+def test_elements_are_no_nulls(package: ModuleType) -> None:
+    message = package.GridsMessage(numbers=((1,), None))
+    for refuse in (lambda: message.encode(0), lambda: python_serializer(type(message), 0).encode(message)):
+        with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]: is None"):
+            refuse()
+    form = package.GridsMessage().to_json(0) | {"numbers": [[1], None]}
+    with pytest.raises(tagwire.EncodeError, match=r"numbers\[1\]"):
+        package.GridsMessage.from_json(form, 0)
+
+
+def test_too_many_arrays_in_each_other() -> None:
+    spec = {**GRIDS, "fields": [{"name": "A", "type": "[][][][][]int8", "versions": "0+"}]}
+    [problem] = read_spec(json.dumps(spec), file="X.json", options=SpecOptions()).problems
+    assert problem.rule == "TW403" and "at most 4" in problem.message

@@ -16,8 +16,8 @@ from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
 
 __all__ = ["FieldType"]
 
-MOST_DIMENSIONS: Final = 1
-"""The most arrays around each other."""
+MOST_DIMENSIONS: Final = 4
+"""The most arrays around each other: more are a slip, or ask for structs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class FieldType:
     def _violations(self) -> list[Violation]:
         name = self.name
         if self.dimensions > MOST_DIMENSIONS:
-            text = f"the array type {quoted(str(self))} has arrays as elements"
-            return [Violation("TW403", "type", f"{text}; write [] and one primitive or struct")]
+            text = f"{quoted(str(self))} is {self.dimensions} arrays in each other; at most {MOST_DIMENSIONS} are possible"
+            return [Violation("TW403", "type", f"{text}, so put a struct between them")]
         if name == "records" and self.is_array:
             text = "records can't be in an array; use records, which holds any number of batches"
             return [Violation("TW404", "type", text)]

@@ -365,11 +365,13 @@ def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
     found = []
     for field in struct.fields:
         kind = field.type
-        array = isinstance(kind, Array)
-        path = f"{prefix}{field.name}{'[]' if array else ''}"
+        dimensions = 0
+        nested = kind
+        while isinstance(nested, Array):
+            nested, dimensions = nested.element, dimensions + 1
+        path = f"{prefix}{field.name}{'[]' * dimensions}"
         nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
         found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
-        nested = kind.element if isinstance(kind, Array) else kind
         if isinstance(nested, Nested):
             found += _paths(nested.struct, f"{path}.")
     return found

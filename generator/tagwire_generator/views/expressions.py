@@ -238,6 +238,35 @@ class Expressions:
         put = self.use("tagwire.wire", f"put_{nullable}{_compact(kind.length)}{_words(kind.wire)[0]}")
         return f"{put}({out}, {value})"
 
+    def elements_reader(self, element: Type, count: str) -> str:
+        """What reads so many elements of any type."""
+        if isinstance(element, Nested):
+            return self.struct_reader(element.struct, count)
+        if isinstance(element, Array):
+            helper = self.use("tagwire.wire", f"read_{_compact(element.length)}arrays")
+            return f"{helper}(buf, pos, {count}, lambda buf, pos, n: {self.elements_reader(element.element, 'n')})"
+        if isinstance(element, Fixed) and element.wire.is_raw:
+            return f"{self.numbers(element.wire)}.read(buf, pos, {count})"
+        return self.element_reader(element, count)
+
+    def array_writer(self, array: Array, out: str, values: str) -> str:
+        """What writes an array of any type that is an element itself, with its count."""
+        element = array.element
+        if isinstance(element, Fixed) and element.wire.is_raw:
+            put = "put_compact" if array.length == COMPACT else "put"
+            return f"{self.numbers(element.wire)}.{put}({out}, {values})"
+        count = self.use("tagwire.wire", f"put_{_compact(array.length)}count")
+        return f"({count}({out}, {values}), {self.elements_writer(element, out, values)})"
+
+    def elements_writer(self, element: Type, out: str, values: str) -> str:
+        """What writes elements of any type, without a count."""
+        if isinstance(element, Nested):
+            return f"{self.struct_writer(element.struct)}({out}, {values})"
+        if isinstance(element, Array):
+            put = self.use("tagwire.wire", "put_each")
+            return f"{put}({out}, {values}, lambda out, values: {self.array_writer(element, 'out', 'values')})"
+        return self.put_elements(element, out, values)
+
     def element_reader(self, element: Type, count: str) -> str:
         assert isinstance(element, Fixed | Sized)
         wire = element.wire

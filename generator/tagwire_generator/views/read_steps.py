@@ -208,13 +208,8 @@ class _Steps:
             width = element.wire.width
             quick = f"{target} = {self.expressions.number_unpackers(element.wire)}[n - 1](buf, pos)"
             return ReadStep("numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow))
-        reader = self.element_reader(element, lead.count)
+        reader = self.expressions.elements_reader(element, lead.count)
         return ReadStep("counted", target=target, source=reader, long=self.long(lead))
-
-    def element_reader(self, element: Type, count: str) -> str:
-        if isinstance(element, Nested):
-            return self.expressions.struct_reader(element.struct, count)
-        return self.expressions.element_reader(element, count)
 
     # ------------------------------------------------------------ tag sections
 

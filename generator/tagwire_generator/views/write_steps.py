@@ -134,9 +134,7 @@ class _Steps:
         compact = kind.length == COMPACT
         present = self.present(value, nullable=kind.nullable)
         element = kind.element
-        if isinstance(element, Nested):
-            put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {present})"
-        elif isinstance(element, Fixed) and element.wire.is_raw:
+        if isinstance(element, Fixed) and element.wire.is_raw:
             numbers = self.expressions.numbers(element.wire)
             if not compact:
                 return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
@@ -144,8 +142,7 @@ class _Steps:
             quick = f"{self.out} += {self.expressions.number_packers(element.wire)}[n](*values)"
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
-        else:
-            put = self.expressions.put_elements(element, self.out, present)
+        put = self.expressions.elements_writer(element, self.out, present)
         count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
 

@@ -80,7 +80,7 @@ INVALID = [
     ("TW402", lambda: FieldType("")),
     ("TW402", lambda: FieldType("class")),
     ("TW404", lambda: FieldType("records", 1)),
-    ("TW403", lambda: FieldType.parse("[] []int8")),
+    ("TW403", lambda: FieldType.parse("[] []")),
     ("TW401", lambda: field("a b")),
     ("TW401", lambda: field("")),
     ("TW112", lambda: field(entity_type="topic")),
