@@ -19,6 +19,7 @@ from tagwire_site.proposal_pages import proposal_pages
 from tagwire_site.register_pages import register_pages
 from tagwire_site.rendering import FOLDER, ROOT
 from tagwire_site.rule_pages import rule_pages
+from tagwire_site.schema_files import schema_files
 from tagwire_site.script_files import localized, script_files
 
 BUILD: Final = ROOT / "build"
@@ -37,6 +38,7 @@ def all_pages() -> dict[str, str | bytes]:
         **rule_pages(),
         **proposal_pages(str(docs["proposals.md"])),
         **api_pages(),
+        **schema_files(),
         **script_files(),
     }
 

@@ -61,6 +61,8 @@ def test_a_misspelled_command() -> None:
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 2
         assert f"did you mean {near!r}?" in done.stderr
+    done = CliRunner().invoke(app, ["frobnicate"])
+    assert done.stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
 
 
 @pytest.mark.parametrize(("module", "extra"), [("click", "cli,generate"), ("lark", "generate"), ("black", "generate")])

@@ -66,6 +66,7 @@ REFUSED = [
     (register(name="keys"), [("TW206", 2)]),
     (register(name="Registry"), [("TW207", 2)]),
     (register(fields=[]), [("TW110", 5)]),
+    (register(names=["FetchRequest.A"]), [("TW016", 5)]),
     (register(keys="float64"), [("TW112", 2)]),
     (register(entry(codec="gzip")), [("TW112", 6)]),
     (register({"key": 1}), [("TW113", 6)]),

@@ -13,6 +13,7 @@ from tagwire.explain.text import parse_annotated
 from tagwire.frames.known_packages import record_format
 from tagwire.records import format_names
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+from tagwire_generator.syntax.spec_schema import schema
 from tagwire_generator.views.message_view import MessageView
 from tagwire_site.doc_pages import doc_pages, relinked
 from tagwire_site.format_pages import format_pages, layout_rows
@@ -20,6 +21,7 @@ from tagwire_site.message_pages import matrix, message_pages, message_views, sni
 from tagwire_site.proposal_pages import PROPOSALS, proposal_pages
 from tagwire_site.register_pages import register_pages
 from tagwire_site.rule_pages import rule_pages
+from tagwire_site.schema_files import schema_files
 from tagwire_site.script_files import script_files
 
 NAMES = ("MetadataRequest", "FetchResponse", "ApiVersionsResponse", "SaslAuthenticateRequest", "TopicRecord")
@@ -38,6 +40,11 @@ def pages() -> dict[str, str]:
 def samples(page: str) -> list[Any]:
     texts = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     return [json.loads(text) for text in texts]
+
+
+def test_the_schema_of_specs_is_published() -> None:
+    [(path, data)] = schema_files().items()
+    assert path == "spec.schema.json" and json.loads(data) == schema()
 
 
 def test_every_message_has_a_view() -> None:

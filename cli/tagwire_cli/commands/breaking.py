@@ -101,7 +101,7 @@ def command(
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
-    """What is to be compared with what."""
+    """What to compare."""
     from tagwire_generator.evolution.texts import SpecReader
 
     reader = SpecReader()

@@ -1,4 +1,4 @@
-"""`tagwire lock`: remember what is released now, so that later changes are held against it."""
+"""`tagwire lock`: record what is released now, so that later changes are compared with it."""
 
 import datetime
 import os
@@ -119,7 +119,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """The findings that nothing excuses and that matter to who was released before."""
+    """The findings without an exception that affect released versions."""
     from tagwire_generator.project.exemptions import judge
 
     judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())

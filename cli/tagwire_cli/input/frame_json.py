@@ -38,7 +38,7 @@ _KEYS: Final = ("message", "version", "header", "body")
 
 
 class Reading(NamedTuple):
-    """How messages are decoded and shown, whatever frames them."""
+    """How messages are decoded and shown, with any framing."""
 
     style: str
     strict: bool
@@ -88,7 +88,7 @@ def message_encoder(message: "type[Message]", version: int) -> "Encoder":
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Bodies of one version, each behind a header of defaults."""
+    """Bodies of one version, each after a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 

@@ -55,7 +55,7 @@ def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
 
 
 def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
-    """Print the findings, and as text what was looked at; exit status 1 if one of them is an error."""
+    """Print the findings, and in text form what was checked; exit status 1 if one of them is an error."""
     findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])

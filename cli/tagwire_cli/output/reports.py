@@ -65,7 +65,7 @@ def of_problem(problem: "Problem") -> Report:
 
 
 def of_change(finding: "Finding", message: str) -> Report:
-    """What a change breaks, under a sentence that says of what."""
+    """What a change breaks, below a sentence that names the change."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
 
 

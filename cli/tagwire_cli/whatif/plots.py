@@ -73,6 +73,6 @@ def scale_of(values: Iterable[float], unit: str) -> Scale:
 
 
 def _step(least: float) -> float:
-    """The least of 1, 2, 5, 10, 20, ... that is no less."""
+    """The lowest of 1, 2, 5, 10, 20, ... that is not below a value."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least)

@@ -1,8 +1,7 @@
 """Designs that claim the same thing: a discriminator, a bit, an API version, a tag.
 
-Each design is a set of specs, such as the folder of one proposal. What stands
-in one design twice is for the rules of specs; here two designs are held
-against each other, pair by pair.
+Each design is a set of specs, such as the folder of one proposal. Duplicates within a design are for
+the rules about specs; this module compares designs pair by pair.
 """
 
 from collections.abc import Iterator, Sequence

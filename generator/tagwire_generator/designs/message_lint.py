@@ -48,7 +48,7 @@ class _Place:
 def lint_message(spec: MessageSpec) -> Iterator[Finding]:
     """What every rule says of a message that has versions."""
     places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
-    for message_rule in (_message_docs, _flexible_too_late):
+    for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions):
         yield from message_rule(spec)
     for place in places:
         for rule in _FIELD_RULES:
@@ -180,6 +180,27 @@ def _null_sometimes(place: _Place) -> _Found:
         )
 
 
+# ---------------------------------------------------------------- deprecation
+
+
+def _deprecated_versions(spec: MessageSpec) -> _Found:
+    if spec.discouraged and not spec.deprecated:
+        yield Finding.of(
+            "TL91", spec, "", f"{spec.name} does not say why versions are deprecated", "deprecatedVersions"
+        )
+    if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
+        text = f"the newest version {spec.valid_versions.highest} is deprecated, and nothing says what to use instead"
+        yield Finding.of("TL93", spec, "", text, "deprecatedVersions")
+
+
+def _deprecated_field(place: _Place) -> _Found:
+    field = place.field
+    if field.deprecated == "":
+        yield place.finding("TL91", "deprecated", f"{field.name} is deprecated, but nothing says why")
+    if field.deprecated is not None and field.map_key:
+        yield place.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
+
+
 # ---------------------------------------------------------------- several fields
 
 
@@ -245,4 +266,5 @@ _FIELD_RULES: Final[Iterable[Callable[[_Place], _Found]]] = (
     _null_key,
     _needless_null,
     _null_sometimes,
+    _deprecated_field,
 )

@@ -1,15 +1,14 @@
-"""Every rule: its id, how serious a breach is, and why it is there. The words are in `rules.toml`.
+"""Every rule with its id, its severity and its reason. The texts are in `rules.toml`.
 
-The ids are stable: people put them into settings and search for them. The
-first digit groups them: 0 record formats and registers, 1 text and keys, 2 message and versions, 3 structs,
-4 fields, 5 defaults, 6 tags, 7 the draft dialect, 8 a directory of specs. From
-20 on in a group stand the warnings.
+The ids are stable, because people put them into settings and search for them. The first digit is the
+group: 0 record formats and registers, 1 text and keys, 2 message and versions, 3 structs, 4 fields, 5
+defaults, 6 tags, 7 dialects, 8 a directory of specs. In each group, warnings begin at 20.
 
-Group 9 is about changes: what a new spec does to the versions that an old one
-released. There, each twenty is a severity of its own, the gravest first.
+Group 9 is about changes of released versions. There, each block of twenty has its own severity, the
+gravest first.
 
-The rules TL01 and up are about designs, which are valid specs. Each says its
-severity, which settings may change.
+The rules from TL01 on are about the design of valid specs. Each has a severity, which settings may
+change.
 """
 
 import tomllib

@@ -1,4 +1,4 @@
-"""One check from end to end: released specs against those of now, with invalid ones told and findings placed."""
+"""One complete check: released specs against the current ones, with invalid specs reported and places for findings."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Two sets of specs; with `is_one_message` each has one spec, and whatever they are called, they are a pair."""
+    """Two sets of specs; with `is_one_message` each has one spec, and these are a pair whatever their names."""
 
     old: Baseline
     new: SpecTexts

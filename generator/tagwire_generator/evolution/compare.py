@@ -1,12 +1,10 @@
-"""Two layouts of one version, and what of the old one the new one breaks.
+"""Two layouts of one version, and what the new one breaks.
 
-Everything is decided on layouts, never on the text of specs: two specs that
-say the same in other words have the same layouts, and a change that looks
-harmless (a wider range, two fields swapped) shows in the version where it
-matters. A difference is named by the rule that it breaks.
+Everything is decided on layouts, never on the text of specs: two specs with the same meaning have the same
+layouts, and a change that looks harmless (a wider range, two fields swapped) shows in the version where it
+matters. Each difference has the rule that it breaks.
 
-Fields that take no bytes at all (structs without members) can come, go and
-move: nothing stands on the wire for them.
+Fields without any bytes (structs without members) may be added, removed and moved freely.
 """
 
 from bisect import bisect_left

@@ -64,8 +64,8 @@ def tag_findings(
 ) -> Iterator[Finding]:
     """Tags of a struct that come back or are given up.
 
-    `offered` are the versions of the old message that count; `told` are tags of
-    this struct about which the layouts have said something already.
+    `offered` are the versions of the old message that count; `told` are tags of this
+    struct that comparing layouts has reported already.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -167,7 +167,7 @@ def record_format_findings(old: MessageSpec, new: MessageSpec, offered: Versions
 def _changed_formats(
     spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
 ) -> Iterator[Finding]:
-    """A format that is named for the first time breaks nothing: until then nobody was told how to read the records."""
+    """Naming a format for the first time breaks nothing, because readers had no format for the records before."""
     changed: dict[tuple[str, str], list[int]] = {}
     for version in versions & old.versions & new.versions:
         before, now = (record_format_of(field.record_formats, version) for field in (old, new))

@@ -38,7 +38,7 @@ class Finding:
     source_line: str = ""
     proof: Proof | None = None
     spot: Spot = WHOLE
-    """Where in the new spec, for who has its text."""
+    """The place in the new spec."""
 
     def as_dict(self) -> dict[str, Any]:
         """What a program reads."""

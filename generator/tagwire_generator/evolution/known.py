@@ -61,7 +61,7 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """The check of what is not known to be fine; of all where that can't be told apart."""
+        """The check of what is not known to be fine; of everything, if that can't be separated."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.evolution.headers import HEADER_NAMES
 

@@ -1,13 +1,12 @@
-"""The lock file: what was released, as one text that lives beside the specs.
+"""The lock file: what was released, as one file beside the specs.
 
-It is the baseline where there is no git to ask, and knows what no revision can
-show at once. For each message it holds the spec as it was released last; the
-specs of versions that were dropped since, so that none can come back with
-other bytes; and the tags of fields that are gone, so that none is used again.
-A rewritten lock keeps all of that, unless it is told to forget.
+It is the baseline without git, and has more than any revision. For each message it holds the spec as it was
+released last; the specs of versions that were dropped since, so that none returns with other bytes; and the
+tags of removed fields, so that none is used again. A rewritten lock keeps all of that, unless asked to
+forget.
 
-The text is JSON in canonical form, sorted, with a field a line: a change of a
-spec shows as the same few lines in the lock's diff. `about` texts are left out.
+The text is JSON in normal form, sorted, with one field per line, so a change of a spec shows as the same few
+lines in the lock's diff. `about` texts are left out.
 """
 
 import json
@@ -154,7 +153,7 @@ def _edition_text(edition: LockedEdition) -> str:
 
 
 def read_lock(path: Path) -> Lock:
-    """The lock of a file. Raises LockError for what is no lock file, and where it can't be read."""
+    """The lock of a file. Raises LockError if the file can't be read, or is not a lock file."""
     try:
         text = path.read_text("utf-8")
         document = json.loads(text, object_pairs_hook=_once)

@@ -33,9 +33,9 @@ def head_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Versions below the newest one that was released, of which nothing is known.
+    """Versions below the newest released one that are unknown.
 
-    What an archive remembers is compared byte by byte, and not told here.
+    Versions in an archive are compared byte by byte instead.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]

@@ -1,9 +1,8 @@
 """Values that show a field: made for a layout, carried from one layout to another, printed as JSON.
 
-A witness needs a value in which the field at stake says something: arrays on
-the way to it have an element, structs on the way are there, the field itself
-is not its default. Everything else stays at its default, so that a reader of
-the proof sees what it is about. Layouts here have no classes: values are dicts.
+A witness needs a value in which the field matters: arrays on the path to it have an element, structs on the path
+are present, and the field itself is not its default. Everything else keeps its default, so that the proof is easy
+to read. Layouts here have no classes: values are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
-"""Spec sets as texts: from a file, a folder, or anything that has files; read into specs, with what is wrong with them.
+"""Spec sets as texts, from a file, a folder, or anything that has files; read into specs, with their problems.
 
-Specs that stand in both sets with the same text are read once, and then are
-one object: the usual case of a change that touches one file of hundreds.
+Specs with the same text in both sets are read once and become one object, because a change usually touches one
+file of hundreds.
 """
 
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ class SpecReader:
         self._known: dict[tuple[object, ...], ReadResult] = {}
 
     def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
-        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others.
+        """The specs of a set. Raises no error: the problems of a spec are beside the other specs.
 
         `beside` are other files of the set, whose registers the specs may have as enums.
         """

@@ -70,7 +70,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """What a new spec breaks of an old one; whatever their names, they are one message."""
+    """What a new spec breaks of an old one; they are one message, whatever their names."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))

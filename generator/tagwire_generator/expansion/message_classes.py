@@ -1,7 +1,7 @@
-"""Data classes made at run time from a spec: what the generator expands layouts from.
+"""Data classes made at run time from a spec, from which the generator expands layouts.
 
-They carry the same versioned field tables as the generated ones, and the
-runtime expands both by the same code: there is no second version arithmetic.
+They have the same versioned field tables as generated classes, and the runtime expands both by the same code, so there
+is no second version arithmetic.
 """
 
 from typing import Any
@@ -76,6 +76,8 @@ def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, 
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,
         enum=enum,
+        about=field.about,
+        deprecated=field.deprecated,
     )
 
 

@@ -86,6 +86,8 @@ class FieldSpec:
     scale: int | None = None
     """Of a decimal: how many of them are behind the point."""
     about: str = ""
+    deprecated: str | None = None
+    """Why it will go, and what to use instead; None where it is not deprecated."""
     is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
     """Whether the spec gives no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())

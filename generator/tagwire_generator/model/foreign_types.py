@@ -65,7 +65,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """What to write for a type of another language; "" if the name is none that is known."""
+    """What to write for a type of another language; "" for an unknown name."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")

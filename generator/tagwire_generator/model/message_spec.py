@@ -72,6 +72,8 @@ class MessageSpec:
     component: str = ""
     """The subfolder of the spec set: API keys of records are unique within it."""
     deprecated_versions: Versions = NONE
+    deprecated: str | None = None
+    """Why `deprecated_versions` will go, or all versions without those; None where the spec says nothing."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
     is_extended: bool = False
@@ -89,7 +91,7 @@ class MessageSpec:
     """Ascending ranges with the header version that each uses; empty if the spec gives none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """What only a record format has. Such a message has the one version 0, which nobody sees."""
+    """What only a record format has. Such a message has the single version 0, which is not shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set that it was read with."""
     file: str = field(default="", compare=False)
@@ -136,6 +138,13 @@ class MessageSpec:
         Empty for what is neither request nor response.
         """
         return self.header_versions or message_rules.implied_headers(self)
+
+    @property
+    def discouraged(self) -> Versions:
+        """The versions that will go: the deprecated ones, or all if the message itself is deprecated."""
+        if self.deprecated is None or self.deprecated_versions:
+            return self.deprecated_versions
+        return self.valid_versions
 
     @property
     def latest_stable(self) -> int:

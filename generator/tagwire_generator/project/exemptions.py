@@ -3,8 +3,7 @@
 They are findings about changes (`tagwire breaking`) or about designs (`tagwire lint`); each command looks only at the
 entries for its own rules.
 
-An entry that has expired excuses nothing any more, and one that fits no finding
-should go: both are told, so that the list can only shrink to what is true.
+An expired entry no longer counts, and one without a finding should be removed. Both are reported.
 """
 
 import datetime

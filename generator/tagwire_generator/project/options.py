@@ -1,8 +1,7 @@
-"""The options of a spec set: what one set of specs may do that another may not.
+"""The options of a spec set.
 
-They stand beside the specs (in the settings of the project that owns them),
-not in them, since they hold for a whole set. The three wire options are the
-second readings of KIP-482's first draft, where its text leaves two.
+They are in the settings of a project and not in its specs, because they hold for a whole set. The three wire options
+select the second reading of KIP-482's first draft where its text allows two.
 """
 
 from collections.abc import Mapping

@@ -11,26 +11,24 @@ from uuid import UUID
 from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
 from tagwire.message.field_table import layout_of
-from tagwire.versions import HIGHEST, Versions
+from tagwire.versions import Versions
 from tagwire_generator.expansion.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc
 from tagwire_generator.views.imports import Imports
 from tagwire_generator.views.struct_calls import (
     KeyedView,
     UnionView,
     keyed_views,
     union_views,
-    value_facts,
     which_types,
 )
 
 __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
-
-_WIDTH = 76
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,8 @@ class FieldView:
     """The attribute's docstring: wire type, versions, and what else is to know."""
     row: str
     """The field's row in the versioned field table, a call of FieldRow."""
+    deprecated: str = ""
+    """Why the field will go, as a literal; "" if it will not."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class DataViews:
         return StructView(
             name=struct.name,
             base=self.imports.use("tagwire.message", base),
-            doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
+            doc=class_doc(self.spec) if root else struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             unions=(unions := union_views(struct, self.annotation, self.type_imports)),
             which=which_types(unions, self.type_imports),
@@ -174,7 +174,7 @@ class DataViews:
         parameter, stored = annotation, name
         if field.type.is_array:
             iterable = self.imports.use("collections.abc", "Iterable")
-            parameter = f"{iterable}[{self.element(field)}]"
+            parameter = f"{iterable}[{self.annotation(field, outer=1)}]"
             stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
         default = self.default(field)
         if field.default is STRUCT_DEFAULT and not field.required:
@@ -186,13 +186,22 @@ class DataViews:
             annotation=annotation + optional,
             parameter=f"{name}: {parameter}{optional}" + ("" if field.required else f" = {default}"),
             stored=stored,
-            doc=_field_doc(field),
+            doc=field_doc(field),
             row=self.row(field, default),
+            deprecated=self.deprecated(field),
         )
 
-    def annotation(self, field: FieldSpec) -> str:
+    def deprecated(self, field: FieldSpec) -> str:
+        """The reason for type checkers, who know the decorator of PEP 702 without any package at run time."""
+        if field.deprecated is None:
+            return ""
+        self.type_imports.use("typing_extensions", "deprecated")
+        return repr(" ".join(field.deprecated.split()) or "deprecated")
+
+    def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
+        """The type of the values, or of those within so many arrays."""
         element = self.element(field)
-        for _ in range(field.type.dimensions):
+        for _ in range(field.type.dimensions - outer):
             element = f"tuple[{element}, ...]"
         return element
 
@@ -244,6 +253,8 @@ class DataViews:
             words.append(f"struct={field.struct}")
         if field.enum:
             words.append(f"enum={self.enum(field.enum)}")
+        texts = (("about", field.about or None), ("deprecated", field.deprecated))
+        words += [f"{key}={text!r}" for key, text in texts if text is not None]
         return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 
 
@@ -264,61 +275,9 @@ def uuid_literal(value: UUID, cls: str) -> str:
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
 
 
-def _in_versions(versions: Versions) -> str:
-    if versions.highest == HIGHEST:
-        return f"version {versions.lowest} on" if versions.lowest else "all versions"
-    return f"version{'s' * (len(versions) > 1)} {versions}"
-
-
-def _message_doc(spec: MessageSpec) -> str:
-    key = "" if spec.api_key is None else f", API key {spec.api_key}"
-    return f"{spec.name} ({spec.kind}{key}), {_in_versions(spec.valid_versions)}."
-
-
-def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Where a struct stands: its fields by path, or by struct where that struct stands in several places."""
-    places = []
-    for owner in (spec.root, *spec.structs):
-        prefix = "" if owner is spec.root else f"{owner.name}."
-        for field in owner.fields:
-            if field.struct == struct.name:
-                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
-    return prose(f"{' and '.join(places) or 'Unused'} of {spec.name}, {_in_versions(struct.versions)}.")
-
-
-def _field_doc(field: FieldSpec) -> str:
-    enum = f" {field.meaning}" if field.meaning else "" if field.enum is None else f" {field.enum.name}"
-    facts = [f"{field.type}{enum}", _in_versions(field.versions)]
-    if field.nullable_versions:
-        facts.append(
-            "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"
-        )
-    if field.tag is not None:
-        tagged = "" if field.tagged_versions == field.versions else f" in {field.tagged_versions}"
-        facts.append(f"tag {field.tag}{tagged}")
-    if field.flexible_versions is not None:
-        facts.append(f"compact in {field.flexible_versions}")
-    if field.ignorable:
-        facts.append("ignorable")
-    if field.sensitive:
-        facts.append("sensitive")
-    facts += value_facts(field)
-    if field.record_formats:
-        facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
-    text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")
-    return prose(text)
-
-
-def prose(text: str) -> str:
-    """Spec-derived text for a docstring: escaped, wrapped, on lines indented by four."""
-    plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
-    plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
-    return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-
-
 def _history(spec: MessageSpec, cls: type[Message]) -> str:
     """What each version changed of the one before, a line a version; what the first has, its fields say."""
-    lines = [_message_doc(spec), ""]
+    lines = [message_doc(spec), ""]
     first, *later = (layout_of(cls, version).root for version in spec.valid_versions)
     before, shape = dict(_paths(first, "")), _shape(first)
     for version, root in zip(list(spec.valid_versions)[1:], later, strict=True):
@@ -357,7 +316,7 @@ def _version_line(version: int, added: list[str], dropped: list[str], changed: l
         facts.append(f"drops {', '.join(dropped)}")
     facts += changed
     text = f"Version {version}: {'; '.join(facts) or 'the same fields'}"
-    return textwrap.fill(text, _WIDTH + 4, subsequent_indent="    ", break_long_words=False)
+    return textwrap.fill(text, 80, subsequent_indent="    ", break_long_words=False)
 
 
 def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:

@@ -7,9 +7,11 @@ byte is in exactly one row, as in the text of `annotate`.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tagwire.explain.abouts import abouts
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import kind_of, title_of, value_of
 from tagwire.explain.trace import Trace
@@ -22,6 +24,7 @@ FIELDS: Final = 50_000
 RUN: Final = 256
 """Bytes of a field that are shown; of a longer one, those at its two ends."""
 _ENDS: Final = (192, 32)
+_INDEX: Final = re.compile(r"\[\d+\]")
 _KINDS: Final = ("number", "text", "bytes", "null", "shape", "title", "fault", "rest", "note")
 
 Note = Callable[[Node], str]
@@ -50,13 +53,16 @@ class _Row(NamedTuple):
     is_hidden: bool = False
     path: str | None = None
     """The path, where it is not the path around with the name behind it."""
+    about: str = ""
+    """What the field is for, as its spec says."""
 
 
 def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
     """The tree of fields as JSON-able values: `title`, `facts`, and `rows` with a list for each column.
 
     A row's bytes are hex, `[first, last]` of more than `RUN` bytes, or null where
-    they are hidden. No text has a character that does not print.
+    they are hidden. `about` has what specs say about fields, by the number of the
+    row. No text has a character that does not print.
     """
     is_one = len(units) == 1
     rows: list[_Row] = []
@@ -73,6 +79,7 @@ def tree_of(units: Sequence[Unit], note: Note | None = None) -> dict[str, Any]:
         "facts": [printable(fact) for fact in units[0].facts] if is_one else [],
         "kinds": _KINDS,
         "rows": _columns(rows),
+        "about": {str(number): printable(row.about) for number, row in enumerate(rows) if row.about},
     }
 
 
@@ -126,7 +133,8 @@ def _rows(units: Sequence[Unit], note: Note, *, is_one: bool) -> Iterator[_Row]:
 
 def _trace_rows(trace: Trace, note: Note, depth: int) -> Iterator[_Row]:
     walk = _Walk(note)
-    for part in trace.parts:
+    for number, part in enumerate(trace.parts):
+        walk.abouts = abouts(trace.structs[number].cls) if number < len(trace.structs) else {}
         yield from walk.node(part, trace.data, depth, None, 0)
     end = trace.root.end
     error = trace.error
@@ -148,6 +156,7 @@ class _Walk:
     def __init__(self, note: Note) -> None:
         self.note = note
         self.spaces = 0
+        self.abouts: Mapping[str, str] = {}
 
     def node(self, node: Node, data: bytes, depth: int, around: str | None, space: int) -> Iterator[_Row]:
         """The rows of a node and of all that is in it; `around` is the path of what it is in, None for a message."""
@@ -156,7 +165,8 @@ class _Walk:
             return  # it was begun, and the fault is its first byte
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
-        yield row._replace(depth=depth, data=own, space=space)
+        about = self.abouts.get(_INDEX.sub("", node.path), "") if self.abouts and around is not None else ""
+        yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space
         if node.unpacked is not None:
             self.spaces += 1

@@ -128,6 +128,11 @@ class Node:
         return self._spans.unpacked.get(self._row)
 
     @property
+    def messages(self) -> tuple[str, ...]:
+        """The messages that its trace holds: one, or the header and the body of a frame."""
+        return tuple(self._spans.messages)
+
+    @property
     def member(self) -> str:
         """What the register calls the value, where its field has one; "" elsewhere."""
         wire = self._kind.wire

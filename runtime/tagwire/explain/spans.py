@@ -123,6 +123,7 @@ class Spans:
         "bits",
         "data",
         "kinds",
+        "messages",
         "odd",
         "opened",
         "rows",
@@ -132,6 +133,8 @@ class Spans:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.messages: list[str] = []
+        """The names of what was read into it."""
         self.secrets: list[StructLayout] = []
         """The messages that were read and have sensitive fields."""
         self.begin = 0

@@ -26,6 +26,7 @@
       open.push(row);
       const around = row.parent ? row.parent.path : "";
       row.path = columns.path[n] !== null ? columns.path[n] : row.name[0] === "[" || !around ? around + row.name : around + "." + row.name;
+      row.about = (data.about || {})[n] || "";
       for (let each = row.parent; each; each = each.parent) { each.end = n + 1; }
       rows.push(row);
     }
@@ -217,7 +218,7 @@
       }
       line.id = id + "-" + row.n;
       line.dataset.row = row.n;
-      line.title = row.path;
+      line.title = row.about ? row.path + "\n" + row.about : row.path;
       line.setAttribute("role", "treeitem");
       line.setAttribute("aria-level", row.depth + 1);
       if (isGroup) { line.setAttribute("aria-expanded", String(!isClosed)); }
@@ -289,6 +290,7 @@
       const parts = [make("code", "tx-path", row.path || row.name), make("span", "tx-where", [row.type, where].filter(Boolean).join(" · "))];
       if (row.path && row === active) { parts.push(copy); }
       if (row.value) { parts.push(make("span", "tx-full tx-k-" + row.kind, row.value)); }
+      if (row.about) { parts.push(make("span", "tx-about", row.about)); }
       detail.replaceChildren(...parts);
     }
 

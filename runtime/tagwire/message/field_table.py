@@ -63,6 +63,8 @@ class FieldRow:
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements,
     `enum` the register that has them. `framing` is what only fields of record
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `framing` is what only fields of record
     formats have. `sensitive` values are hidden where values are shown. The
     constructor asks for `required` ones. Those with the same `union` exclude each
     other. `unique` names the fields of the elements that are their keys, where
@@ -71,6 +73,8 @@ class FieldRow:
 
     __slots__ = (
         "_default",
+        "about",
+        "deprecated",
         "enum",
         "flexible",
         "framing",
@@ -112,6 +116,8 @@ class FieldRow:
         struct: type[Struct] | None = None,
         enum: type[Register] | None = None,
         framing: Framing | None = None,
+        about: str = "",
+        deprecated: str | None = None,
         semantic: str = "",
     ) -> None:
         self.name = name
@@ -132,6 +138,8 @@ class FieldRow:
         self.struct = struct
         self.enum = enum
         self.framing = framing
+        self.about = about
+        self.deprecated = deprecated
         self.semantic = semantic
 
     def record_format(self, version: int) -> str:
