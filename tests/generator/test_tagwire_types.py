@@ -149,7 +149,7 @@ GOLDEN: dict[tuple[str, int], tuple[dict[str, Any], str]] = {
         | {"later": None, "stamp": None, "tagged": 0},
         "ff  01 0000000000000007  ff  ff  ff  01 00000000000000000000000000000001  ff  ff  ff  01 00 04 00000000",
     ),
-    # two arrays, of two numbers and of none; one array of one text; one array of two structs; an array of an array of one
+    # two arrays, of two numbers and of none; an array of one text; an array of two structs; an array of an array of one
     ("GridsMessage", 0): (
         {"numbers": ((1, -1), ()), "texts": (("a",),), "lines": (({"x": 1, "y": 2}, {"x": 3, "y": 4}),)}
         | {"cubes": (((True,),),)},
@@ -378,7 +378,7 @@ def test_columns_refuse_bytes_that_are_no_decimal(package: ModuleType) -> None:
         with pytest.raises(tagwire.TagwireError, match=r"price: .* is no decimal\(10,2\)"):
             arrow.decode_column(pa.array([data]), package.ValuesMessage, 0)
     odd = pa.array([{"price": Decimal("1.234")}], pa.struct([("price", pa.decimal128(10, 3))]))
-    with pytest.raises(tagwire.TagwireError, match="price: .*no decimal"):
+    with pytest.raises(tagwire.TagwireError, match=r"price: .*no decimal"):
         arrow.encode_column(odd, package.ValuesMessage, 0)
 
 
@@ -396,7 +396,7 @@ def test_bytes_of_another_size(package: ModuleType, value: Any) -> None:
         with pytest.raises(tagwire.EncodeError, match=r"digest: .* is no bytes\[4\]"):
             refuse()
     form = package.ValuesMessage().to_json(0) | {"digest": "YWJj"}
-    with pytest.raises(tagwire.EncodeError, match="digest: .* has 3 bytes"):
+    with pytest.raises(tagwire.EncodeError, match=r"digest: .* has 3 bytes"):
         package.ValuesMessage.from_json(form, 0)
 
 

@@ -25,7 +25,6 @@ from tagwire.layout import (
     OptionalBuffer,
     Sized,
     StructLayout,
-    Type,
 )
 from tagwire.wire.types import STRING_MAX
 from tagwire.wire.varint import UVARINT_MAX
