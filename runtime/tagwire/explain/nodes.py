@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tagwire.explain.spans import NULL, OPEN, Opened, SpanKind, Spans
 from tagwire.layout.parts import Bits, named_bits
+from tagwire.layout.types import Type
 from tagwire.sensitive import HIDDEN, hides
 
 __all__ = ["Node", "bytes_node"]
@@ -137,6 +138,11 @@ class Node:
         """What the register calls the value, where its field has one; "" elsewhere."""
         wire = self._kind.wire
         return wire.name_of(self.value) if wire is not None and self.complete else ""
+
+    @property
+    def layout_type(self) -> "Type | None":
+        """The type as the layout has it; None for messages, tag sections and bytes that nobody reads."""
+        return self._kind.type
 
     @property
     def bits(self) -> "tuple[Bits, ...]":
