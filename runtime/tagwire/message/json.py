@@ -131,10 +131,19 @@ def field_to_json(value: Any, version: int) -> Any:
     if isinstance(value, tuple | list):
         return [field_to_json(element, version) for element in value]
     if not isinstance(value, Struct):
-        return json_value(value)
+        return _member_text(value) or json_value(value)
     rows = [row for row in value.FIELDS if version in row.versions]
     out = {row.json_name: field_to_json(getattr(value, row.name), version) for row in rows}
     return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
+
+
+def _member_text(value: Any) -> str:
+    """What JSON calls a member of an enum, which is what a field with one is decoded to; "" for all other values."""
+    if type(value) is int or not isinstance(value, int) or isinstance(value, bool):
+        return ""
+    from tagwire.message.register import Register
+
+    return value.text if isinstance(value, Register) else ""
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
