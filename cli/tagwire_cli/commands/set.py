@@ -90,6 +90,8 @@ def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
     wire = WIRE_TYPES.get(row.type[2:] if is_element else row.type)
     if not is_json and wire is not None and wire.family in ("text", "binary", "uuid"):
         return text
+    if not is_json and row.enum is not None and text in (member.text for member in row.enum):
+        return text
     try:
         return json.loads(text)
     except ValueError as error:

@@ -174,7 +174,7 @@ class DataViews:
         parameter, stored = annotation, name
         if field.type.is_array:
             iterable = self.imports.use("collections.abc", "Iterable")
-            parameter = f"{iterable}[{self.element(field)}]"
+            parameter = f"{iterable}[{self.annotation(field, outer=1)}]"
             stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
         default = self.default(field)
         if field.default is STRUCT_DEFAULT and not field.required:
@@ -198,9 +198,12 @@ class DataViews:
         self.type_imports.use("typing_extensions", "deprecated")
         return repr(" ".join(field.deprecated.split()) or "deprecated")
 
-    def annotation(self, field: FieldSpec) -> str:
+    def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
+        """The type of the values, or of those within so many arrays."""
         element = self.element(field)
-        return f"tuple[{element}, ...]" if field.type.is_array else element
+        for _ in range(field.type.dimensions - outer):
+            element = f"tuple[{element}, ...]"
+        return element
 
     def element(self, field: FieldSpec) -> str:
         wire = field.type.primitive
@@ -242,6 +245,8 @@ class DataViews:
             words.append(f"unique={row.unique!r}")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
+        if row.semantic:
+            words.append(f"semantic={row.semantic!r}")
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
@@ -255,6 +260,8 @@ class DataViews:
 
 def literal(value: object) -> str:
     """A default other than a UUID as a Python expression."""
+    if isinstance(value, bytes) and len(value) > 4 and not any(value):
+        return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
 
 
@@ -317,11 +324,13 @@ def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
     found = []
     for field in struct.fields:
         kind = field.type
-        array = isinstance(kind, Array)
-        path = f"{prefix}{field.name}{'[]' if array else ''}"
+        dimensions = 0
+        nested = kind
+        while isinstance(nested, Array):
+            nested, dimensions = nested.element, dimensions + 1
+        path = f"{prefix}{field.name}{'[]' * dimensions}"
         nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
         found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
-        nested = kind.element if isinstance(kind, Array) else kind
         if isinstance(nested, Nested):
             found += _paths(nested.struct, f"{path}.")
     return found

@@ -25,7 +25,7 @@ from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
-from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
@@ -111,7 +111,7 @@ class _Writer:
             return [self.value(type.element, element) for element in value]
         if isinstance(type, Varint):
             return int(value)
-        assert isinstance(type, Fixed | Sized), "messages are not framed"
+        assert isinstance(type, Fixed | NullableFixed | Sized), "messages are not framed"
         return self.primitive(type.wire, value)
 
     def primitive(self, wire: WireType, value: Any) -> Any:
@@ -131,10 +131,19 @@ def field_to_json(value: Any, version: int) -> Any:
     if isinstance(value, tuple | list):
         return [field_to_json(element, version) for element in value]
     if not isinstance(value, Struct):
-        return json_value(value)
+        return _member_text(value) or json_value(value)
     rows = [row for row in value.FIELDS if version in row.versions]
     out = {row.json_name: field_to_json(getattr(value, row.name), version) for row in rows}
     return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
+
+
+def _member_text(value: Any) -> str:
+    """What JSON calls a member of an enum, which is what a field with one is decoded to; "" for all other values."""
+    if type(value) is int or not isinstance(value, int) or isinstance(value, bool):
+        return ""
+    from tagwire.message.register import Register
+
+    return value.text if isinstance(value, Register) else ""
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +201,7 @@ def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     if is_element:
-        return reader.value(row, value, version in row.versions)
+        return reader.value(row, row.type[2:], value, version in row.versions)
     return reader.field(row, value, in_version=version in row.versions)
 
 
@@ -276,18 +285,7 @@ class _Reader:
             if not (self.version in row.nullable if in_version else row.nullable):
                 self.fail("is null, but it is not nullable in this version")
             return None
-        if not row.type.startswith("[]"):
-            return self.value(row, value, in_version)
-        if not isinstance(value, list | tuple):
-            self.fail(f"{self.shown(value)} is no JSON array")
-        elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            elements.append(self.value(row, element, in_version))
-            self.path.pop()
-        if row.unique and in_version:
-            self.own_keys(row, elements)
-        return tuple(elements)
+        return self.value(row, row.type, value, in_version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
         """How the fields of the keys of an array's elements are shown."""
@@ -305,7 +303,18 @@ class _Reader:
                 self.path.append(index)
                 self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
 
-    def value(self, row: FieldRow, value: Any, in_version: bool) -> Any:
+    def value(self, row: FieldRow, type_name: str, value: Any, in_version: bool) -> Any:
+        if type_name.startswith("[]"):
+            if not isinstance(value, list | tuple):
+                self.fail(f"{self.shown(value)} is no JSON array")
+            elements = []
+            for index, element in enumerate(value):
+                self.path.append(index)
+                elements.append(self.value(row, type_name[2:], element, in_version))
+                self.path.pop()
+            if row.unique and in_version:
+                self.own_keys(row, elements)
+            return tuple(elements)
         if row.struct is not None:
             return self.struct(row.struct, value, is_of_version=in_version)
         return self.primitive(row.wire, value)
