@@ -29,7 +29,7 @@ from tagwire.layout import (
 )
 from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import Versions
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import default_uuid
 
 TYPE_CHECKING = False
@@ -69,6 +69,7 @@ class FieldRow:
     `sensitive` values are hidden where values are shown. The constructor asks for
     `required` ones. Those with the same `union` exclude each other. `unique` names
     the fields of the elements that are their keys, where each has a key of its own.
+    `semantic` is what values mean.
     """
 
     __slots__ = (
@@ -83,6 +84,7 @@ class FieldRow:
         "nullable",
         "record_formats",
         "required",
+        "semantic",
         "sensitive",
         "spec_name",
         "struct",
@@ -119,6 +121,7 @@ class FieldRow:
         framing: Framing | None = None,
         about: str = "",
         deprecated: str | None = None,
+        semantic: str = "",
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -145,6 +148,7 @@ class FieldRow:
         self.framing = framing
         self.about = about
         self.deprecated = deprecated
+        self.semantic = semantic
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
@@ -157,10 +161,11 @@ class FieldRow:
     @property
     def wire(self) -> WireType:
         """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
-        name = self.type.removeprefix("[]")
-        wire = WIRE_TYPES.get(name)
+        name = self.type.replace("[]", "")
+        wire = wire_type(name, self.semantic)
         if wire is None:
-            raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+            meant = f" with the semantic {self.semantic!r}" if self.semantic else ""
+            raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
         from tagwire.message.enums import EnumType
@@ -307,18 +312,22 @@ class _Expansion:
         compact = self.flexible if row.flexible is None else version in row.flexible
         nullable = version in row.nullable
         if row.type.startswith("[]"):
-            element = self.element(row, row.type[2:], version, compact=compact)
-            unique = keys_in_version(row, version)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
+            return self.array(row, row.type[2:], version, compact=compact, nullable=nullable)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.nested(row.struct, row, row.type, version), marker)
-        return primitive(row.wire, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
-    def element(self, row: FieldRow, name: str, version: int, *, compact: bool) -> Type:
-        if row.struct is not None:
-            return Nested(self.nested(row.struct, row, name, version))
-        return primitive(row.wire, compact=compact, nullable=False)
+    def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
+        """An array of elements of the type of a name, which may be an array itself."""
+        if name.startswith("[]"):
+            element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
+        elif row.struct is not None:
+            element = Nested(self.nested(row.struct, row, name, version))
+        else:
+            element = primitive(row.wire, compact=compact, nullable=False)
+        unique = keys_in_version(row, version)
+        return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
 
     def nested(self, cls: Any, row: FieldRow, name: str, version: int) -> StructLayout:
         inner = row.struct_version(version)
