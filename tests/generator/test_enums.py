@@ -185,7 +185,7 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
         found = [
             cls.from_json(given_json, version),
             cls.from_json_text(json.dumps(given_json), version),
-            _Reader(cls.NAME, version).struct(cls, given_json, is_of_version=True),
+            _Reader(cls.NAME, version).struct(cls, given_json, version),
         ]
         for each in found:
             assert each == made and each.state is tasks.TaskState.RUNNING

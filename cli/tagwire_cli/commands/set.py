@@ -101,9 +101,10 @@ def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
 
 def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -> bytes:
     message = selected.selection.message
+    holders = selected.selection.holder_versions(version)
     made = [
-        field_from_json(message, row, value, version, is_element=is_element)
-        for (row, is_element), value in zip(_ends(selected), values, strict=True)
+        field_from_json(message, row, value, version, holder=holder, is_element=is_element)
+        for (row, is_element), value, holder in zip(_ends(selected), values, holders, strict=True)
     ]
 
     def new(*row: Any) -> Any:

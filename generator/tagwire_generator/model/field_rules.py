@@ -26,7 +26,7 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
         if spec.type.name in RECORD_TYPES and message.format is None:
             text = f"field {spec.name} is {spec.type}, but only record formats have {spec.type.name}; use an integer"
             found.append(Violation("TW001", "type", text))
-        if spec.map_key and position is None:
+        if spec.map_key and position is None and message.kind != "struct":
             text = f"field {spec.name} is a map key of the message itself; only elements of arrays have keys"
             found.append(Violation("TW413", "mapKey", text))
         for violation in found:

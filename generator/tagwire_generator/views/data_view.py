@@ -90,7 +90,7 @@ class DataModuleView:
 def data_view(
     spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str = ""
 ) -> DataModuleView:
-    """The view of `spec`'s data-class module; `package` has the registers that its fields have as enums."""
+    """The view of `spec`'s data-class module; `package` has the registers and shared structs that its fields have."""
     return DataViews(spec, options, package).module(cls, source)
 
 
@@ -101,21 +101,22 @@ class DataViews:
         self.spec = spec
         self.options = options
         self.package = package
-        taken = [struct.name for struct in (*spec.structs, spec.root)]
+        self.shared = [each.name for each in spec.imports if each.is_direct]
+        taken = [*(struct.name for struct in (*spec.own_structs, spec.root)), *self.shared]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
         self.registers = Imports(taken)
 
     def module(self, cls: type[Message], source: str) -> DataModuleView:
         """The view of the module."""
-        structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
+        structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
         self.imports.use("tagwire.wire", "NO_TAGS")
         constructor = self.imports.use("tagwire.message", "constructor")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
-            imports=[*self.imports.groups, *self.registers.groups],
+            imports=self._import_lines(),
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
@@ -123,13 +124,18 @@ class DataViews:
             unknown_tags=unknown_tags,
         )
 
+    def _import_lines(self) -> list[list[str]]:
+        """The imports, those of shared structs behind all others."""
+        shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
+        return [*self.imports.groups, *self.registers.groups, *([shared] if shared else [])]
+
     def struct(self, struct: StructSpec) -> StructView:
-        root = struct is self.spec.root
+        root = struct is self.spec.root and self.spec.kind != "struct"
         base = "Message" if root else "Struct"
         return StructView(
             name=struct.name,
             base=self.imports.use("tagwire.message", base),
-            doc=class_doc(self.spec) if root else struct_doc(self.spec, struct),
+            doc=class_doc(self.spec) if struct is self.spec.root else struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             unions=(unions := union_views(struct, self.annotation, self.type_imports)),
             which=which_types(unions, self.type_imports),
@@ -227,6 +233,12 @@ class DataViews:
             return self.imports.use("tagwire.wire", "DEFAULT_UUID")
         return literal(field.default)
 
+    def struct_words(self, name: str) -> list[str]:
+        """The words of a row about the struct of its field."""
+        shared = self.spec.struct_versions(name)
+        ranges = () if shared is None else tuple((str(each), number) for each, number in shared.ranges)
+        return [f"struct={name}", *([f"struct_versions={ranges!r}"] if ranges else [])]
+
     def row(self, field: FieldSpec, default: str) -> str:
         row = field_row(field, None, unique_keys(self.spec, field))
         if isinstance(field.default, UUID):
@@ -250,7 +262,7 @@ class DataViews:
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
-            words.append(f"struct={field.struct}")
+            words += self.struct_words(field.struct)
         if field.enum:
             words.append(f"enum={self.enum(field.enum)}")
         texts = (("about", field.about or None), ("deprecated", field.deprecated))

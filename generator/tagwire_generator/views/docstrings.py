@@ -21,7 +21,8 @@ def in_versions(versions: Versions) -> str:
 def message_doc(spec: MessageSpec) -> str:
     """What a message is, in one line."""
     key = "" if spec.api_key is None else f", API key {spec.api_key}"
-    return f"{spec.name} ({spec.kind}{key}), {in_versions(spec.valid_versions)}."
+    kind = "shared struct" if spec.kind == "struct" else spec.kind
+    return f"{spec.name} ({kind}{key}), {in_versions(spec.valid_versions)}."
 
 
 def class_doc(spec: MessageSpec) -> str:

@@ -5,6 +5,7 @@ without helpers of its own is handled by its row in `WIRE_TYPES`, so that a new
 type needs no change here.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -292,7 +293,7 @@ class Expressions:
 
     def data_class(self, cls: Any) -> str:
         """What the module calls a data class: templates write the names of the runtime, so these go first."""
-        return self._data_classes.use(self._structs.module, cls.__name__)
+        return self._data_classes.use(self._structs.module_of(cls.__name__), cls.__name__)
 
     @property
     def import_groups(self) -> list[list[str]]:
@@ -316,14 +317,22 @@ class StructNames:
     what is left is no other struct's name: `_read_topic_v0` is in its module.
     """
 
-    def __init__(self, message: str, module: str, serializers: frozenset[str]) -> None:
+    def __init__(
+        self, message: str, module: str, serializers: frozenset[str], shared: Mapping[str, str] | None = None
+    ) -> None:
         self.message = message
         self.module = module
         """The module of the data classes."""
+        self.shared = shared or {}
+        """The modules of shared structs, by struct."""
         self.serializers = serializers
         """The names of the serializer classes."""
         self.functions: list[tuple[StructLayout, int]] = []
         """Layout and first version; each after those that it calls."""
+
+    def module_of(self, name: str) -> str:
+        """The module of a data class."""
+        return self.shared.get(name, self.module)
 
     def add(self, struct: StructLayout, version: int) -> None:
         for field in struct.fields:

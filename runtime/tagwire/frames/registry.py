@@ -54,7 +54,8 @@ class Registry:
     `aliases` are older names of messages: `registry[alias]`, `alias in registry`
     and attributes of the package know them, `names()` and iteration do not.
     `registers` are the classes of constants that the package has beside its
-    messages, with their modules.
+    messages, with their modules; `structs` are those of the structs that messages
+    share.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class Registry:
         *,
         aliases: dict[str, str] | None = None,
         registers: dict[str, str] | None = None,
+        structs: dict[str, str] | None = None,
     ) -> None:
         self._package = package
         self.registers = registers or {}
+        self.structs = structs or {}
         self._index = index
         self._aliases = aliases or {}
         self._by_key: dict[tuple[str, str, int], str] = {}
@@ -101,17 +104,18 @@ class Registry:
         return found
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the package, imported now: a message's class, a register, the module of one, or `ApiKey`.
+        """An attribute of the package, imported now: the class of a message, register or shared struct, or `ApiKey`.
 
-        The `__getattr__` of generated packages. Raises AttributeError.
+        The modules of these are attributes too. The `__getattr__` of generated packages. Raises AttributeError.
         """
         if name in self:
             return self[name]
         if name == "ApiKey":
             return import_module(f"{self._package}.api_key").ApiKey
-        if name in self.registers:
-            return getattr(import_module(f"{self._package}.{self.registers[name]}"), name)
-        if name in self.registers.values() or any(module == name for module, *_ in self._index.values()):
+        others = {**self.registers, **self.structs}
+        if name in others:
+            return getattr(import_module(f"{self._package}.{others[name]}"), name)
+        if name in others.values() or any(module == name for module, *_ in self._index.values()):
             return import_module(f"{self._package}.{name}")
         raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
 

@@ -64,6 +64,16 @@ class Selection:
         """For each path the row of the field table that it ends at."""
         return tuple(self._paths.fields)
 
+    def holder_versions(self, version: int) -> tuple[int | None, ...]:
+        """For each path the version of the struct that has its field; a shared struct has versions of its own."""
+        found: list[int | None] = []
+        for trail in self._paths.trails:
+            at: int | None = version
+            for row in trail:
+                at = row.struct_version(at)
+            found.append(at)
+        return tuple(found)
+
     def __repr__(self) -> str:
         return f"tagwire.select({', '.join([self.message.__name__, *map(repr, self.paths)])})"
 

@@ -536,8 +536,9 @@ def test_a_set_of_specs(rule: str, file: str, members: list[MessageSummary]) -> 
 
 def test_every_rule_is_seen_to_refuse() -> None:
     rows = [*ERRORS, *WARNINGS, *FILES, *SETS]
-    # those of record formats have a test of their own
-    assert {str(row[0]) for row in rows} == {rule for rule in RULES if not rule.startswith("TW0")}
+    # those of record formats and of imports have tests of their own
+    apart = {rule for rule in RULES if rule.startswith("TW0")} | {"TW314", "TW315", "TW316"}
+    assert {str(row[0]) for row in rows} == RULES.keys() - apart
 
 
 def test_every_rule_says_what_and_why() -> None:

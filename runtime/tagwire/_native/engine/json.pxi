@@ -83,7 +83,7 @@ cdef class JsonPlan:
         self.readings = {}
         self.root = self.struct(Builder(SHARED), plan.source.root)
         try:
-            self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION, True)
+            self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION)
         except NotNative:
             self.reading = NULL
 
@@ -129,15 +129,15 @@ cdef class JsonPlan:
         made.child = self.struct(builder, type.struct) if isinstance(type, Nested) else NULL
         return 0
 
-    cdef const tw_json_reading *struct_reading(self, object cls, object version, bint is_of_version) except NULL:
-        """How a struct is read; `is_of_version` is False in a field that only other versions have."""
-        cdef Block block = self.readings.get((cls, is_of_version))
+    cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
+        """How a struct is read in a version of its own; None in a field that only other versions have."""
+        cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
         if not c.goes_by_slots or c.c.count > TW_MOST_ATTRIBUTES or c.c.init == NULL or (<object>c.c.init) is not cls.__init__:
             raise NotNative(f"{cls.__name__} is constructed by Python")
-        block = self.readings[cls, is_of_version] = Block(sizeof(tw_json_reading))
+        block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *made = <tw_json_reading *>block.at
         cdef Py_ssize_t index
@@ -146,11 +146,11 @@ cdef class JsonPlan:
         made.count = len(cls.FIELDS)
         made.rows = <tw_json_row *>rows.at
         for index, row in enumerate(cls.FIELDS):
-            self.row(&(<tw_json_row *>rows.at)[index], cls, row, version, is_of_version)
+            self.row(&(<tw_json_row *>rows.at)[index], cls, row, version)
         return made
 
-    cdef int row(self, tw_json_row *made, object cls, object row, object version, bint is_of_version) except -1:
-        cdef bint in_version = is_of_version and version in row.versions
+    cdef int row(self, tw_json_row *made, object cls, object row, object version) except -1:
+        cdef bint in_version = version in row.versions
         cdef bytes text = row.json_name.encode()
         self.keep(text)
         made.key = self.keep(row.json_name)
@@ -162,7 +162,7 @@ cdef class JsonPlan:
         made.required = in_version and version not in row.tagged
         if row.struct is not None:
             made.kind = TW_STRUCT
-            made.child = self.struct_reading(row.struct, version, in_version)
+            made.child = self.struct_reading(row.struct, row.struct_version(version) if in_version else None)
             return 0
         wire = row.wire
         if wire.is_enum:
