@@ -37,7 +37,7 @@ IMPORT_KEYS: Final = keys_of("import", [ImportSpec], {"structVersions": _struct_
 
 
 def _import_of(values: Mapping[str, Any]) -> ImportSpec:
-    known = {"name": "Unreadable", **values}
+    known: dict[str, Any] = {"name": "Unreadable", **values}
     return ImportSpec(**{IMPORT_KEYS[key][0]: value for key, value in known.items()})
 
 
