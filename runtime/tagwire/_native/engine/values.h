@@ -319,6 +319,8 @@ static TW_MAYBE_UNUSED int64_t tw_utf8_size(PyObject *text)
 #ifndef Py_LIMITED_API
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(text)))
         return PyUnicode_GET_LENGTH(text);
+    if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
+        return size;
 #endif
     data = PyUnicode_AsUTF8String(text); /* not AsUTF8AndSize: that would keep a copy in the text for good */
     if (data == NULL)
