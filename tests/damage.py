@@ -56,7 +56,7 @@ class Sample:
 
 @cache
 def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
-    """Every version of every message, Kafka's own bytes, and the draft's messages; none of more than `longest` bytes."""
+    """Every version of every message, Kafka's own bytes, and the draft's messages; of at most `longest` bytes."""
     found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 
