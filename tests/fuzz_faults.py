@@ -2,11 +2,11 @@
 
     python tests/fuzz_faults.py --count 20000000 --seed 20
 
-`make fuzz` is guided by coverage and compares everything. This has no guide and compares decoding alone, so it tries some
-10,000 inputs in a second. Each version of each message gets its share: bytes of Kafka's own classes and of the draft
-(`damage.samples`), with damage. No input is tried twice for a version. One in eight is read with a narrow limit, and one
-in eight behind bytes that are skipped. The interpreter is the referee, and its full pass is closed to the engine. With
-`--backwards` the last version comes first, so that two processes can share the work and meet in the middle.
+`make fuzz` is guided by coverage and compares everything. This has no guide and compares decoding alone, so it tries
+some 10,000 inputs in a second. Each version of each message gets its share: bytes of Kafka's own classes and of the
+draft (`damage.samples`), with damage. No input is tried twice for a version. One in eight is read with a narrow limit,
+and one in eight behind bytes that are skipped. The interpreter is the referee, and its full pass is closed to the
+engine. With `--backwards` the last version comes first: two processes can share the work, and meet in the middle.
 
 Prints a line for each difference, as JSON, and ends with status 1 if there is one.
 """
