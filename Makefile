@@ -37,7 +37,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist clean
+.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist site clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -103,7 +103,7 @@ quick: $(STAMP) ## run the tests of one area: AREA=records, cli/commands, or dec
 check: check-source check-wheel ## everything that CI runs beside the tests; writes nothing but caches and build/
 
 # Each takes one processor: `make --jobs` has several go at once.
-check-source: check-style check-mypy check-pyright check-generated
+check-source: check-style check-mypy check-pyright check-generated check-workflows
 
 check-style: $(STAMP)
 	$(BIN)/ruff check .
@@ -118,6 +118,13 @@ check-pyright: $(STAMP)
 
 check-generated: $(STAMP)
 	$(BIN)/tagwire generate --check --no-cache
+
+# zizmor finds unsafe workflows, actionlint wrong ones; the latter is written in Go, and is fetched where Go is.
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+check-workflows: $(STAMP)
+	$(BIN)/zizmor --offline --quiet .github/workflows
+	@if test -x build/bin/actionlint || GOBIN=$(CURDIR)/build/bin go install $(ACTIONLINT) >build/actionlint.log 2>&1; then \
+	    set -x && build/bin/actionlint; else echo 'actionlint did not run: it needs Go, and access to its modules'; fi
 
 # What a user of the wheel meets: its top level, the types that mypy and pyright see in it, and its engines.
 check-wheel: $(STAMP)
@@ -176,6 +183,22 @@ fuzz: $(ATHERIS)/.installed ## fuzz the native engine against the interpreter fo
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
 
+# The site has an environment of its own, and takes Python for browsers from npm.
+SITE_ENV := build/site-env
+SITE_NPM := build/site-npm
+$(SITE_ENV)/.installed: site/requirements.txt
+	$(PYTHON) -m venv $(SITE_ENV)
+	PIP_CONSTRAINT= $(SITE_ENV)/bin/python -m pip install --quiet --no-compile -r site/requirements.txt
+	@touch $@
+
+$(SITE_NPM)/.installed: site/package.json site/package-lock.json
+	@mkdir -p $(SITE_NPM) && cp site/package.json site/package-lock.json $(SITE_NPM)
+	npm ci --prefix $(SITE_NPM) --ignore-scripts --no-audit --no-fund --loglevel error
+	@touch $@
+
+site: $(STAMP) $(SITE_ENV)/.installed $(SITE_NPM)/.installed ## make build/site: documents, a page for each message, a playground; needs npm
+	PYTHONPATH=site:tests $(BIN)/python -m tagwire_site $(SITE_ENV)/bin/zensical $(SITE_NPM)/node_modules
+
 # Some minutes the first time: Maven is started for each jar that is not there yet. Afterwards `git diff` shows nothing.
 JARS := build/jars
 DEPENDENCY := org.apache.maven.plugins:maven-dependency-plugin:3.6.1
@@ -211,9 +234,14 @@ bench-compare: .venv-bench/.installed ## measure the commit BASE beside the comm
 	@test -n "$(BASE)" || { echo 'which commit? make bench-compare BASE=main [HEAD=commit]'; exit 2; }
 	.venv-bench/bin/python bench/compare.py $(BASE) $(HEAD)
 
+# On Linux auditwheel finds the oldest system that the wheel runs on, and renames it; an index takes no other wheels.
 dist: $(STAMP) ## build the wheel and the sdist that users get
-	rm -rf dist
-	$(BIN)/python -m build
+	rm -rf dist build/dist
+	$(BIN)/python -m build --outdir build/dist
+	mkdir dist && mv build/dist/*.tar.gz dist
+	if ls build/dist/*-linux_*.whl >/dev/null 2>&1; then \
+	    PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/dist/*.whl; \
+	else mv build/dist/*.whl dist; fi
 	$(BIN)/check-wheel-contents dist
 
 lock: ## pin exact versions again, for every Python and system in one file, without any index address

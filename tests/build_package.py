@@ -10,8 +10,9 @@ from typing import Any
 
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import folder
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.views.render import render_message, render_package
+from tagwire_generator.views.render import render_message, render_package, render_register
 
 __all__ = ["build_package"]
 
@@ -24,12 +25,18 @@ def build_package(
     templates = folder("templates")
     files: dict[str, str] = {}
     summaries = []
+    specs = list(specs)
+    registers = registers_among(json.dumps(spec).encode() for spec in specs)
     for spec in specs:
-        result = read_spec(json.dumps(spec), file=f"{spec['name']}.json", component="", options=options)
+        file = f"{spec['name']}.json"
+        result = read_spec(json.dumps(spec), file=file, component="", options=options, registers=registers)
+        if result.register is not None:
+            files |= render_register(result.register, templates, file)
+            continue
         assert result.message is not None, [problem.message for problem in result.problems]
-        files |= render_message(result.message, name, options, templates, f"{spec['name']}.json")
+        files |= render_message(result.message, name, options, templates, file)
         summaries.append(result.message.summary())
-    files |= render_package(summaries, [], name, templates)
+    files |= render_package(summaries, list(registers), name, templates)
     for path, text in files.items():
         target = into / name / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from tagwire_generator.reading.spec import read_spec
 
 __all__ = ["draft", "field", "optional", "read", "request", "spec", "struct", "tagged"]
 
-OPTIONS = SpecOptions(tag_gaps=True)
+OPTIONS = SpecOptions(tag_gaps=True, dialect="tagwire")
 
 
 def q(text: str) -> str:

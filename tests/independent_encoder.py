@@ -23,6 +23,8 @@ Spec = dict[str, Any]
 Value = dict[str, Any]
 
 INTEGERS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "int64": ">q"}
+INTEGERS |= {"uint8": ">B", "uint64": ">Q"}
+FLOATS = {"float32": ">f", "float64": ">d"}
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
@@ -128,8 +130,8 @@ def value_bytes(context: Context, field: Spec, kind: str, value: Any) -> bytes:
         return struct.pack(">?", value)
     if kind in INTEGERS:
         return struct.pack(INTEGERS[kind], value)
-    if kind == "float64":
-        return struct.pack(">d", float(value))
+    if kind in FLOATS:
+        return struct.pack(FLOATS[kind], float(value))
     if kind == "uuid":
         return base64.urlsafe_b64decode(value + "==")
     if kind in ("string", "bytes", "records"):
@@ -168,7 +170,7 @@ def is_set(context: Context, field: Spec, value: Value) -> bool:
     content, default = field_value(field, value), default_of(field)
     if content is None or default is None:
         return bool(content is not default)
-    if field["type"] == "float64":
+    if field["type"] in FLOATS:
         return float(content) != float(default)
     if not is_struct(field):
         return bool(content != default)
@@ -185,7 +187,7 @@ def default_of(field: Spec) -> Any:
         return text == "true"
     if kind in INTEGERS:
         return int(text or "0", 0)
-    if kind == "float64":
+    if kind in FLOATS:
         return float(text or "0")
     if kind == "uuid":
         return text or ZERO_UUID
@@ -221,6 +223,7 @@ def full_field(context: Context, field: Spec, kind: str, numbers: Iterator[int])
         return value if value != default_of({**field, "type": kind}) else 127
     return {
         "bool": default_of({**field, "type": kind}) is False,
+        "float32": number + 0.5,
         "float64": number + 0.5,
         "uuid": base64.urlsafe_b64encode(uuid.UUID(int=(1 << 124) + number).bytes).decode().rstrip("="),
         "string": f"text {number}",

@@ -25,7 +25,7 @@ import spark_session
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-SHOWN_ONLY = {"console", "jinja", "json", "toml", "text", "yaml"}
+SHOWN_ONLY = {"console", "elisp", "jinja", "json", "lua", "toml", "text", "yaml"}
 
 
 class Example(NamedTuple):

@@ -10,6 +10,8 @@ _EXTRAS = {
     "jinja2": "generate",
     "jsonschema": "generate",
     "lark": "generate",
+    "lsprotocol": "lsp",
+    "pygls": "lsp",
     "rich": "cli",
 }
 
@@ -26,10 +28,11 @@ def main() -> None:
             from tagwire_cli.without_extras import run
 
             sys.exit(run(sys.argv[1:]))
-        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        library = (error.name or "").partition(".")[0]
+        extra = _EXTRAS.get(library)
         if extra is None:
             raise
-        sys.stderr.write(f"tagwire: {error.name} is missing; install it with: pip install 'tagwire[{extra}]'\n")
+        sys.stderr.write(f"tagwire: {library} is missing; install it with: pip install 'tagwire[{extra}]'\n")
         sys.exit(2)
 
 

@@ -22,7 +22,7 @@ COMMANDS: Final = {name: module for section in SECTIONS for name, module in sect
 
 
 class _Commands(CommandTable):
-    """A TagwireError of any of the commands is told in its own words, exit 1 or 2."""
+    """A TagwireError of any command is printed as it is, with exit status 1 or 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -27,7 +27,7 @@ _WHOLE: Final = 1000
 class CommandTable(click.Group):
     """The commands of `sections`: by the title of each, name to module, in that order.
 
-    A name that none has leads to the nearest.
+    A name that none has leads to the nearest, or to the help.
     """
 
     def __init__(self, *args: Any, sections: Mapping[str, Mapping[str, str]], **more: Any) -> None:
@@ -62,5 +62,6 @@ class CommandTable(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.table and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {args[0]!r}; {suggestion(args[0], self.table)}")
+            otherwise = f"see `{ctx.command_path} --help`"
+            ctx.fail(f"No such command {args[0]!r}; {suggestion(args[0], self.table, otherwise)}")
         return super().resolve_command(ctx, args)

@@ -33,6 +33,7 @@ SECTIONS: Final = (
             "import": "tagwire_cli.commands.import_specs",
         },
     ),
+    Section("Write specs in an editor", "lsp", {"lsp": "tagwire_cli.commands.lsp"}),
     Section("Generate classes", "cli,generate", {"generate": "tagwire_cli.commands.generate"}),
     Section(
         "Messages and their bytes",

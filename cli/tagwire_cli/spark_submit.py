@@ -1,4 +1,4 @@
-"""What spark-submit runs: `tagwire spark` with the arguments behind it. `tagwire spark --script` says where it is."""
+"""Script for spark-submit: `tagwire spark` with the arguments after it. `tagwire spark --script` prints its path."""
 
 import sys
 

@@ -83,6 +83,10 @@ class AddPartitionsToTxnTransaction(Struct):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, AddPartitionsToTxnTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "4+", default=""),
         FieldRow("producer_id", "ProducerId", "int64", "4+", default=0),
@@ -132,6 +136,14 @@ class AddPartitionsToTxnRequest(Message):
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
         self.v3_and_below_topics = tuple(v3_and_below_topics)
         self.unknown_tags = unknown_tags
+
+    def transactions_by_key(self) -> Mapping[str, AddPartitionsToTxnTransaction]:
+        """`transactions` by transactional_id."""
+        return self._by_key("transactions", ("transactional_id",))
+
+    def v3_and_below_topics_by_key(self) -> Mapping[str, AddPartitionsToTxnTopic]:
+        """`v3_and_below_topics` by name."""
+        return self._by_key("v3_and_below_topics", ("name",))
 
     NAME = "AddPartitionsToTxnRequest"
     KIND = "request"

@@ -82,6 +82,10 @@ class AddPartitionsToTxnTopicResult(Struct):
         self.results_by_partition = tuple(results_by_partition)
         self.unknown_tags = unknown_tags
 
+    def results_by_partition_by_key(self) -> Mapping[int, AddPartitionsToTxnPartitionResult]:
+        """`results_by_partition` by partition_index."""
+        return self._by_key("results_by_partition", ("partition_index",))
+
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
         FieldRow(
@@ -115,6 +119,10 @@ class AddPartitionsToTxnResult(Struct):
         self.transactional_id = transactional_id
         self.topic_results = tuple(topic_results)
         self.unknown_tags = unknown_tags
+
+    def topic_results_by_key(self) -> Mapping[str, AddPartitionsToTxnTopicResult]:
+        """`topic_results` by name."""
+        return self._by_key("topic_results", ("name",))
 
     FIELDS = (
         FieldRow("transactional_id", "TransactionalId", "string", "4+", default=""),
@@ -163,6 +171,14 @@ class AddPartitionsToTxnResponse(Message):
         self.results_by_transaction = tuple(results_by_transaction)
         self.results_by_topic_v3_and_below = tuple(results_by_topic_v3_and_below)
         self.unknown_tags = unknown_tags
+
+    def results_by_transaction_by_key(self) -> Mapping[str, AddPartitionsToTxnResult]:
+        """`results_by_transaction` by transactional_id."""
+        return self._by_key("results_by_transaction", ("transactional_id",))
+
+    def results_by_topic_v3_and_below_by_key(self) -> Mapping[str, AddPartitionsToTxnTopicResult]:
+        """`results_by_topic_v3_and_below` by name."""
+        return self._by_key("results_by_topic_v3_and_below", ("name",))
 
     NAME = "AddPartitionsToTxnResponse"
     KIND = "response"

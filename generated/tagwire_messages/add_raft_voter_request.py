@@ -92,6 +92,10 @@ class AddRaftVoterRequest(Message):
         self.ack_when_committed = ack_when_committed
         self.unknown_tags = unknown_tags
 
+    def listeners_by_key(self) -> Mapping[str, Listener]:
+        """`listeners` by name."""
+        return self._by_key("listeners", ("name",))
+
     NAME = "AddRaftVoterRequest"
     KIND = "request"
     API_KEY = 80

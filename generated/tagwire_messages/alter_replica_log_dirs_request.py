@@ -61,6 +61,10 @@ class AlterReplicaLogDir(Struct):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, AlterReplicaLogDirTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     FIELDS = (
         FieldRow("path", "Path", "string", "0+", default=""),
         FieldRow("topics", "Topics", "[]AlterReplicaLogDirTopic", "0+", struct=AlterReplicaLogDirTopic),
@@ -79,6 +83,10 @@ class AlterReplicaLogDirsRequest(Message):
     def __init__(self, *, dirs: Iterable[AlterReplicaLogDir] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.dirs = tuple(dirs)
         self.unknown_tags = unknown_tags
+
+    def dirs_by_key(self) -> Mapping[str, AlterReplicaLogDir]:
+        """`dirs` by path."""
+        return self._by_key("dirs", ("path",))
 
     NAME = "AlterReplicaLogDirsRequest"
     KIND = "request"

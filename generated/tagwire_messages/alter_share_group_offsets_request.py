@@ -96,6 +96,10 @@ class AlterShareGroupOffsetsRequest(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, AlterShareGroupOffsetsRequestTopic]:
+        """`topics` by topic_name."""
+        return self._by_key("topics", ("topic_name",))
+
     NAME = "AlterShareGroupOffsetsRequest"
     KIND = "request"
     API_KEY = 91

@@ -122,6 +122,10 @@ class AlterShareGroupOffsetsResponse(Message):
         self.responses = tuple(responses)
         self.unknown_tags = unknown_tags
 
+    def responses_by_key(self) -> Mapping[str, AlterShareGroupOffsetsResponseTopic]:
+        """`responses` by topic_name."""
+        return self._by_key("responses", ("topic_name",))
+
     NAME = "AlterShareGroupOffsetsResponse"
     KIND = "response"
     API_KEY = 91

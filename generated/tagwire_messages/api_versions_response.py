@@ -167,6 +167,18 @@ class ApiVersionsResponse(Message):
         self.zk_migration_ready = zk_migration_ready
         self.unknown_tags = unknown_tags
 
+    def api_keys_by_key(self) -> Mapping[int, ApiVersion]:
+        """`api_keys` by api_key."""
+        return self._by_key("api_keys", ("api_key",))
+
+    def supported_features_by_key(self) -> Mapping[str, SupportedFeatureKey]:
+        """`supported_features` by name."""
+        return self._by_key("supported_features", ("name",))
+
+    def finalized_features_by_key(self) -> Mapping[str, FinalizedFeatureKey]:
+        """`finalized_features` by name."""
+        return self._by_key("finalized_features", ("name",))
+
     NAME = "ApiVersionsResponse"
     KIND = "response"
     API_KEY = 18

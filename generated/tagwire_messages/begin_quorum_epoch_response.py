@@ -135,6 +135,10 @@ class BeginQuorumEpochResponse(Message):
         self.node_endpoints = tuple(node_endpoints)
         self.unknown_tags = unknown_tags
 
+    def node_endpoints_by_key(self) -> Mapping[int, NodeEndpoint]:
+        """`node_endpoints` by node_id."""
+        return self._by_key("node_endpoints", ("node_id",))
+
     NAME = "BeginQuorumEpochResponse"
     KIND = "response"
     API_KEY = 53

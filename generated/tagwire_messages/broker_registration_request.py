@@ -153,6 +153,14 @@ class BrokerRegistrationRequest(Message):
         self.previous_broker_epoch = previous_broker_epoch
         self.unknown_tags = unknown_tags
 
+    def listeners_by_key(self) -> Mapping[str, Listener]:
+        """`listeners` by name."""
+        return self._by_key("listeners", ("name",))
+
+    def features_by_key(self) -> Mapping[str, Feature]:
+        """`features` by name."""
+        return self._by_key("features", ("name",))
+
     NAME = "BrokerRegistrationRequest"
     KIND = "request"
     API_KEY = 62

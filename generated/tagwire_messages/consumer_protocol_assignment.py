@@ -62,6 +62,10 @@ class ConsumerProtocolAssignment(Message):
         self.user_data = user_data
         self.unknown_tags = unknown_tags
 
+    def assigned_partitions_by_key(self) -> Mapping[str, TopicPartition]:
+        """`assigned_partitions` by topic."""
+        return self._by_key("assigned_partitions", ("topic",))
+
     NAME = "ConsumerProtocolAssignment"
     KIND = "data"
     API_KEY = None

@@ -75,6 +75,10 @@ class ConsumerProtocolSubscription(Message):
         self.rack_id = rack_id
         self.unknown_tags = unknown_tags
 
+    def owned_partitions_by_key(self) -> Mapping[str, TopicPartition]:
+        """`owned_partitions` by topic."""
+        return self._by_key("owned_partitions", ("topic",))
+
     NAME = "ConsumerProtocolSubscription"
     KIND = "data"
     API_KEY = None

@@ -120,6 +120,14 @@ class ControllerRegistrationRequest(Message):
         self.features = tuple(features)
         self.unknown_tags = unknown_tags
 
+    def listeners_by_key(self) -> Mapping[str, Listener]:
+        """`listeners` by name."""
+        return self._by_key("listeners", ("name",))
+
+    def features_by_key(self) -> Mapping[str, Feature]:
+        """`features` by name."""
+        return self._by_key("features", ("name",))
+
     NAME = "ControllerRegistrationRequest"
     KIND = "request"
     API_KEY = 70

@@ -99,6 +99,10 @@ class CreatePartitionsRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, CreatePartitionsTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "CreatePartitionsRequest"
     KIND = "request"
     API_KEY = 37

@@ -100,6 +100,14 @@ class CreatableTopic(Struct):
         self.configs = tuple(configs)
         self.unknown_tags = unknown_tags
 
+    def assignments_by_key(self) -> Mapping[int, CreatableReplicaAssignment]:
+        """`assignments` by partition_index."""
+        return self._by_key("assignments", ("partition_index",))
+
+    def configs_by_key(self) -> Mapping[str, CreatableTopicConfig]:
+        """`configs` by name."""
+        return self._by_key("configs", ("name",))
+
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
         FieldRow("num_partitions", "NumPartitions", "int32", "0+", default=0),
@@ -134,6 +142,10 @@ class CreateTopicsRequest(Message):
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
+
+    def topics_by_key(self) -> Mapping[str, CreatableTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
 
     NAME = "CreateTopicsRequest"
     KIND = "request"

@@ -177,6 +177,10 @@ class CreateTopicsResponse(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, CreatableTopicResult]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "CreateTopicsResponse"
     KIND = "response"
     API_KEY = 19

@@ -71,6 +71,10 @@ class DeleteRecordsTopicResult(Struct):
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
+    def partitions_by_key(self) -> Mapping[int, DeleteRecordsPartitionResult]:
+        """`partitions` by partition_index."""
+        return self._by_key("partitions", ("partition_index",))
+
     FIELDS = (
         FieldRow("name", "Name", "string", "0+", default=""),
         FieldRow(
@@ -100,6 +104,10 @@ class DeleteRecordsResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
+
+    def topics_by_key(self) -> Mapping[str, DeleteRecordsTopicResult]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
 
     NAME = "DeleteRecordsResponse"
     KIND = "response"

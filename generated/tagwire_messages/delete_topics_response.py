@@ -83,6 +83,10 @@ class DeleteTopicsResponse(Message):
         self.responses = tuple(responses)
         self.unknown_tags = unknown_tags
 
+    def responses_by_key(self) -> Mapping[str | None, DeletableTopicResult]:
+        """`responses` by name."""
+        return self._by_key("responses", ("name",))
+
     NAME = "DeleteTopicsResponse"
     KIND = "response"
     API_KEY = 20

@@ -114,6 +114,10 @@ class DescribeClusterResponse(Message):
         self.cluster_authorized_operations = cluster_authorized_operations
         self.unknown_tags = unknown_tags
 
+    def brokers_by_key(self) -> Mapping[int, DescribeClusterBroker]:
+        """`brokers` by broker_id."""
+        return self._by_key("brokers", ("broker_id",))
+
     NAME = "DescribeClusterResponse"
     KIND = "response"
     API_KEY = 60

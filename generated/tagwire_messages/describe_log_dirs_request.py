@@ -57,6 +57,10 @@ class DescribeLogDirsRequest(Message):
         self.topics = None if topics is None else tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, DescribableLogDirTopic]:
+        """`topics` by topic."""
+        return self._by_key("topics", ("topic",))
+
     NAME = "DescribeLogDirsRequest"
     KIND = "request"
     API_KEY = 35

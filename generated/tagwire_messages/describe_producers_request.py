@@ -48,6 +48,10 @@ class DescribeProducersRequest(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, TopicRequest]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "DescribeProducersRequest"
     KIND = "request"
     API_KEY = 61

@@ -219,6 +219,10 @@ class Node(Struct):
         self.listeners = tuple(listeners)
         self.unknown_tags = unknown_tags
 
+    def listeners_by_key(self) -> Mapping[str, Listener]:
+        """`listeners` by name."""
+        return self._by_key("listeners", ("name",))
+
     FIELDS = (
         FieldRow("node_id", "NodeId", "int32", "2+", default=0),
         FieldRow("listeners", "Listeners", "[]Listener", "2+", struct=Listener),
@@ -254,6 +258,10 @@ class DescribeQuorumResponse(Message):
         self.topics = tuple(topics)
         self.nodes = tuple(nodes)
         self.unknown_tags = unknown_tags
+
+    def nodes_by_key(self) -> Mapping[int, Node]:
+        """`nodes` by node_id."""
+        return self._by_key("nodes", ("node_id",))
 
     NAME = "DescribeQuorumResponse"
     KIND = "response"

@@ -207,6 +207,10 @@ class DescribeTopicPartitionsResponse(Message):
         self.next_cursor = next_cursor
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str | None, DescribeTopicPartitionsResponseTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "DescribeTopicPartitionsResponse"
     KIND = "response"
     API_KEY = 75

@@ -91,6 +91,10 @@ class TransactionState(Struct):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, TopicData]:
+        """`topics` by topic."""
+        return self._by_key("topics", ("topic",))
+
     FIELDS = (
         FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),

@@ -65,6 +65,10 @@ class ElectLeadersRequest(Message):
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
+    def topic_partitions_by_key(self) -> Mapping[str, TopicPartitions]:
+        """`topic_partitions` by topic."""
+        return self._by_key("topic_partitions", ("topic",))
+
     NAME = "ElectLeadersRequest"
     KIND = "request"
     API_KEY = 43

@@ -186,6 +186,10 @@ class EndQuorumEpochRequest(Message):
         self.leader_endpoints = tuple(leader_endpoints)
         self.unknown_tags = unknown_tags
 
+    def leader_endpoints_by_key(self) -> Mapping[str, LeaderEndpoint]:
+        """`leader_endpoints` by name."""
+        return self._by_key("leader_endpoints", ("name",))
+
     NAME = "EndQuorumEpochRequest"
     KIND = "request"
     API_KEY = 54

@@ -6,7 +6,7 @@ from tagwire.message import Register
 __all__ = ["ErrorCode", "key_of", "name_of"]
 
 
-class ErrorCode(Register):
+class ErrorCode(Register, names=("*.error_code",)):
     """What went wrong, by the number in a response."""
 
     UNKNOWN_SERVER_ERROR = -1

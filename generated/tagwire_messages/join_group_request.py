@@ -100,6 +100,10 @@ class JoinGroupRequest(Message):
         self.reason = reason
         self.unknown_tags = unknown_tags
 
+    def protocols_by_key(self) -> Mapping[str, JoinGroupRequestProtocol]:
+        """`protocols` by name."""
+        return self._by_key("protocols", ("name",))
+
     NAME = "JoinGroupRequest"
     KIND = "request"
     API_KEY = 11

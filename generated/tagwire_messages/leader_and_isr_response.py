@@ -122,6 +122,10 @@ class LeaderAndIsrResponse(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[UUID, LeaderAndIsrTopicError]:
+        """`topics` by topic_id."""
+        return self._by_key("topics", ("topic_id",))
+
     NAME = "LeaderAndIsrResponse"
     KIND = "response"
     API_KEY = 4

@@ -238,6 +238,14 @@ class MetadataResponse(Message):
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
+    def brokers_by_key(self) -> Mapping[int, MetadataResponseBroker]:
+        """`brokers` by node_id."""
+        return self._by_key("brokers", ("node_id",))
+
+    def topics_by_key(self) -> Mapping[str | None, MetadataResponseTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "MetadataResponse"
     KIND = "response"
     API_KEY = 3

@@ -80,6 +80,10 @@ class OffsetDeleteRequest(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, OffsetDeleteRequestTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "OffsetDeleteRequest"
     KIND = "request"
     API_KEY = 47

@@ -101,6 +101,10 @@ class OffsetForLeaderEpochRequest(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, OffsetForLeaderTopic]:
+        """`topics` by topic."""
+        return self._by_key("topics", ("topic",))
+
     NAME = "OffsetForLeaderEpochRequest"
     KIND = "request"
     API_KEY = 23

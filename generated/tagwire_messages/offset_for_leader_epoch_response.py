@@ -102,6 +102,10 @@ class OffsetForLeaderEpochResponse(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, OffsetForLeaderTopicResult]:
+        """`topics` by topic."""
+        return self._by_key("topics", ("topic",))
+
     NAME = "OffsetForLeaderEpochResponse"
     KIND = "response"
     API_KEY = 23

@@ -126,6 +126,10 @@ class ProduceRequest(Message):
         self.topic_data = tuple(topic_data)
         self.unknown_tags = unknown_tags
 
+    def topic_data_by_key(self) -> Mapping[tuple[str, UUID], TopicProduceData]:
+        """`topic_data` by name and topic_id."""
+        return self._by_key("topic_data", ("name", "topic_id"))
+
     NAME = "ProduceRequest"
     KIND = "request"
     API_KEY = 0

@@ -284,6 +284,14 @@ class ProduceResponse(Message):
         self.node_endpoints = tuple(node_endpoints)
         self.unknown_tags = unknown_tags
 
+    def responses_by_key(self) -> Mapping[tuple[str, UUID], TopicProduceResponse]:
+        """`responses` by name and topic_id."""
+        return self._by_key("responses", ("name", "topic_id"))
+
+    def node_endpoints_by_key(self) -> Mapping[int, NodeEndpoint]:
+        """`node_endpoints` by node_id."""
+        return self._by_key("node_endpoints", ("node_id",))
+
     NAME = "ProduceResponse"
     KIND = "response"
     API_KEY = 0

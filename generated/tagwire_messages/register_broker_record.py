@@ -163,6 +163,14 @@ class RegisterBrokerRecord(Message):
         self.cordoned_log_dirs = None if cordoned_log_dirs is None else tuple(cordoned_log_dirs)
         self.unknown_tags = unknown_tags
 
+    def end_points_by_key(self) -> Mapping[str, BrokerEndpoint]:
+        """`end_points` by name."""
+        return self._by_key("end_points", ("name",))
+
+    def features_by_key(self) -> Mapping[str, BrokerFeature]:
+        """`features` by name."""
+        return self._by_key("features", ("name",))
+
     NAME = "RegisterBrokerRecord"
     KIND = "metadata"
     API_KEY = 0

@@ -120,6 +120,14 @@ class RegisterControllerRecord(Message):
         self.features = tuple(features)
         self.unknown_tags = unknown_tags
 
+    def end_points_by_key(self) -> Mapping[str, ControllerEndpoint]:
+        """`end_points` by name."""
+        return self._by_key("end_points", ("name",))
+
+    def features_by_key(self) -> Mapping[str, ControllerFeature]:
+        """`features` by name."""
+        return self._by_key("features", ("name",))
+
     NAME = "RegisterControllerRecord"
     KIND = "metadata"
     API_KEY = 27

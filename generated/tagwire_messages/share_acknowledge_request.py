@@ -109,6 +109,10 @@ class AcknowledgeTopic(Struct):
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
+    def partitions_by_key(self) -> Mapping[int, AcknowledgePartition]:
+        """`partitions` by partition_index."""
+        return self._by_key("partitions", ("partition_index",))
+
     FIELDS = (
         FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("partitions", "Partitions", "[]AcknowledgePartition", "0+", struct=AcknowledgePartition),
@@ -148,6 +152,10 @@ class ShareAcknowledgeRequest(Message):
         self.is_renew_ack = is_renew_ack
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
+
+    def topics_by_key(self) -> Mapping[UUID, AcknowledgeTopic]:
+        """`topics` by topic_id."""
+        return self._by_key("topics", ("topic_id",))
 
     NAME = "ShareAcknowledgeRequest"
     KIND = "request"

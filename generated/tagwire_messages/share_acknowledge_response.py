@@ -202,6 +202,14 @@ class ShareAcknowledgeResponse(Message):
         self.node_endpoints = tuple(node_endpoints)
         self.unknown_tags = unknown_tags
 
+    def responses_by_key(self) -> Mapping[UUID, ShareAcknowledgeTopicResponse]:
+        """`responses` by topic_id."""
+        return self._by_key("responses", ("topic_id",))
+
+    def node_endpoints_by_key(self) -> Mapping[int, NodeEndpoint]:
+        """`node_endpoints` by node_id."""
+        return self._by_key("node_endpoints", ("node_id",))
+
     NAME = "ShareAcknowledgeResponse"
     KIND = "response"
     API_KEY = 79

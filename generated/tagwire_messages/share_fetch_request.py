@@ -115,6 +115,10 @@ class FetchTopic(Struct):
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
+    def partitions_by_key(self) -> Mapping[int, FetchPartition]:
+        """`partitions` by partition_index."""
+        return self._by_key("partitions", ("partition_index",))
+
     FIELDS = (
         FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
         FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", struct=FetchPartition),
@@ -224,6 +228,10 @@ class ShareFetchRequest(Message):
         self.topics = tuple(topics)
         self.forgotten_topics_data = tuple(forgotten_topics_data)
         self.unknown_tags = unknown_tags
+
+    def topics_by_key(self) -> Mapping[UUID, FetchTopic]:
+        """`topics` by topic_id."""
+        return self._by_key("topics", ("topic_id",))
 
     NAME = "ShareFetchRequest"
     KIND = "request"

@@ -267,6 +267,14 @@ class ShareFetchResponse(Message):
         self.node_endpoints = tuple(node_endpoints)
         self.unknown_tags = unknown_tags
 
+    def responses_by_key(self) -> Mapping[UUID, ShareFetchableTopicResponse]:
+        """`responses` by topic_id."""
+        return self._by_key("responses", ("topic_id",))
+
+    def node_endpoints_by_key(self) -> Mapping[int, NodeEndpoint]:
+        """`node_endpoints` by node_id."""
+        return self._by_key("node_endpoints", ("node_id",))
+
     NAME = "ShareFetchResponse"
     KIND = "response"
     API_KEY = 78

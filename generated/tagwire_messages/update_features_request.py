@@ -80,6 +80,10 @@ class UpdateFeaturesRequest(Message):
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
+    def feature_updates_by_key(self) -> Mapping[str, FeatureUpdateKey]:
+        """`feature_updates` by feature."""
+        return self._by_key("feature_updates", ("feature",))
+
     NAME = "UpdateFeaturesRequest"
     KIND = "request"
     API_KEY = 57

@@ -79,6 +79,10 @@ class UpdateFeaturesResponse(Message):
         self.results = tuple(results)
         self.unknown_tags = unknown_tags
 
+    def results_by_key(self) -> Mapping[str, UpdatableFeatureResult]:
+        """`results` by feature."""
+        return self._by_key("results", ("feature",))
+
     NAME = "UpdateFeaturesResponse"
     KIND = "response"
     API_KEY = 57

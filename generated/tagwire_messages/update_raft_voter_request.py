@@ -119,6 +119,10 @@ class UpdateRaftVoterRequest(Message):
         )
         self.unknown_tags = unknown_tags
 
+    def listeners_by_key(self) -> Mapping[str, Listener]:
+        """`listeners` by name."""
+        return self._by_key("listeners", ("name",))
+
     NAME = "UpdateRaftVoterRequest"
     KIND = "request"
     API_KEY = 82

@@ -103,6 +103,10 @@ class Voter(Struct):
         )
         self.unknown_tags = unknown_tags
 
+    def endpoints_by_key(self) -> Mapping[str, Endpoint]:
+        """`endpoints` by name."""
+        return self._by_key("endpoints", ("name",))
+
     FIELDS = (
         FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
         FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),

@@ -55,7 +55,15 @@ class MessageV0(RecordFormat):
     FORMAT = "v0"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow(
+            "offset",
+            "Offset",
+            "int64",
+            "0+",
+            default=0,
+            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            framing=Framing(rewritten=True),
+        ),
         FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
         FieldRow("magic", "Magic", "int8", "0+", default=0, framing=Framing(equals=0)),
@@ -75,6 +83,7 @@ class MessageV0(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
+            about="Where the message is a wrapper, other messages, packed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4-magic0"))),
                 length="int32",

@@ -61,7 +61,15 @@ class MessageV1(RecordFormat):
     FORMAT = "v1"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow(
+            "offset",
+            "Offset",
+            "int64",
+            "0+",
+            default=0,
+            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            framing=Framing(rewritten=True),
+        ),
         FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
         FieldRow("magic", "Magic", "int8", "0+", default=1, framing=Framing(equals=1)),
@@ -78,7 +86,7 @@ class MessageV1(RecordFormat):
                 )
             ),
         ),
-        FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1),
+        FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
         FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
         FieldRow(
             "value",
@@ -87,6 +95,7 @@ class MessageV1(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
+            about="Where the message is a wrapper, other messages, packed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",

@@ -21,7 +21,7 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
-from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, uses_registers
 
 __all__ = ["GeneratedPackage", "Progress", "generate"]
 
@@ -57,6 +57,8 @@ class _Task:
     package: str
     options: SpecOptions
     templates: Path
+    registers: tuple[bytes, ...] = ()
+    """The files of the set that may be registers, where the spec may use one as an enum."""
 
 
 def generate(
@@ -90,16 +92,20 @@ def generate(
 
 
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
-    tasks: list[_Task] = []
+    read: list[tuple[SpecFile, str, bytes]] = []
     for spec in (each for folder in spec_set.sources for each in find_specs(folder)):
         source = spec_set.source_name(spec.path)
         try:
-            data = spec.path.read_bytes()
+            read.append((spec, source, spec.path.read_bytes()))
         except OSError as error:
             raise SpecError(f"{source}: can't be read: {error.strerror}", file=source) from error
-        key = key_of(environment, source, spec.component, data)
-        task = _Task(key, data, source, spec.component, spec_set.package, spec_set.options, spec_set.templates)
-        tasks.append(task)
+    known = tuple(data for _, _, data in read if may_be_register(data))
+    tasks: list[_Task] = []
+    for spec, source, data in read:
+        registers = known if uses_registers(data) else ()
+        key = key_of(environment, source, spec.component, data, *registers)
+        set_words = spec_set.package, spec_set.options, spec_set.templates
+        tasks.append(_Task(key, data, source, spec.component, *set_words, registers))
     return tasks
 
 
@@ -130,10 +136,12 @@ def _make_all(tasks: Sequence[_Task], jobs: int) -> Iterator[CacheEntry]:
 
 def _make(task: _Task) -> CacheEntry:
     """Read, validate and render one spec; without files and summary if it has errors."""
+    from tagwire_generator.reading.registers import registers_among
     from tagwire_generator.reading.spec import read_data
     from tagwire_generator.views.render import render_message, render_register
 
-    result = read_data(task.data, file=task.source, component=task.component, options=task.options)
+    registers = registers_among(task.registers)
+    result = read_data(task.data, file=task.source, component=task.component, options=task.options, registers=registers)
     if result.register is not None:
         files = render_register(result.register, task.templates, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)

@@ -51,7 +51,7 @@ SPARK_ERRORS: Final = (PySparkException, _JavaError)
 """What Spark raises."""
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
-"""An error as it stands in a text of Spark's; of several, the innermost."""
+"""An error found in a text of Spark's; the innermost of several."""
 
 
 class PipelineError(PySparkException, TagwireError):
@@ -94,7 +94,7 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """An error as the struct `_error` that stands in its row: path, offset, reason."""
+    """An error as the struct `_error` of its row: path, offset, reason."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     return {"path": "", "offset": None, "reason": str(error)}

@@ -1,8 +1,7 @@
-"""Options of functions and sources: texts, as Spark passes them, held against what there is.
+"""Options of functions and sources: texts, as Spark passes them, checked and converted.
 
-Spark's sources take option names in any case, and ours do as well. A name that
-nobody knows is refused and not ignored: who misspells one would wait for its
-effect.
+Like Spark's own sources, ours ignore the case of option names. Unknown names are rejected, because a
+misspelled option would silently have no effect.
 """
 
 import json

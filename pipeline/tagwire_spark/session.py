@@ -1,13 +1,11 @@
 """The settings of a Spark session that matter for what Python does in it, and the session of commands.
 
-Measured with PySpark 4.3: a small task costs 25 ms by loopback TCP, and 4 to 5 by a
-Unix socket; sources can push filters down only where it is switched on. Two
-settings are their defaults, and are named because the other value costs dear:
-a new worker for each task, and functions in a pipeline, which fails now and
-then with workers that are used again. Arrow in the JVM holds every access to a
-column against the column's bounds unless it is told not to, and that is a
-third of what Spark spends on rows that come from Python. Columns as the input of
-functions (new in 4.3, and its default) cost rows from Parquet a third more.
+Measured with PySpark 4.3: a small task costs 25 ms over loopback TCP and 4 to 5 ms over a Unix
+socket; sources can push filters down only if that is enabled. Two settings repeat the default,
+because the other value is costly: a new worker for each task, and pipelined functions, which
+sometimes fail with reused workers. Arrow in the JVM checks the bounds of every access to a column
+by default, which is a third of Spark's time for rows from Python. Columns as the input of
+functions (new in 4.3, and the default) make rows from Parquet a third more expensive.
 """
 
 import os
@@ -34,18 +32,18 @@ _SETTINGS: Final = {
 _JAVA_OPTIONS: Final = "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false"
 """Of JVMs that are still to be started."""
 _LOCAL: Final = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.session.timeZone": "UTC"}
-"""Of a command that starts Spark itself; what a task refuses is told by the command."""
+"""The log level of commands that start Spark themselves; the command reports what a task rejects."""
 
 
 def spark_conf() -> dict[str, str]:
     """Return settings for `SparkSession.builder.config(map=spark_conf())`.
 
-    Workers on this machine run the interpreter of the driver. Take
-    `spark.pyspark.python` out where workers have theirs somewhere else. Options
-    of your own for Spark's JVMs go behind those that are in
-    `spark.driver.extraJavaOptions` and `spark.executor.extraJavaOptions`. Spark
-    looks for sources by the `python3` of the path, which need not be this one: so
-    PYSPARK_PYTHON is set in the environment, unless it is there.
+    Workers on this machine run the interpreter of the driver. Remove
+    `spark.pyspark.python` if workers have theirs elsewhere. Append your own JVM
+    options to those in `spark.driver.extraJavaOptions` and
+    `spark.executor.extraJavaOptions`. Spark looks for sources with the `python3` of
+    the path, which may be another one, so PYSPARK_PYTHON is set in the environment
+    unless it is set already.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = {f"spark.{jvm}.extraJavaOptions": _JAVA_OPTIONS for jvm in ("driver", "executor")}
@@ -56,9 +54,9 @@ def spark_conf() -> dict[str, str]:
 def session_of_command(
     master: str | None = None, remote: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Generator[SparkSession]:
-    """A session for one command, stopped behind it: what `spark-submit` has set up, or one of this machine or a server.
+    """A session for one command, stopped afterwards: that of `spark-submit`, or one on this machine or a server.
 
-    Raises PipelineError for whatever Spark fails with.
+    Raises PipelineError for all failures of Spark.
     """
     with failures_told():
         spark = _builder(master, remote, dict(settings or {})).getOrCreate()
@@ -88,7 +86,7 @@ def _builder(
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Make whatever Spark fails with a PipelineError: what a worker refused, or the first line that Spark says."""
+    """Turn failures of Spark into PipelineError: the error of a worker, or the first line of Spark's message."""
     try:
         yield
     except TagwireError:

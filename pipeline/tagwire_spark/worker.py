@@ -15,7 +15,7 @@ __all__ = ["settle_worker"]
 
 @cache
 def settle_worker() -> None:
-    """Let the garbage collector pass over what this worker has imported. Does nothing where there is no task."""
+    """Exempt what this worker has imported from garbage collection. Does nothing outside of a task."""
     if TaskContext.get() is not None:
         gc.collect()
         gc.freeze()

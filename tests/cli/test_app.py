@@ -61,6 +61,8 @@ def test_a_misspelled_command() -> None:
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 2
         assert f"did you mean {near!r}?" in done.stderr
+    done = CliRunner().invoke(app, ["frobnicate"])
+    assert done.stderr.splitlines()[-1].startswith("Error: No such command 'frobnicate'; see `")
 
 
 @pytest.mark.parametrize(("module", "extra"), [("click", "cli,generate"), ("lark", "generate"), ("black", "generate")])
@@ -76,6 +78,16 @@ def test_a_missing_extra_is_named(tmp_path: Path, module: str, extra: str) -> No
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[{extra}]'\n"
+
+
+@pytest.mark.parametrize("module", ["pygls", "lsprotocol"])
+def test_the_extra_of_the_language_server_is_named(module: str) -> None:
+    script = f"import sys; sys.modules[{module!r}] = None; sys.argv = ['tagwire', 'lsp']\n"
+    script += "from tagwire_cli.__main__ import main; main()"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[lsp]'\n"
 
 
 def without_click(*words: str, module: str = "tagwire_cli") -> "subprocess.CompletedProcess[str]":

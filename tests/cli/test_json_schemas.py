@@ -17,6 +17,7 @@ from spec_projects import edit_spec, make_project, write_spec
 import tagwire_cli
 from tagwire_cli.app import app
 from tagwire_cli.commands.json_schema import SCHEMAS
+from tagwire_generator.syntax.spec_schema import schema
 
 DATA = Path(__file__).parents[1] / "data"
 FOLDER = Path(tagwire_cli.__file__).with_name("json_schemas")
@@ -186,6 +187,10 @@ def test_every_schema_is_of_a_command_and_printed_by_it() -> None:
         printed = json.loads(run("json-schema", *name.split()))
         assert f"tagwire {SCHEMAS[name].replace('-', ' ')}" in printed["title"]
         validator(name)
+
+
+def test_the_schema_of_specs_is_for_editors() -> None:
+    assert json.loads(run("json-schema", "spec")) == schema()
 
 
 @pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])

@@ -17,14 +17,20 @@ from tagwire.interpreter.reader import decode
 from tagwire.interpreter.writer import encode as encode_by_layout
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import python_serializer
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import KAFKA_TYPES, WIRE_TYPES
 
 pytestmark = pytest.mark.slow  # black formats some 30,000 lines
 
-DEFAULTS = {"string": 'a "quoted"\\ text\n', "bool": "true", "float64": "-0.5", "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
+DEFAULTS = {
+    "string": 'a "quoted"\\ text\n',
+    "bool": "true",
+    "float32": "-0.5",
+    "float64": "-0.5",
+    "uuid": "AAAAAAAAAAAAAAAAAAAAAQ",
+}
 NOT_IN_ARRAYS = {"records"}
 NOT_TAGGED = {"records"}
-ALIKE = {"int8", "int16", "int64", "uint16", "uint32"}
+ALIKE = {"int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64"}
 """Of these, structs hold none: they are packed as int32 is, which they hold."""
 
 
@@ -49,9 +55,12 @@ def spec_of(kind: str) -> dict[str, Any]:
         fields.append({"name": "TaggedMany", "type": f"[]{kind}", "versions": "2+", "taggedVersions": "2+", "tag": 1})
         # Untagged in version 2, tagged from 3 on: no real message does this.
         fields.append({"name": "Moved", "type": kind, "versions": "1+", "taggedVersions": "3+", "tag": 2})
-    return {"type": "data", "name": f"{kind.title()}Corners", "validVersions": "0-3", "flexibleVersions": "2+"} | {
-        "fields": [*fields, *(structs(fields) if kind not in ALIKE else [])]
-    }
+    dialect = {} if kind in KAFKA_TYPES else {"dialect": "tagwire"}
+    return (
+        dialect
+        | {"type": "data", "name": f"{kind.title()}Corners", "validVersions": "0-3", "flexibleVersions": "2+"}
+        | {"fields": [*fields, *(structs(fields) if kind not in ALIKE else [])]}
+    )
 
 
 def structs(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:

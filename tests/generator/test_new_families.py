@@ -123,7 +123,13 @@ def fields_of(kind: str) -> list[dict[str, Any]]:
 
 
 def spec_of(kind: str) -> dict[str, Any]:
-    head = {"type": "data", "name": f"{kind.title()}Message", "validVersions": "0-1", "flexibleVersions": "1+"}
+    head = {
+        "dialect": "tagwire",
+        "type": "data",
+        "name": f"{kind.title()}Message",
+        "validVersions": "0-1",
+        "flexibleVersions": "1+",
+    }
     return {**head, "fields": fields_of(kind)}
 
 
@@ -200,7 +206,7 @@ def test_json(package: ModuleType, kind: str, version: int) -> None:
 def test_a_field_that_only_another_version_has(tmp_path: Path) -> None:
     """The native reader of JSON has a plan for all fields of a class, also for those that the version lacks."""
     name, later = "LaterMessage", {"name": "Later", "type": "fixed16", "versions": "1+", "ignorable": True}
-    given = {"type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
+    given = {"dialect": "tagwire", "type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "none"}
     fields = [{"name": "Number", "type": "int16", "versions": "0+"}, later]
     cls = build_package(tmp_path, "later_messages", [{**given, "fields": fields}]).LaterMessage
     assert native_obstacle(cls, 0) == ""
@@ -331,7 +337,14 @@ def test_wireshark() -> None:
     printed = page.render(view=message_view(message, "p", SpecOptions(), "X.json"))
     makers = dict(re.findall(r'^    { "\w+", "(\w+)", "(\w+)" },$', printed, re.MULTILINE))
     same = {f"F{kind}": kind for kind in WIRE_TYPES if "int" in kind or kind in ("bool", "string", "bytes")}
-    others = {"Ffloat64": "double", "Fuuid": "guid", "Ffixed16": "bytes", "Fdigits": "bytes", "R": "bytes"}
+    others = {
+        "Ffloat32": "float",
+        "Ffloat64": "double",
+        "Fuuid": "guid",
+        "Ffixed16": "bytes",
+        "Fdigits": "bytes",
+        "R": "bytes",
+    }
     assert makers == same | others
 
 

@@ -1,1 +1,1 @@
-"""What stands on a command line: options, packages and their messages, paths of logs, and what shells offer."""
+"""Parsing of command lines: options, packages and their messages, paths of logs, and shell completion."""

@@ -1,8 +1,8 @@
-"""What a shell offers at the next word: messages, versions, rules, packages, limits.
+"""Shell completion: messages, versions, rules, packages, limits.
 
-click asks these functions while a person types, so they are quick (a message's
-class is loaded only where its versions are wanted), and never fail: where there
-is nothing to offer, or the project's settings are broken, there is no offer.
+click calls these functions while a person types, so they are quick (a message's class is loaded
+only for its versions) and never fail: without candidates, or with broken project settings, they
+return nothing.
 """
 
 from collections.abc import Callable, Iterable
@@ -48,7 +48,7 @@ def _quiet(offer: Offer) -> Offer:
 
 
 def _starting(texts: Iterable[str], incomplete: str) -> Items:
-    """Those that go on what is typed, whatever their case."""
+    """The candidates that begin with the typed text, ignoring case."""
     return [CompletionItem(text) for text in texts if text.lower().startswith(incomplete.lower())]
 
 
@@ -60,7 +60,7 @@ def messages(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """The versions of the message that stands before as NAME."""
+    """The versions of the message given before as NAME."""
     # An option that waits for its value stops click's parser: then the name is among the words that it left.
     names = [ctx.params.get("name"), *ctx.args]
     return next((_versions(_registry(ctx), name, incomplete) for name in names if name), [])
@@ -68,7 +68,7 @@ def versions(ctx: click.Context, param: click.Parameter, incomplete: str) -> Ite
 
 @_quiet
 def words(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-    """MESSAGE VERSION or API VERSION, where the options ask for one, and FILE behind them."""
+    """MESSAGE VERSION or API VERSION, if the options require one, followed by FILE."""
     before: tuple[str, ...] = ctx.params.get(param.name or "") or ()
     kind = ctx.params.get("kind")
     if (kind == "request" and ctx.command.name == "decode") or ctx.params.get("request"):
@@ -99,8 +99,7 @@ def components(ctx: click.Context, param: click.Parameter, incomplete: str) -> I
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
     """The ids of rules, with their titles."""
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.designs.design_rules import DESIGN_RULES
-    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
 
     titles = {each.id: each.title for table in (RULES, CHANGE_RULES, DESIGN_RULES) for each in table.values()}
     typed = incomplete.upper()

@@ -1,4 +1,4 @@
-"""Names of record formats on the command line. An unknown one is wrong usage, and told before anything is read."""
+"""Names of record formats on the command line. An unknown one is a usage error, reported before anything is read."""
 
 from typing import TYPE_CHECKING, Any
 

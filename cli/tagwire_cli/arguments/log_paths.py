@@ -64,21 +64,21 @@ def target_of(partition: "Partition", path: Path, output: Path) -> Path:
 
 
 class Work(NamedTuple):
-    """What is to be written of one path."""
+    """The partitions to write for one path."""
 
     path: Path
     found: "list[Partition]"
     """All partitions in and below it."""
     left: "list[tuple[Partition, Path]]"
-    """Those that are to be written, with their places."""
+    """The partitions to write, with their places."""
 
 
 def work_of(
     paths: Iterable[Path], done: str, place: "Callable[[Partition, Path], Path]", *, resumes: bool
 ) -> list[Work]:
-    """What is to be written; `place` says where a partition of a path goes. With `resumes`, not what is there already.
+    """The partitions to write; `place` gives the place of each. With `resumes`, existing ones are left out.
 
-    Raises LogPathError before anything is written: for two partitions of one place, one that is there already, a path
+    Raises LogPathError before anything is written: for two partitions with the same place, an existing one, a path
     without partitions, and a file.
     """
     from tagwire.log import LogPathError
@@ -111,9 +111,9 @@ def log_folders(found: "Iterable[Partition]", path: Path, output: Path) -> list[
 def byte_progress(
     label: str, found: "Sequence[Partition | Segment]", rounds: int = 1, *, prints_all_along: bool = False
 ) -> Generator[Callable[[int], None] | None]:
-    """A function to be told how many more bytes of their segments were read; None if nobody watches.
+    """A function to call with the number of bytes read since the last call; None without a terminal.
 
-    All of them are read so many times. `prints_all_along` is that of `progress_bar`.
+    Segments are read `times` times. `prints_all_along` is that of `progress_bar`.
     """
     with progress_bar(label, prints_all_along=prints_all_along) as tell:
         if tell is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
 
 __all__ = ["KINDS", "file_option", "frames_option", "limit_option", "limits_of", "package_option", "requests_option"]
-__all__ += ["show_sensitive_option"]
+__all__ += ["selection_options", "show_sensitive_option"]
 
 KINDS: Final = ("request", "response", "message")
 """What can be framed: a header and a request, a header and a response, a message without a header."""
@@ -54,9 +54,9 @@ def file_option(function: F) -> F:
 
 
 def frames_option(function: F) -> F:
-    """The option `--frames`, as `kind`: one of `KINDS`, None for a message alone."""
+    """The option `--frames`, as `kind`: one of `KINDS`, None for a message alone. `decode` calls it `--frame`."""
     return click.option(
-        "--frames", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind."
+        "--frames", "--frame", "kind", type=click.Choice(KINDS), help="The input is a stream of frames of this kind."
     )(function)
 
 
@@ -69,6 +69,17 @@ def requests_option(function: F) -> F:
         type=click.Path(),
         help="The requests, as frames; responses are matched by correlation id.",
     )(function)
+
+
+def selection_options(hex_help: str) -> Callable[[F], F]:
+    """The options of `get` and `set`: which file, whether it is frames or hex, which limits and package."""
+
+    def add(function: F) -> F:
+        function = limit_option(package_option(function))
+        function = click.option("--hex", "is_hex", is_flag=True, help=hex_help)(function)
+        return file_option(frames_option(requests_option(function)))
+
+    return add
 
 
 def show_sensitive_option(function: F) -> F:

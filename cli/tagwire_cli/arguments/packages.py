@@ -7,7 +7,6 @@ is wrong here is wrong usage (exit 2), not bad data.
 
 import importlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,13 +17,11 @@ from tagwire.text_format import suggestion
 from tagwire_cli.arguments.numbers import whole_number
 
 if TYPE_CHECKING:
-    from tagwire.explain.nodes import Node
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.message.record_format import RecordFormat
 
 __all__ = [
-    "error_note",
     "find_class",
     "find_message",
     "find_registry",
@@ -36,23 +33,12 @@ __all__ = [
 _ALL: Final = "`tagwire messages` lists all messages"
 
 
-def error_note(registry: "Registry") -> "Callable[[Node], str]":
-    """The name of an error code, for a node of a trace that is one; "" where the package does not know errors."""
-    name_of = registry.attribute("ErrorCode").name_of if "ErrorCode" in registry.registers else None
-
-    def note(node: "Node") -> str:
-        is_error = node.complete and node.type == "int16" and node.path.endswith("error_code")
-        return (name_of(node.value) or "") if name_of and is_error else ""
-
-    return note
-
-
 def find_registry(package: str | None) -> "Registry":
-    """The registry of `package`, or of the one that is meant if it is None.
+    """The registry of `package`, or of the default package if it is None.
 
-    A package that a spec set of this project writes is found where the set
-    writes it, installed or not. Raises click.BadParameter for a package that
-    can't be imported or is no generated one, SettingsError for bad settings.
+    A package of a spec set of this project is found in the set's output folder,
+    installed or not. Raises click.BadParameter for a package that can't be imported
+    or is not a generated one, SettingsError for bad settings.
     """
     from tagwire.frames.registry import Registry
 

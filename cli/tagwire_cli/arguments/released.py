@@ -32,7 +32,9 @@ def released_in(settings: "Settings", folder: Path, revision: str | None) -> "li
     if revision is not None:
         options = SpecOptions() if spec_set is None else spec_set.options
         try:
-            found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options)))
+            others = [each for each in (spec_set.sources if spec_set else ()) if each != folder.resolve()]
+            beside = [each for other in others for each in specs_at(revision, other)]
+            found.append(Baseline.of(SpecReader().read(specs_at(revision, folder), options, beside)))
         except NotAtRevisionError as error:
             say(f"{error}; nothing is released there", err=True)
         except GitError as error:

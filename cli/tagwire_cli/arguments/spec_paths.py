@@ -14,12 +14,12 @@ STDIN: Final = "-"
 
 
 def spec_paths(settings: "Settings", paths: Sequence[str]) -> list[str]:
-    """The paths to read, each once, as a person in this folder writes them.
+    """The paths to read, each once, relative to this folder.
 
-    Without any path, the folders of all spec sets; raises SettingsError where
-    there is no project. A folder above spec sets stands for those that are there
-    and for the specs that lie directly in it; the project's own folder, where
-    other JSON lies, for the sets alone. Every other path is read as it is.
+    Without any path, the folders of all spec sets; raises SettingsError outside of a
+    project. A folder above spec sets means the sets in it and the specs directly in
+    it; the project's own folder, which has other JSON files, means the sets only. Any
+    other path is read as it is.
     """
     chosen = [each for path in paths for each in _below(settings, path)] if paths else _all_sets(settings)
     return list(dict.fromkeys(chosen))

@@ -18,7 +18,7 @@ __all__ = ["message_of", "one_file", "response_of"]
 def message_of(
     registry: "Registry", words: Sequence[str], wanted: str = "MESSAGE VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """Class and version of MESSAGE VERSION, and the words behind them. Raises click.UsageError, which says `wanted`."""
+    """Class and version of MESSAGE VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_message(registry, name)
     require_version(message, version)
@@ -28,7 +28,7 @@ def message_of(
 def response_of(
     registry: "Registry", words: Sequence[str], wanted: str = "API VERSION"
 ) -> "tuple[type[Message], int, Sequence[str]]":
-    """The response to API VERSION, and the words behind them. Raises click.UsageError, which says `wanted`."""
+    """The response to API VERSION, and the remaining words. Raises click.UsageError with `wanted`."""
     name, version, rest = _name_and_version(words, wanted)
     message = find_response(registry, name)
     if message.FALLBACK is None:  # else the answer may come in another version than was asked for

@@ -72,14 +72,14 @@ def command(
       tagwire breaking
     """
     from tagwire_generator.evolution import SEVERITIES
-    from tagwire_generator.evolution.exemptions import judge
+    from tagwire_generator.project.exemptions import judge
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     checks = _checks(settings, paths, revision, lock_file)
     findings = [finding for check in checks for finding in check.findings()]
     names = {name for check in checks for name in check.names}
-    judged = judge(findings, settings.exemptions, datetime.date.today(), names if paths else None)
+    judged = judge(findings, settings.change_exemptions, datetime.date.today(), names if paths else None)
     if as_json or output_format == "json":
         write_json([finding.as_dict() for finding in judged.findings])
     elif output_format == "github":
@@ -101,7 +101,7 @@ def command(
 def _checks(
     settings: "Settings", paths: Sequence[Path], revision: str | None, lock_file: Path | None
 ) -> Sequence["Check | KnownCheck"]:
-    """What is to be compared with what."""
+    """What to compare."""
     from tagwire_generator.evolution.texts import SpecReader
 
     reader = SpecReader()
@@ -120,11 +120,25 @@ def _checks(
     return [_against_path(settings, reader, *paths)]
 
 
-def read_path(reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
+def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "SpecOptions") -> "SpecTexts":
     """The spec at a path, or those of the folder there. Raises SpecError for a folder without specs."""
     from tagwire_generator.evolution.texts import from_file, from_folder
 
-    return reader.read(from_folder(path) if path.is_dir() else [from_file(path)], options)
+    files = from_folder(path) if path.is_dir() else [from_file(path)]
+    beside = [each for folder in register_folders(settings, path) for each in from_folder(folder)]
+    return reader.read(files, options, beside)
+
+
+def register_folders(settings: "Settings", path: Path) -> list[Path]:
+    """Folders that may have the registers of a spec's enums, beside what is read of `path` itself."""
+    from tagwire_generator.project.spec_files import may_be_register
+
+    spec_set, here = settings.set_of(path), path.resolve()
+    if spec_set is not None:
+        folders = [folder for folder in spec_set.sources if folder != here]
+    else:
+        folders = [here.parent] if here.is_file() else []
+    return [folder for folder in folders if any(may_be_register(each.read_bytes()) for each in folder.rglob("*.json"))]
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
@@ -155,9 +169,11 @@ def _against_path(settings: "Settings", reader: "SpecReader", old: Path, new: Pa
     if old.is_dir() != new.is_dir():
         raise click.UsageError(f"{old} and {new} must both be specs or both be folders of specs")
     options = options_for(settings, new)
-    now = read_path(reader, new, options)
+    now = read_path(settings, reader, new, options)
     headers = _headers(settings, reader, new)
-    return Check(Baseline.of(read_path(reader, old, options)), now, is_one_message=new.is_file(), headers=headers)
+    return Check(
+        Baseline.of(read_path(settings, reader, old, options)), now, is_one_message=new.is_file(), headers=headers
+    )
 
 
 def _against_revision(
@@ -170,7 +186,8 @@ def _against_revision(
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
-            old = reader.read(specs_at(revision, path), options)
+            beside = [each for folder in register_folders(settings, path) for each in specs_at(revision, folder)]
+            old = reader.read(specs_at(revision, path), options, beside)
         except NotAtRevisionError as error:
             if paths:
                 raise click.UsageError(str(error)) from None
@@ -178,7 +195,7 @@ def _against_revision(
             continue
         except GitError as error:
             raise click.UsageError(str(error)) from None
-        now, headers = read_path(reader, path, options), _headers(settings, reader, path)
+        now, headers = read_path(settings, reader, path, options), _headers(settings, reader, path)
         made.append(Check(Baseline.of(old), now, is_one_message=path.is_file(), headers=headers))
     return made
 
@@ -188,7 +205,7 @@ def _against_lock(settings: "Settings", reader: "SpecReader", lock_file: Path, p
     from tagwire_generator.evolution.lock import read_lock
 
     baseline = read_lock(lock_file).baseline()
-    texts = read_path(reader, path, options_for(settings, path))
+    texts = read_path(settings, reader, path, options_for(settings, path))
     if path.is_file():  # the lock of a whole set has other messages too: they are not gone
         aliases = {alias for spec in texts.specs.values() for alias in spec.aliases}
         baseline = baseline.only({*texts.specs, *texts.invalid, *aliases})
@@ -221,6 +238,7 @@ def _against_own_lock(
 ) -> "Check | KnownCheck":
     """The check of a set against its lock: the one that commit hooks make, and make again and again."""
     from tagwire_generator.evolution.known import Memory
+    from tagwire_generator.project.spec_files import may_be_register
 
     if os.environ.get("CI"):
         return _against_lock(settings, reader, lock, specs)
@@ -232,7 +250,9 @@ def _against_own_lock(
     from tagwire_generator.evolution.texts import from_folder
 
     def read(names: Collection[str]) -> "SpecTexts":
-        return reader.read((each for each in from_folder(specs) if each.name in names), spec_set.options)
+        files = [each for folder in spec_set.sources for each in from_folder(folder)]
+        asked = [each for each in from_folder(specs) if each.name in names]
+        return reader.read(asked, spec_set.options, (each for each in files if may_be_register(each.data)))
 
     released = read_lock(lock)
     check = memory.check(released, read)

@@ -25,7 +25,7 @@ __all__ = ["command"]
 
 @click.command("decode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
-@click.option("--frame", "kind", type=click.Choice(KINDS), help="Read a stream of frames of this kind.")
+@click.option("--frame", "--frames", "kind", type=click.Choice(KINDS), help="Read a stream of frames of this kind.")
 @requests_option
 @click.option(
     "--jsonl",

@@ -22,7 +22,9 @@ __all__ = ["command"]
 
 @click.command("encode")
 @click.argument("words", nargs=-1, metavar="[MESSAGE VERSION] [FILE]", shell_complete=completion.words)
-@click.option("--frame", "kind", type=click.Choice(KINDS), help="Write frames of this kind, with size and header.")
+@click.option(
+    "--frame", "--frames", "kind", type=click.Choice(KINDS), help="Write frames of this kind, with size and header."
+)
 @click.option(
     "--jsonl",
     "as_lines",

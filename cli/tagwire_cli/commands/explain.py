@@ -9,7 +9,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
-from tagwire_cli.arguments.packages import error_note, find_registry
+from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
@@ -172,16 +172,21 @@ def _write_json(units: "Iterator[Explained]", asked: "Asked", *, is_many: bool) 
 
 
 def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
-    from tagwire_cli.explaining.page import render_page
+    from tagwire.explain.html_page import page
+    from tagwire.explain.html_tree import Unit
+    from tagwire.explain.names import name_note
+    from tagwire_cli.explaining.explained import facts_of
 
     seen = list(units)
     if asked.kind == "format":  # the batches of an input are one section
         seen = [seen[0]._replace(traces=tuple(trace for one in seen for trace in one.traces))] if seen else []
-    write_bytes(render_page(seen, error_note(asked.registry)).encode())
+    shown = [Unit(list(facts_of(one)), one.traces) for one in seen]
+    write_bytes(page(shown, name_note(asked.registry)).encode("utf-8", "backslashreplace"))
     return _faults(seen)
 
 
 def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list[str]:
+    from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
     from tagwire_cli.explaining.explained import facts_of
 
@@ -190,6 +195,6 @@ def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list
     for number, one in enumerate(units):
         if number and asked.kind != "format":
             write_bytes(b"\n")
-        print_text(list(facts_of(one)), one.traces, error_note(asked.registry), colour=colour)
+        print_text(list(facts_of(one)), one.traces, name_note(asked.registry), colour=colour)
         faults += _faults([one])
     return faults

@@ -9,17 +9,10 @@ import click
 from tagwire.message.json import field_to_json
 from tagwire.selection.paths import SelectionError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import (
-    file_option,
-    frames_option,
-    limit_option,
-    limits_of,
-    package_option,
-    requests_option,
-)
+from tagwire_cli.arguments.options import limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.frame_stream import at
-from tagwire_cli.input.selected import parts, source
+from tagwire_cli.input.selected import order_hint, parts, source
 from tagwire_cli.output.tables import write_json_line, write_line
 
 __all__ = ["command"]
@@ -27,13 +20,8 @@ __all__ = ["command"]
 
 @click.command("get")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH...", shell_complete=completion.words)
-@file_option
-@frames_option
-@requests_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
-@click.option("--hex", "is_hex", is_flag=True, help="The input is hex; white space is ignored.")
-@limit_option
-@package_option
+@selection_options("The input is hex; white space is ignored.")
 def command(
     words: Sequence[str],
     file: str,
@@ -69,7 +57,7 @@ def command(
     try:
         selected = make(tuple(rest))
     except SelectionError as error:
-        raise click.BadParameter(str(error), param_hint="PATH") from None
+        raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
     for number, (place, data) in enumerate(parts(file, kind, bounds, is_hex=is_hex), 1):
         with at(place):
             version = selected.version_of(data)
@@ -84,6 +72,7 @@ def command(
 
 
 def _shown(value: Any) -> str:
-    """A value as text: a text is itself, anything else its JSON. A tab or a line break in it is escaped."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.replace("\\", "\\\\").replace("\t", "\\t") if "\t" in text else text
+    """A value as text: of a text itself, with its backslashes and tabs escaped, of anything else its JSON."""
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return value.replace("\\", "\\\\").replace("\t", "\\t")

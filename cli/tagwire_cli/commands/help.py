@@ -1,4 +1,4 @@
-"""`tagwire help`: the same as `--help` behind a command, for those who put the question first."""
+"""`tagwire help COMMAND`: the same as `tagwire COMMAND --help`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`tagwire json-schema`: what the JSON of a command looks like, for programs that read it."""
+"""`tagwire json-schema`: what the JSON of a command looks like, for programs that read it; and specs, for editors."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -10,6 +10,9 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_bytes
 
 __all__ = ["SCHEMAS", "command"]
+
+_SPEC: Final = "spec"
+"""What stands for specs, which no command prints."""
 
 SCHEMAS: Final = {
     "validate": "validate",
@@ -43,9 +46,10 @@ SCHEMAS: Final = {
 @click.command("json-schema")
 @click.argument("words", nargs=-1, metavar="[COMMAND...]")
 def command(words: Sequence[str]) -> None:
-    """Print the JSON Schema of a command's JSON output.
+    """Print the JSON Schema of a command's JSON output, or of specs.
 
-    Without COMMAND, the commands that have a schema are listed. A schema describes
+    Without COMMAND, the commands that have a schema are listed. The word spec in
+    the place of COMMAND prints the schema of specs, for editors. A schema describes
     one value: the whole output, or one line if the command prints one object per
     line. The schema of `decode` describes a frame (--frame request or response);
     `tagwire show` describes the body of each message.
@@ -55,14 +59,18 @@ def command(words: Sequence[str]) -> None:
       tagwire json-schema
       tagwire json-schema validate
       tagwire json-schema log verify > log-verify.json
+      tagwire json-schema spec > spec.schema.json
     """
     name = " ".join(words)
     if not words:
         say("\n".join(SCHEMAS), lines=True)
+    elif name == _SPEC:
+        write_bytes((files("tagwire_generator.syntax") / "spec.schema.json").read_bytes())
     elif name in SCHEMAS:
         folder = files("tagwire_cli") / "json_schemas"
         write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
     else:
         raise click.BadParameter(
-            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}", param_hint="COMMAND"
+            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; spec is that of specs",
+            param_hint="COMMAND",
         )

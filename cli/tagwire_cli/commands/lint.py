@@ -1,34 +1,65 @@
-"""`tagwire lint`: flaws of a wire design."""
+"""`tagwire lint`: flaws of a design."""
 
+import datetime
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from tagwire_cli.output.design_findings import read_design, refuse_unjudged, tell
 from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.echo import say
 from tagwire_cli.output.reports import report_options
 
 __all__ = ["command"]
 
+_RULES = "RULE[,RULE...]"
+
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True))
+@click.option("--select", multiple=True, metavar=_RULES, help="Run only these rules, instead of those in the settings.")
+@click.option("--ignore", multiple=True, metavar=_RULES, help="Do not run these rules.")
 @report_options
-def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
-    """Report design problems of record formats.
+def command(
+    paths: Sequence[str], select: Sequence[str], ignore: Sequence[str], output_format: str, as_json: bool
+) -> None:
+    """Report design problems of messages and record formats.
 
-    FILE is a spec or a folder of specs. Only record formats are checked, and there
-    must be at least one. `tagwire rule` explains the rules, TL01 and up.
+    FILE is a spec or a folder of specs; without one, the specs of this project are
+    checked. RULE is the id of a rule or how ids begin, such as TL5. Severities and
+    a selection of rules can be set in [tool.tagwire.lint], exceptions in
+    [[tool.tagwire.exceptions]]. `tagwire rule` explains the rules, TL01 and up.
 
     \b
     Examples:
       tagwire lint message_specs/records
-      tagwire lint --json MyBatch.json
+      tagwire lint --ignore TL6,TL72 --json PingRequest.json
+      tagwire lint --select TL4 message_specs
     """
-    from tagwire_generator.designs.lint import lint
+    from tagwire.errors import SpecError
+    from tagwire_generator.designs.lint import chosen, lint_set
+    from tagwire_generator.project.exemptions import judge
+    from tagwire_generator.project.settings import find_root, load
 
-    formats = [spec for path in paths for spec in read_design(path) if spec.format is not None]
-    if not formats:
-        refuse_unjudged(" and ".join(paths), "no record format, and lint checks nothing else")
-    findings = [finding for spec in formats for finding in lint(spec)]
-    tell(findings, "json" if as_json else output_format, count(len(formats), "record format"))
+    settings = load(find_root(Path.cwd()))
+    try:
+        rules = settings.lint.with_options(_split(select), _split(ignore))
+    except SpecError as error:
+        raise click.UsageError(str(error)) from error
+    looked_at = list(paths) or [str(spec_set.specs) for spec_set in settings.project_sets()]
+    designs = [read_design(path) for path in dict.fromkeys(looked_at)]
+    if not any(designs):
+        refuse_unjudged(" and ".join(looked_at), "only registers; lint checks messages and record formats")
+    findings = [finding for specs in designs for finding in chosen(lint_set(specs), specs, rules)]
+    names = {spec.name for specs in designs for spec in specs}
+    judged = judge(findings, settings.design_exemptions, datetime.date.today(), names)
+    for warning in judged.warnings:
+        say(f"warning: {warning}", err=True)
+    what = count(sum(map(len, designs)), "spec")
+    tell(judged.findings, "json" if as_json else output_format, what, excused=len(judged.excused))
+
+
+def _split(options: Sequence[str]) -> list[str]:
+    """The ids of an option that may be given several times, with several ids each."""
+    return [rule.strip().upper() for option in options for rule in option.split(",") if rule.strip()]

@@ -1,4 +1,4 @@
-"""`tagwire lock`: remember what is released now, so that later changes are held against it."""
+"""`tagwire lock`: record what is released now, so that later changes are compared with it."""
 
 import datetime
 import os
@@ -106,7 +106,7 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
     from tagwire_generator.evolution.texts import SpecReader
 
     options = options_for(settings, specs)
-    texts = read_path(SpecReader(), specs, options)
+    texts = read_path(settings, SpecReader(), specs, options)
     old = read_lock(file) if file.is_file() and not forget else None
     check = Check(old.baseline() if old else Baseline(), texts)
     refused = [each for each in _left(settings, check) if each.severity == "error" or not accept_breaking]
@@ -119,8 +119,8 @@ def _locked(settings: "Settings", specs: Path, file: Path, *, accept_breaking: b
 
 
 def _left(settings: "Settings", check: "Check") -> list["Finding"]:
-    """The findings that nothing excuses and that matter to who was released before."""
-    from tagwire_generator.evolution.exemptions import judge
+    """The findings without an exception that affect released versions."""
+    from tagwire_generator.project.exemptions import judge
 
-    judged = judge(check.findings(), settings.exemptions, datetime.date.today())
+    judged = judge(check.findings(), settings.change_exemptions, datetime.date.today())
     return [each for each in judged.findings if each.severity in _REFUSED]

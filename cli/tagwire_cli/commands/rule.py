@@ -29,8 +29,15 @@ def command(rule_id: str | None) -> None:
       tagwire rule | grep tag
     """
     from tagwire.log.rules import RULES as LOG_RULES
-    from tagwire_generator.designs.design_rules import DESIGN_RULES, DesignSeverity
-    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES, Impact, Rule, Severity
+    from tagwire_generator.diagnostics.rule_catalogue import (
+        CHANGE_RULES,
+        DESIGN_RULES,
+        RULES,
+        DesignSeverity,
+        Impact,
+        Rule,
+        Severity,
+    )
     from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
 
     if rule_id is not None and rule_id.upper() in LOG_RULES:

@@ -10,17 +10,10 @@ from tagwire.message.json import field_from_json
 from tagwire.selection.paths import SelectionError
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import (
-    file_option,
-    frames_option,
-    limit_option,
-    limits_of,
-    package_option,
-    requests_option,
-)
+from tagwire_cli.arguments.options import limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.frame_stream import at
-from tagwire_cli.input.selected import Selected, parts, source
+from tagwire_cli.input.selected import Selected, order_hint, parts, source
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 if TYPE_CHECKING:
@@ -31,12 +24,7 @@ __all__ = ["command"]
 
 @click.command("set")
 @click.argument("words", nargs=-1, metavar="MESSAGE [VERSION] PATH=VALUE...", shell_complete=completion.words)
-@file_option
-@frames_option
-@requests_option
-@click.option("--hex", "is_hex", is_flag=True, help="Read and write hex.")
-@limit_option
-@package_option
+@selection_options("Read and write hex.")
 def command(
     words: Sequence[str],
     file: str,
@@ -70,7 +58,7 @@ def command(
     try:
         selected = make(tuple([path for path, _, _ in named]))
     except SelectionError as error:
-        raise click.BadParameter(str(error), param_hint="PATH=VALUE") from None
+        raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH=VALUE") from None
     ends = zip(_ends(selected), named, strict=True)
     values = [_parsed(end, text, is_json=is_json) for end, (_, text, is_json) in ends]
     for place, data in parts(file, kind, bounds, is_hex=is_hex):

@@ -146,7 +146,7 @@ def _cells(row: "FieldRow", depth: int) -> tuple[str, ...]:
     tag = "" if row.tag is None else str(row.tag) if row.tagged == row.versions else f"{row.tag} in {row.tagged}"
     return (
         _INDENT * depth + row.name,
-        row.type + compact + formats,
+        row.type + compact + formats + (", deprecated" if row.deprecated is not None else ""),
         str(row.versions),
         str(row.nullable) if row.nullable else "",
         tag,
@@ -171,6 +171,10 @@ def _field(row: "FieldRow") -> dict[str, Any]:
         facts["flexibleVersions"] = str(row.flexible)
     if row.record_formats:
         facts["recordFormats"] = {str(versions): format for versions, format in row.record_formats}
+    if row.about:
+        facts["about"] = row.about
+    if row.deprecated is not None:
+        facts["deprecated"] = row.deprecated
     if row.struct is not None:
         facts["fields"] = [_field(inner) for inner in row.struct.FIELDS]
     return facts
@@ -231,7 +235,7 @@ def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:
 
 
 def _struct(struct: "StructLayout") -> dict[str, Any]:
-    """Items and tagged fields as they stand on the wire, and what the version lacks."""
+    """Items and tagged fields in wire order, and the fields that the version lacks."""
     return {
         "items": [_item(item) for item in struct.items],
         "section": None if struct.section is None else type(struct.section).__name__,

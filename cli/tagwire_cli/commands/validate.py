@@ -52,7 +52,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
     number = 0
     for name in spec_paths(settings, paths):
         options = _options(settings, name, allowed)
-        read, found = _validate(name, options)
+        read, found = _validate(name, options, _folders(settings, name))
         number += read
         problems += found
     if as_json or output_format == "json":
@@ -82,29 +82,39 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
     )
 
 
-def _validate(name: str, options: "SpecOptions") -> tuple[int, list["Problem"]]:
+def _folders(settings: "Settings", name: str) -> "Sequence[Path]":
+    """Where the registers are that a spec may use: the folders of its set, or the one that it stands in."""
+    path = Path(name)
+    spec_set = None if name == STDIN else settings.set_of(path)
+    return spec_set.sources if spec_set else [path if path.is_dir() else path.parent]
+
+
+def _validate(name: str, options: "SpecOptions", folders: "Sequence[Path]") -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
+    from tagwire_generator.reading.registers import registers_in
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
         return 1, list(read_data(read_bytes(STDIN, is_hex=False), file="<stdin>", options=options).problems)
     if Path(name).is_file():
-        return 1, list(read_file(name, options=options).problems)
-    return _validate_folder(Path(name), options)
+        return 1, list(read_file(name, options=options, registers=registers_in(folders)).problems)
+    return _validate_folder(Path(name), options, folders)
 
 
-def _validate_folder(folder: Path, options: "SpecOptions") -> tuple[int, list["Problem"]]:
+def _validate_folder(folder: Path, options: "SpecOptions", folders: "Sequence[Path]") -> tuple[int, list["Problem"]]:
     from tagwire_generator.model.spec_set_rules import check_set
     from tagwire_generator.project.spec_files import find_specs
+    from tagwire_generator.reading.registers import registers_in
     from tagwire_generator.reading.spec import read_file
 
+    known = registers_in([*folders, folder])
     specs = find_specs(folder)
     problems: list[Problem] = []
     summaries = []
     registers = 0
     with progress_bar(str(folder)) as progress:
         for number, spec in enumerate(specs, 1):
-            result = read_file(spec.path, component=spec.component, options=options)
+            result = read_file(spec.path, component=spec.component, options=options, registers=known)
             problems += result.problems
             summaries += [result.message.summary()] if result.message else []
             registers += result.register is not None

@@ -1,8 +1,7 @@
-"""The text of traces on standard output; on a terminal in colours by what a field is, as wide as it is.
+"""The text of traces on standard output; on a terminal coloured by type, and as wide as the terminal.
 
-Colour is decoration: without it the text is the same, but for how many bytes
-stand in a line. Bytes and value of a field have one colour, so that the eye
-finds the one from the other.
+Colour is decoration: without it the text is the same, except for the number of bytes in a line.
+The bytes and the value of a field have the same colour.
 """
 
 import sys
@@ -40,7 +39,7 @@ Note = Callable[[Node], str]
 
 
 def wants_colour(when: str) -> bool:
-    """Whether standard output is to be coloured: always, never, or auto, as the terminal and NO_COLOR say."""
+    """Whether to colour standard output: always, never, or auto, which depends on the terminal and NO_COLOR."""
     return when == "always" or (when == "auto" and is_coloured(sys.stdout))
 
 

@@ -33,11 +33,11 @@ class InputFrame(NamedTuple):
     title: str
     data: bytes
     is_request: bool | None = None
-    """None where nobody says."""
+    """None if unknown."""
     api: tuple[int, int] | None = None
     """Of a response: API key and version of its request."""
     fault: str = ""
-    """Why there is no frame: where a capture has a gap."""
+    """Why there is no frame: a gap in the capture."""
 
 
 def is_stream(data: bytes) -> bool:
@@ -53,7 +53,7 @@ def is_stream(data: bytes) -> bool:
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
-    """The frames of a stream. Raises DecodeError, behind the last whole one, for a size or an end that is wrong."""
+    """The frames of a stream. Raises DecodeError after the last whole one for an invalid size or end."""
     splitter = FrameSplitter()
     splitter.feed(data)
     offset = 0
@@ -79,8 +79,8 @@ def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[Inpu
     """The frames of a network capture, or of a file with a JSON object a line: dir (req or resp), hex, and of
     responses api_key and api_version. There `run` and `conn` tell connections apart.
 
-    A response is of its request's API and version. A gap in a network capture stands in its place, as a fault.
-    Raises InputError for a line that is no frame, CaptureError.
+    A response has the API and version of its request. A gap in a network capture appears in its place, as a fault.
+    Raises InputError for a line that is not a frame, CaptureError.
     """
     rows = list(_network(data, port, registry) if data[:4] in MAGIC else _lines(data))
     asked: dict[tuple[str, bytes], tuple[int, int]] = {}
@@ -101,7 +101,7 @@ def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[Inpu
 
 
 def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, InputFrame]]:
-    """In the order of time: what stands behind a gap is found late."""
+    """Sort by time, because frames after a gap are found late."""
     found = sorted(network_frames(BytesIO(data), port, registry), key=lambda each: each.time)
     for number, each in enumerate(found, 1):
         title = f"frame {number}, {'request' if each.is_request else 'response'}, {each.connection}"

@@ -1,8 +1,8 @@
-"""Bytes in the encodings in which people have them: raw, or as text that a tool printed.
+"""Bytes in the encodings that people have: raw, or text printed by a tool.
 
-An encoding is told by its characters: text that is a dump, hex or base64 from its
-first to its last character is taken as that, all else is bytes. The bytes of
-real messages hold zeros; so they are not mistaken for text.
+The encoding is recognised by its characters: text that is a dump, hex or base64 from its first to
+its last character is decoded, everything else is bytes. Real messages contain zero bytes, so they
+are not mistaken for text.
 
     hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
     dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
@@ -32,7 +32,7 @@ _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
 def encoding_of(data: bytes) -> str:
-    """Which of `ENCODINGS` it is; binary where it is no text of the others."""
+    """The encoding, one of `ENCODINGS`; binary if it is none of the others."""
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
@@ -132,7 +132,7 @@ def _dump(text: str) -> bytes:
 
 
 def _bytes_of_line(rest: str, most: int, *, gap: int) -> bytes:
-    """The bytes between an offset and the text beside them: at most so many, none behind a gap wider than `gap`."""
+    """The bytes between an offset and the text beside them: at most `most`, and none after a gap wider than `gap`."""
     found = bytearray()
     place = 0
     while len(found) < most and (match := _DUMP_BYTES.match(rest, place)):

@@ -42,7 +42,7 @@ class Asked(NamedTuple):
     kind: str
     """One of `KINDS`."""
     words: Sequence[str]
-    """The arguments: what names the message, and behind it the file."""
+    """The arguments: the message, followed by the file."""
     formats: FormatSet
     records: str | None
     """The format of the records in messages; None: the one that the spec of each names."""
@@ -63,9 +63,9 @@ class Input(NamedTuple):
 
 
 def way_of(asked: Asked) -> tuple[Way | None, Sequence[str]]:
-    """How to explain a unit, and the words behind those that say so. Raises click.UsageError.
+    """How to explain a unit, and the remaining words. Raises click.UsageError.
 
-    None for batches: where one ends is known when it was read.
+    None for batches, whose ends are known only after reading them.
     """
     if asked.kind in ("message", "response"):
         return _of_version(asked)
@@ -92,7 +92,7 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
 
 
 def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
-    """Every frame explained; an error is told in its place."""
+    """Every frame explained, with errors in their places."""
     while True:
         try:
             frame = next(frames, None)
@@ -108,7 +108,7 @@ def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
 
 
 def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:
-    """How to trace a message or a response, and the words behind its name and version."""
+    """How to trace a message or a response, and the words after its name and version."""
     if asked.kind == "response":
         message, version, files = response_of(asked.registry, asked.words)
         api_key = message.API_KEY

@@ -52,7 +52,7 @@ def from_hex(text: bytes) -> bytes:
 
 
 def _refuse_hex(text: bytes) -> NoReturn:
-    """Say which character is at fault: one that is no digit, else the last digit, which has no partner."""
+    """Raise for the first character that is not a digit, or for an unpaired last digit."""
     wrong = text.translate(None, _BLANKS + _DIGITS)
     at = text.index(wrong[:1]) if wrong else len(text.rstrip(_BLANKS)) - 1
     line = text.count(b"\n", 0, at) + 1

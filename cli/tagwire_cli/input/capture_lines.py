@@ -1,6 +1,6 @@
-"""Lines of capture files: JSON objects with `dir` (req or resp), `hex`, and what else a recorder says of a frame.
+"""Lines of capture files: JSON objects with `dir` (req or resp), `hex`, and other facts about a frame.
 
-Errors name the key that is wrong and never its value: it may be a secret.
+Errors name the invalid key and never its value, which may be a secret.
 """
 
 import gzip

@@ -48,7 +48,7 @@ class Capture:
 
 
 def read_captures(path: Path) -> list[Capture]:
-    """The frames of a capture file. Raises InputError, with the line, for a file that is none."""
+    """The frames of a capture file. Raises InputError, with the line, for any other file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -64,7 +64,7 @@ def _capture(line: CaptureLine, path: Path) -> Capture:
 
 
 def read_faults(captures: Path) -> dict[str, str]:
-    """The senders' faults that are listed beside a capture file, by digest; none if there is no list."""
+    """The known faults of senders, listed beside a capture file by digest; empty without a list."""
     path = captures.with_name(_FAULTS)
     try:
         faults = json.loads(path.read_bytes())

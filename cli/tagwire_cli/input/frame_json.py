@@ -38,7 +38,7 @@ _KEYS: Final = ("message", "version", "header", "body")
 
 
 class Reading(NamedTuple):
-    """How messages are decoded and shown, whatever frames them."""
+    """How messages are decoded and shown, with any framing."""
 
     style: str
     strict: bool
@@ -88,7 +88,7 @@ def message_encoder(message: "type[Message]", version: int) -> "Encoder":
 
 
 def body_encoder(registry: "Registry", message: "type[Message]", version: int) -> "Encoder":
-    """Bodies of one version, each behind a header of defaults."""
+    """Bodies of one version, each after a default header."""
     return lambda value: _encoded(registry, message, version, {}, value)
 
 
@@ -133,7 +133,7 @@ def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: A
     """A header of what is given, what follows from the message, and defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: {shown(fields)} is not a JSON object")
-    defaults = cls().to_json(version)
+    defaults = cls._fresh().to_json(version)
     known = {name: value for name, value in facts.items() if name in defaults}
     return cls.from_json({**defaults, **known, **fields}, version)
 

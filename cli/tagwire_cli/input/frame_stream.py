@@ -1,8 +1,7 @@
-"""Frames and lines of hex out of a stream, each with its place, as they come.
+"""Frames and lines of hex from a stream, each with its place, as they arrive.
 
-What is read is handed on before more is waited for: the other end of the pipe
-may be a connection that somebody watches. An error is told with the number of
-the frame or line that it is about (`at`).
+Each frame is returned before more input is awaited, because the pipe may be a live connection. An
+error has the number of its frame or line (`at`).
 """
 
 import contextlib
@@ -23,7 +22,7 @@ _CHUNK: Final = 1 << 16
 
 @contextlib.contextmanager
 def at(place: str) -> Generator[None]:
-    """Errors of the data inside begin with the place; "" is the place of all that there is."""
+    """Errors in the block begin with the place; "" is the place of the whole input."""
     try:
         yield
     except TagwireError as error:

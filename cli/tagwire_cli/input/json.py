@@ -1,7 +1,7 @@
-"""JSON as commands get it: one value, values one behind the other, or a value a line.
+"""JSON input of commands: one value, several in sequence, or one value per line.
 
-Stricter than Python's reader where its leniency would lose something: a key that
-stands twice in an object, NaN and infinities are refused.
+It is stricter than Python's reader where leniency would lose data: duplicate keys, NaN and infinities
+are rejected.
 """
 
 import contextlib

@@ -5,6 +5,7 @@ Frames of other APIs are none of the selection's: `get` passes over them, and
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message import Message
 
-__all__ = ["Selected", "parts", "source"]
+__all__ = ["Selected", "order_hint", "parts", "source"]
 
 
 class Selected:
@@ -67,7 +68,35 @@ def source(
     *,
     is_hex: bool,
 ) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
-    """What makes a selection of paths into the input, and the words behind those that say what it is."""
+    """A function that makes a selection of paths into the input, and the remaining words.
+
+    Raises click.UsageError.
+    """
+    try:
+        return _source(registry, words, kind, requests_file, limits, is_hex=is_hex)
+    except click.BadParameter as error:
+        error.message += order_hint(words)  # type: ignore[misc]  # click offers no other way
+        raise
+
+
+def order_hint(words: Sequence[str]) -> str:
+    """What the words should have been, where one of them is a file or none a version; else ""."""
+    file = next((word for word in words if Path(word).is_file()), "")
+    if not file and any(word.isdecimal() for word in words):
+        return ""
+    said = f"--file {file}" if file else "--file FILE"
+    return f". The order is MESSAGE VERSION PATH...; a file is read with {said}"
+
+
+def _source(
+    registry: "Registry",
+    words: Sequence[str],
+    kind: str | None,
+    requests_file: str | None,
+    limits: "Limits",
+    *,
+    is_hex: bool,
+) -> "tuple[Callable[[tuple[str, ...]], Selected], Sequence[str]]":
     if requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frames response.")
     if kind in (None, "message"):

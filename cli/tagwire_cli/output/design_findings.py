@@ -1,4 +1,4 @@
-"""Specs of designs from paths, and how findings about them are told."""
+"""Specs of designs from paths, and how findings about them are told: as problems of specs are, with line and caret."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.output.diagnostics import summary
+from tagwire_cli.output.diagnostics import print_problems, summary
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.reports import of_design, print_github, print_sarif
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
-    from tagwire_generator.designs.design_rules import Finding
+    from tagwire_generator.designs.findings import Finding
     from tagwire_generator.model import MessageSpec
 
-__all__ = ["read_design", "refuse_unjudged", "tell"]
+__all__ = ["at_their_places", "read_design", "refuse_unjudged", "tell"]
 
 
 def read_design(path: str) -> "tuple[MessageSpec, ...]":
@@ -45,8 +45,18 @@ def refuse_unjudged(path: str, what: str) -> None:
     raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
 
 
-def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str) -> None:
-    """Print the findings, and as text what was looked at; exit status 1 if one of them is an error."""
+def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
+    """The findings with line and column, in the order of each file. Only files with findings are read again."""
+    from tagwire_generator.reading.places import placed
+
+    texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
+    order = {file: number for number, file in enumerate(dict.fromkeys(finding.file for finding in findings))}
+    return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
+
+
+def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
+    """Print the findings, and in text form what was checked; exit status 1 if one of them is an error."""
+    findings = at_their_places(findings)
     if output_format == "json":
         write_json([finding.as_dict() for finding in findings])
     elif output_format == "github":
@@ -54,9 +64,8 @@ def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str) -> N
     elif output_format == "sarif":
         print_sarif([of_design(finding) for finding in findings])
     else:
-        for finding in findings:
-            place = f"{finding.path}: " if finding.path else ""
-            say(f"{finding.file}: {finding.severity} {finding.rule}: {place}{finding.message}")
-        say(f"{summary(findings)} in {looked_at}", err=True)
+        print_problems([finding.problem() for finding in findings], err=False)
+        also = f", {excused} excused" if excused else ""
+        say(f"{summary(findings)}{also} in {looked_at}", err=True)
     if any(finding.severity == "error" for finding in findings):
         raise click.exceptions.Exit(1)

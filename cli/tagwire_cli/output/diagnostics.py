@@ -1,9 +1,8 @@
 """How problems and errors are shown: as text with place and caret, or as JSON.
 
-The text of a problem is made by the generator (`tagwire_generator.diagnostics.problems`);
-here it only gets its colours. rich decides whether there are any: not if the
-stream is no terminal, nor with NO_COLOR. It is imported for terminals only,
-because a hook that reads a pipe need not wait for it.
+The generator makes the text of a problem (`tagwire_generator.diagnostics.problems`); this module
+colours it. rich decides whether to use colours: only on a terminal, and not with NO_COLOR. It is
+imported for terminals only, to keep hooks fast.
 """
 
 import os

@@ -18,7 +18,7 @@ from tagwire_cli.output.reports import Report, of_change
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution import Finding, Proof
-    from tagwire_generator.evolution.exemptions import Excused
+    from tagwire_generator.project.exemptions import Excused
 
 __all__ = ["excused_text", "finding_text", "findings_summary", "print_findings", "report_of"]
 
@@ -73,7 +73,7 @@ def _prefix(finding: "Finding") -> str:
     return f"{place}{finding.severity} {finding.rule}: "
 
 
-def excused_text(excused: "Excused") -> str:
+def excused_text(excused: "Excused[Finding]") -> str:
     """An excused finding as a paragraph, with the reason instead of a proof."""
     finding, exemption = excused.finding, excused.exemption
     until = "" if exemption.until is None else f" until {exemption.until}"

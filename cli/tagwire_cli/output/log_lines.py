@@ -25,7 +25,7 @@ from tagwire.text_format import printable_json
 __all__ = ["dump"]
 
 _OF_RECORDS: Final = ("has headers", "tombstone")
-"""Words for attributes of records, which stand in the attributes of a message, too."""
+"""Words for attributes of records, which are also in the attributes of a message."""
 
 
 def dump(
@@ -39,9 +39,9 @@ def dump(
     partial: bool,
     as_json: bool,
 ) -> Iterator[int]:
-    """Write the lines of each batch, and give its size in bytes; what stands before a fault is written.
+    """Write the lines of each batch and yield its size in bytes; the lines before a fault are written.
 
-    Raises LogError. With a registry, records of Kafka's own topics are shown as its messages, too.
+    Raises LogError. With a registry, records of Kafka's own topics are also shown as messages.
     """
     for segment, position, batch in _batches(found, begin, format, limits, partial):
         more = None if registry is None else _messages(found, batch, registry)
@@ -75,7 +75,7 @@ def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry
 
 
 def _told(entry: Entry) -> dict[str, str]:
-    """What a line says of a message, as JSON texts; where its values are secrets, neither they nor their bytes."""
+    """The members of a line about its message, as JSON texts; sensitive values and their bytes are left out."""
     value = entry.value
     if hides() and value is not None and layout_of(type(value), entry.version).root.has_sensitive:
         made = entry.to_json()

@@ -1,8 +1,8 @@
-"""Progress of long work, for a person who watches: on standard error, and only if that is a terminal.
+"""Progress bars for long work, on standard error, and only if that is a terminal.
 
-A terminal that shows a bar may be the one that lines go to. Who prints lines
-takes the bar away first (`clear_bar`); what is told next draws it again, below
-them. Where lines never stop, a bar would only flicker among them: there is none.
+Lines may be printed to the same terminal. Code that prints them removes the bar first (`clear_bar`),
+and the next progress draws it again below them. If lines never stop, a bar would only flicker, so
+there is none.
 """
 
 import sys
@@ -27,12 +27,12 @@ _bars: Final[list["Progress"]] = []
 
 @contextmanager
 def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Callable[[int, int], None] | None]:
-    """A function to be told (done, total), which draws a bar; None if nobody watches.
+    """A function to call with (done, total), which draws a bar; None without a terminal.
 
-    The bar has no thread of its own: it is drawn when it is told something, so
-    that work may start processes by fork. It is gone when the work is done.
+    The bar has no thread: it is drawn during calls, so that work may fork. It is
+    removed when the work is done.
 
-    Work that prints lines all along has no bar where they go to a terminal.
+    Work that `prints_all_along` has no bar if its lines go to a terminal.
     """
     if not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None

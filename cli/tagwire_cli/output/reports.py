@@ -19,7 +19,7 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
-    from tagwire_generator.designs.design_rules import Finding as DesignFinding
+    from tagwire_generator.designs.findings import Finding as DesignFinding
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.diagnostics.rule_catalogue import Rule
     from tagwire_generator.evolution import Finding
@@ -65,14 +65,13 @@ def of_problem(problem: "Problem") -> Report:
 
 
 def of_change(finding: "Finding", message: str) -> Report:
-    """What a change breaks, under a sentence that says of what."""
+    """What a change breaks, below a sentence that names the change."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
 
 
 def of_design(finding: "DesignFinding") -> Report:
     """What a design costs."""
-    message = f"{finding.path}: {finding.message}" if finding.path else finding.message
-    return Report(finding.rule, finding.severity, message, finding.file)
+    return of_problem(finding.problem())
 
 
 def print_github(reports: Sequence[Report]) -> None:
@@ -105,8 +104,7 @@ def print_sarif(reports: Sequence[Report]) -> None:
 
 
 def _all_rules() -> dict[str, "Rule[Any]"]:
-    from tagwire_generator.designs.design_rules import DESIGN_RULES
-    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
 
     return {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 

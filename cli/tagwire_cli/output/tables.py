@@ -34,7 +34,7 @@ __all__ = [
 
 _GAP: Final = "  "
 _PROSE: Final = 30
-"""Columns that are wider than this are folded between words, where there are several."""
+"""Columns wider than this are wrapped between words, if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _print_rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Non
 
 
 def write_json(value: Any) -> None:
-    """The value as indented JSON in UTF-8, whatever the terminal's encoding is."""
+    """Print the value as indented JSON in UTF-8, independent of the terminal's encoding."""
     write_json_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
@@ -115,12 +115,12 @@ def write_json_line(value: Any) -> None:
 
 
 def write_json_text(text: str) -> None:
-    """A JSON text and a line break in UTF-8, whatever the terminal's encoding is."""
+    """Print a JSON text and a line break in UTF-8, independent of the terminal's encoding."""
     write_bytes(printable_json(text).encode() + b"\n")
 
 
 def write_line(text: str) -> None:
-    """The text as one line in UTF-8, whatever the terminal's encoding is; what does not print, but tabs, is escaped."""
+    """Print the text as one line in UTF-8 on any terminal; unprintable characters other than tabs are escaped."""
     write_bytes(printable(text, keep="\t").encode() + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""What was found, put in the order in which it is told: the numbers for every form of output."""
+"""The results in the order of the report: the numbers for every form of output."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ class Section(NamedTuple):
     title: str
     rows: list[tuple[str, Measure]]
     more: int = 0
-    """Rows that there is no room for."""
+    """Rows without room."""
 
 
 class Summary:
@@ -39,7 +39,7 @@ class Summary:
         ]
 
     def _sorted(self, name: Callable[[Kind], str]) -> list[tuple[str, Measure]]:
-        """Those who save most first."""
+        """The highest savings first."""
         return sorted(self.found.by(name).items(), key=lambda row: (-row[1].saved_packed, row[0]))
 
     @property

@@ -56,10 +56,37 @@ class Filter(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("lowest_baz", "LowestBaz", "int16", "0+", default=0),
-        FieldRow("highest_baz", "HighestBaz", "int16", "1+", default=32767, ignorable=True),
-        FieldRow("bar", "Bar", "string", "9+", default=None, nullable="9+", tag=1, tagged="9+"),
-        FieldRow("limit", "Limit", "int32", "9+", default=-1, tag=2, tagged="9+"),
+        FieldRow("lowest_baz", "LowestBaz", "int16", "0+", default=0, about="The lowest number of the wanted foos."),
+        FieldRow(
+            "highest_baz",
+            "HighestBaz",
+            "int16",
+            "1+",
+            default=32767,
+            ignorable=True,
+            about="The highest number of the wanted foos.",
+        ),
+        FieldRow(
+            "bar",
+            "Bar",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            tag=1,
+            tagged="9+",
+            about="The greeting of the wanted foos, or null for any.",
+        ),
+        FieldRow(
+            "limit",
+            "Limit",
+            "int32",
+            "9+",
+            default=-1,
+            tag=2,
+            tagged="9+",
+            about="The most foos that this filter may add, or -1 for no limit.",
+        ),
     )
 
 
@@ -82,8 +109,8 @@ class Origin(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("host", "Host", "string", "9+", default=""),
-        FieldRow("hops", "Hops", "[]int32", "9+"),
+        FieldRow("host", "Host", "string", "9+", default="", about="The first sender's host."),
+        FieldRow("hops", "Hops", "[]int32", "9+", about="The ids of the proxies on the way."),
     )
 
 
@@ -139,12 +166,39 @@ class FooRequest(Message):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(9, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("filters", "Filters", "[]Filter", "0+", struct=Filter),
-        FieldRow("newest", "Newest", "bool", "2+", default=True, ignorable=True),
         FieldRow(
-            "user_agent", "UserAgent", "string", "9+", default=None, nullable="9+", tag=1, tagged="9+", ignorable=True
+            "filters",
+            "Filters",
+            "[]Filter",
+            "0+",
+            struct=Filter,
+            about="Which foos are wanted: those that meet any filter.",
         ),
-        FieldRow("max_wait_ms", "MaxWaitMs", "int32", "9+", default=500, tag=2, tagged="9+"),
+        FieldRow(
+            "newest", "Newest", "bool", "2+", default=True, ignorable=True, about="Whether the newest foos come first."
+        ),
+        FieldRow(
+            "user_agent",
+            "UserAgent",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            tag=1,
+            tagged="9+",
+            ignorable=True,
+            about="What the sender calls itself, or null if it does not say.",
+        ),
+        FieldRow(
+            "max_wait_ms",
+            "MaxWaitMs",
+            "int32",
+            "9+",
+            default=500,
+            tag=2,
+            tagged="9+",
+            about="How long the answer may wait for more foos, in milliseconds.",
+        ),
         FieldRow(
             "origin",
             "Origin",
@@ -155,8 +209,18 @@ class FooRequest(Message):
             tagged="9+",
             ignorable=True,
             struct=Origin,
+            about="Where the request came from, if a proxy passed it on.",
         ),
         FieldRow(
-            "trace_id", "TraceId", "bytes", "9+", default=None, nullable="9+", tag=32768, tagged="9+", ignorable=True
+            "trace_id",
+            "TraceId",
+            "bytes",
+            "9+",
+            default=None,
+            nullable="9+",
+            tag=32768,
+            tagged="9+",
+            ignorable=True,
+            about="Ties this request to others in a trace, or null if there is none.",
         ),
     )

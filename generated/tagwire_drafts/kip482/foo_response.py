@@ -39,8 +39,17 @@ class Foo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("baz", "Baz", "int16", "0+", default=0),
-        FieldRow("bar", "Bar", "string", "9+", default="hello world", tag=1, tagged="9+"),
+        FieldRow("baz", "Baz", "int16", "0+", default=0, about="A small number that goes with this foo."),
+        FieldRow(
+            "bar",
+            "Bar",
+            "string",
+            "9+",
+            default="hello world",
+            tag=1,
+            tagged="9+",
+            about="A greeting that goes with this foo.",
+        ),
     )
 
 
@@ -73,6 +82,16 @@ class FooResponse(Message):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(9, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("foos", "Foos", "[]Foo", "0+", struct=Foo),
-        FieldRow("user_agent", "UserAgent", "string", "9+", default="", nullable="9+", tag=1, tagged="9+"),
+        FieldRow("foos", "Foos", "[]Foo", "0+", struct=Foo, about="What was found."),
+        FieldRow(
+            "user_agent",
+            "UserAgent",
+            "string",
+            "9+",
+            default="",
+            nullable="9+",
+            tag=1,
+            tagged="9+",
+            about="What the sender of the request calls itself.",
+        ),
     )

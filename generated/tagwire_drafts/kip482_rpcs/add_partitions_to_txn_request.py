@@ -65,6 +65,10 @@ class AddPartitionsToTxnRequest(Message):
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
 
+    def topics_by_key(self) -> Mapping[str, AddPartitionsToTxnTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "AddPartitionsToTxnRequest"
     KIND = "request"
     API_KEY = 24

@@ -58,6 +58,10 @@ class AddPartitionsToTxnTopicResult(Struct):
         self.results = tuple(results)
         self.unknown_tags = unknown_tags
 
+    def results_by_key(self) -> Mapping[int, AddPartitionsToTxnPartitionResult]:
+        """`results` by partition_index."""
+        return self._by_key("results", ("partition_index",))
+
     FIELDS = (
         FieldRow("name", "Name", "string", "2+", default=""),
         FieldRow(
@@ -87,6 +91,10 @@ class AddPartitionsToTxnResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.results = tuple(results)
         self.unknown_tags = unknown_tags
+
+    def results_by_key(self) -> Mapping[str, AddPartitionsToTxnTopicResult]:
+        """`results` by name."""
+        return self._by_key("results", ("name",))
 
     NAME = "AddPartitionsToTxnResponse"
     KIND = "response"

@@ -59,6 +59,10 @@ class AlterConfigsResource(Struct):
         self.configs = tuple(configs)
         self.unknown_tags = unknown_tags
 
+    def configs_by_key(self) -> Mapping[str, AlterableConfig]:
+        """`configs` by name."""
+        return self._by_key("configs", ("name",))
+
     FIELDS = (
         FieldRow("resource_type", "ResourceType", "int8", "2+", default=0),
         FieldRow("resource_name", "ResourceName", "string", "2+", default=""),
@@ -87,6 +91,10 @@ class AlterConfigsRequest(Message):
         self.resources = tuple(resources)
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
+
+    def resources_by_key(self) -> Mapping[tuple[int, str], AlterConfigsResource]:
+        """`resources` by resource_type and resource_name."""
+        return self._by_key("resources", ("resource_type", "resource_name"))
 
     NAME = "AlterConfigsRequest"
     KIND = "request"

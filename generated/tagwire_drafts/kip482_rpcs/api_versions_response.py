@@ -70,6 +70,10 @@ class ApiVersionsResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tags = unknown_tags
 
+    def api_keys_by_key(self) -> Mapping[int, ApiVersionsResponseKey]:
+        """`api_keys` by api_key."""
+        return self._by_key("api_keys", ("api_key",))
+
     NAME = "ApiVersionsResponse"
     KIND = "response"
     API_KEY = 18

@@ -57,6 +57,10 @@ class ControlledShutdownResponse(Message):
         self.remaining_partitions = tuple(remaining_partitions)
         self.unknown_tags = unknown_tags
 
+    def remaining_partitions_by_key(self) -> Mapping[tuple[str, int], RemainingPartition]:
+        """`remaining_partitions` by topic_name and partition_index."""
+        return self._by_key("remaining_partitions", ("topic_name", "partition_index"))
+
     NAME = "ControlledShutdownResponse"
     KIND = "response"
     API_KEY = 7

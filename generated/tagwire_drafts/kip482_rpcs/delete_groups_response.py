@@ -55,6 +55,10 @@ class DeleteGroupsResponse(Message):
         self.results = tuple(results)
         self.unknown_tags = unknown_tags
 
+    def results_by_key(self) -> Mapping[str, DeletableGroupResult]:
+        """`results` by group_id."""
+        return self._by_key("results", ("group_id",))
+
     NAME = "DeleteGroupsResponse"
     KIND = "response"
     API_KEY = 42

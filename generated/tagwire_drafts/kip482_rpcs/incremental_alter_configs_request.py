@@ -71,6 +71,10 @@ class AlterConfigsResource(Struct):
         self.configs = tuple(configs)
         self.unknown_tags = unknown_tags
 
+    def configs_by_key(self) -> Mapping[tuple[str, int], AlterableConfig]:
+        """`configs` by name and config_operation."""
+        return self._by_key("configs", ("name", "config_operation"))
+
     FIELDS = (
         FieldRow("resource_type", "ResourceType", "int8", "1+", default=0),
         FieldRow("resource_name", "ResourceName", "string", "1+", default=""),
@@ -99,6 +103,10 @@ class IncrementalAlterConfigsRequest(Message):
         self.resources = tuple(resources)
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
+
+    def resources_by_key(self) -> Mapping[tuple[int, str], AlterConfigsResource]:
+        """`resources` by resource_type and resource_name."""
+        return self._by_key("resources", ("resource_type", "resource_name"))
 
     NAME = "IncrementalAlterConfigsRequest"
     KIND = "request"

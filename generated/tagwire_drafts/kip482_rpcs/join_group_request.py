@@ -84,6 +84,10 @@ class JoinGroupRequest(Message):
         self.protocols = tuple(protocols)
         self.unknown_tags = unknown_tags
 
+    def protocols_by_key(self) -> Mapping[str, JoinGroupRequestProtocol]:
+        """`protocols` by name."""
+        return self._by_key("protocols", ("name",))
+
     NAME = "JoinGroupRequest"
     KIND = "request"
     API_KEY = 11

@@ -200,6 +200,14 @@ class MetadataResponse(Message):
         self.cluster_authorized_operations = cluster_authorized_operations
         self.unknown_tags = unknown_tags
 
+    def brokers_by_key(self) -> Mapping[int, MetadataResponseBroker]:
+        """`brokers` by node_id."""
+        return self._by_key("brokers", ("node_id",))
+
+    def topics_by_key(self) -> Mapping[str, MetadataResponseTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
+
     NAME = "MetadataResponse"
     KIND = "response"
     API_KEY = 3

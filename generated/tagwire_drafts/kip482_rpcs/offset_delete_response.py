@@ -58,6 +58,10 @@ class OffsetDeleteResponseTopic(Struct):
         self.partitions = tuple(partitions)
         self.unknown_tags = unknown_tags
 
+    def partitions_by_key(self) -> Mapping[int, OffsetDeleteResponsePartition]:
+        """`partitions` by partition_index."""
+        return self._by_key("partitions", ("partition_index",))
+
     FIELDS = (
         FieldRow("name", "Name", "string", "1+", default=""),
         FieldRow(
@@ -91,6 +95,10 @@ class OffsetDeleteResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.topics = tuple(topics)
         self.unknown_tags = unknown_tags
+
+    def topics_by_key(self) -> Mapping[str, OffsetDeleteResponseTopic]:
+        """`topics` by name."""
+        return self._by_key("topics", ("name",))
 
     NAME = "OffsetDeleteResponse"
     KIND = "response"

@@ -112,7 +112,9 @@ class FetchRequest(Message):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=-1),
+        FieldRow(
+            "replica_id", "ReplicaId", "int32", "0+", default=-1, about="The follower's broker id, -1 for a consumer."
+        ),
         FieldRow("max_wait_ms", "MaxWaitMs", "int32", "0+", default=0),
         FieldRow("min_bytes", "MinBytes", "int32", "0+", default=0),
         FieldRow("topics", "Topics", "[]FetchTopic", "0+", struct=FetchTopic),

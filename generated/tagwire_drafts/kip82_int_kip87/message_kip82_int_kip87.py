@@ -98,7 +98,15 @@ class MessageKip82IntKip87(RecordFormat):
     FORMAT = "kip82-int+kip87"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("offset", "Offset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
+        FieldRow(
+            "offset",
+            "Offset",
+            "int64",
+            "0+",
+            default=0,
+            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            framing=Framing(rewritten=True),
+        ),
         FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
         FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
@@ -117,7 +125,7 @@ class MessageKip82IntKip87(RecordFormat):
                 )
             ),
         ),
-        FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1),
+        FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
         FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
         FieldRow(
             "headers_length",
@@ -133,6 +141,7 @@ class MessageKip82IntKip87(RecordFormat):
             "[]Header",
             "0+",
             struct=Header,
+            about="By key, ascending, each key once.",
             framing=Framing(
                 ascending=Order(field="key", unsigned=True),
                 count="rest",
@@ -148,6 +157,7 @@ class MessageKip82IntKip87(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
+            about="Where the message is a wrapper, other messages, packed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",

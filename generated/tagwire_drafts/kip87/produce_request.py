@@ -113,7 +113,14 @@ class ProduceRequest(Message):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("acks", "Acks", "int16", "0+", default=0),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
+        FieldRow(
+            "acks",
+            "Acks",
+            "int16",
+            "0+",
+            default=0,
+            about="How many replicas must have the records: 0 for none, 1 for the leader, -1 for all in sync.",
+        ),
+        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0, about="How long to wait for them."),
         FieldRow("topic_data", "TopicData", "[]TopicProduceData", "0+", struct=TopicProduceData),
     )

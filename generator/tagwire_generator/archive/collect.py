@@ -1,9 +1,8 @@
 """Releases merged into one set of specs, with the proof that no version lost its bytes.
 
-A message is told by its component, kind and API key, since names changed; what
-has no key is told by its kind and name (and, in one case of Kafka's history, by
-a longer name with the same bytes). The newest name is the message's, older
-ones become its aliases.
+A message is identified by its component, kind and API key, since names changed; one without a key
+by its kind and name (and, in one case of Kafka's history, by a longer name with the same bytes).
+The newest name is used, and older ones become aliases.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,9 +68,9 @@ def collected(releases: Sequence[Release]) -> Archive:
 
 
 def modern_releases(releases: Sequence[Release]) -> Iterator[tuple[str, list[ImportedSpec]]]:
-    """The name of each release and its specs as they are told apart today; releases come newest first.
+    """The name and the specs of each release, identified as today; the newest release comes first.
 
-    Raises SpecError for a spec of core that no newer release has.
+    Raises SpecError for a spec of the core artifact that no newer release has.
     """
     homes: dict[str, str] = {}
     for release in releases:
@@ -149,7 +148,7 @@ def _twice(message: _Message, spec: ImportedSpec, release: str) -> SpecError:
 
 
 def _is_same(message: _Message, spec: ImportedSpec) -> bool:
-    """Whether a spec is told to be of this message by its key, or by its name if it has no key."""
+    """Whether a spec is of this message, by its key, or by its name if it has no key."""
     kind = spec.spec["type"]
     if message.spec["type"] != kind:
         return False

@@ -1,10 +1,8 @@
-"""Which field of an older spec is which of a newer one, told by their places on the wire.
+"""Pairs the fields of an older spec with those of a newer one, by their places on the wire.
 
-In a version that both specs have, and in which the same bytes stand, the first
-item of the one is the first item of the other, whatever they are called. So a
-field that was renamed between two releases is found again. What stands in no
-such version (fields of versions that the newer release dropped) is paired by
-name and type.
+In a version that both specs have with the same bytes, the first item of the one is the first item of
+the other, whatever their names. So fields that were renamed between two releases are found. Fields
+without such a version (of versions that the newer release dropped) are paired by name and type.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

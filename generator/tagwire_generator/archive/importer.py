@@ -84,7 +84,7 @@ def import_release(
 
     Sources of several releases are merged, and `out/history.toml` then says
     where each version comes from. Nothing is written unless all sources could
-    be read and merged, and nothing is ever removed. `progress` is told of each
+    be read and merged, and nothing is ever removed. `progress` is called with each
     source before it is read; `component` is as in `read_releases`.
 
     Raises SpecError for a source that can't be read, for specs that break a rule

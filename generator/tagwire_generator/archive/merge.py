@@ -1,14 +1,12 @@
-"""Two specs of one message, of a newer and an older release, as one with the versions of both.
+"""Two specs of one message, of a newer and an older release, merged into one with the versions of both.
 
-The newer one decides for the versions that it has, names included; the older
-one adds those that the newer has dropped. Fields are paired by their places in
-the versions that both have (`field_matching`): renaming a field does not lose it.
-Then each field's ranges are drawn around the versions in which the one or the
-other has it; the newer's own texts stay where they say that already.
+The newer spec decides about the versions that it has, including names; the older one adds those that
+the newer has dropped. Fields are paired by their places in common versions (`field_matching`), so
+renamed fields are kept. The ranges of each field then cover the versions in which either spec has it;
+the newer spec's own text is kept if it says that already.
 
-What is said of the whole message is merged likewise: each side speaks for its
-own versions. That a merge keeps the bytes of every version is proven afterwards,
-on layouts (`collect`), not argued here.
+Attributes of the message are merged likewise: each side decides about its own versions. `collect`
+proves afterwards, on layouts, that a merge keeps the bytes of every version.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,8 +31,8 @@ _RANGES: Final = ("nullableVersions", "taggedVersions", "flexibleVersions")
 def merged(newer: Spec, older: Spec) -> dict[str, Any]:
     """The newer spec with the versions that only the older one has.
 
-    Raises SpecError where no spec can say what the two do: ranges with gaps,
-    fields that can't be paired, whatever else breaks a rule of the spec language.
+    Raises SpecError if no spec can express both: ranges with gaps, fields that can't
+    be paired, and anything else that breaks a rule of the spec language.
     """
     ours, theirs = (set(Versions.parse(spec["validVersions"])) for spec in (newer, older))
     added = theirs - ours
@@ -100,7 +98,7 @@ class _Merge:
         return normal_form(result)
 
     def head_range(self, key: str) -> str | None:
-        """A range of the message, which each side says of its own versions."""
+        """A range of the message, in which each side decides about its own versions."""
         declared = {side: Versions.parse(spec[key]) if key in spec else NONE for side, spec in self.sides()}
         inside = {v for v in self.root.ours if v in declared["newer"]} | {
             v for v in self.root.added if v in declared["older"]
@@ -109,7 +107,7 @@ class _Merge:
         return _text(self.newer.get(key), inside, outside, f"{self.newer['name']}: {key}")
 
     def by_version(self, key: str, newer: Spec | None, older: Spec | None, sides: _Sides) -> Mapping[str, str]:
-        """What each side says of its own versions, in ranges from 0 on without end; releases say nothing."""
+        """The values of each side for its own versions, in gapless ranges from 0 to the highest version."""
         ours: Mapping[str, str] = (newer or {}).get(key, {})
         theirs: Mapping[str, str] = (older or {}).get(key, {})
         said = {v: _said(ours or theirs, v) for v in sides.ours}
@@ -206,7 +204,7 @@ def _struct_name(type: str) -> str:
 
 
 def _said(by_version: Mapping[str, str], version: int) -> str:
-    """What is said of a version; empty where nothing is."""
+    """The value for a version; empty if there is none."""
     found = (value for versions, value in by_version.items() if version in Versions.parse(versions))
     return next(found, "")
 
@@ -214,7 +212,7 @@ def _said(by_version: Mapping[str, str], version: int) -> str:
 def _interleaved(
     ours: Sequence[Spec], theirs: Sequence[Spec], partners: Mapping[str, str]
 ) -> Iterable[tuple[Spec | None, Spec | None]]:
-    """Our fields in our order, each with its partner; theirs without one behind the field that they follow."""
+    """Our fields in our order, each with its partner; theirs without one come after the field that they follow."""
     by_name = {field["name"]: field for field in ours}
     after: dict[str | None, list[Spec]] = {}
     last: str | None = None

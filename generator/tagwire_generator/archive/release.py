@@ -1,9 +1,8 @@
-"""The specs of one release, from all its jars, as they are told apart in the archive.
+"""The specs of one release, from all its jars, identified as in the archive.
 
-Every release is brought into the form of today before releases are compared:
-slips mended, prose left away, each spec in its component, coordinator records
-with their keys (`modern_records`). Facts that Kafka holds in code (headers)
-are not in here; they are added when specs are written.
+Every release is converted to today's conventions before releases are compared: mistakes corrected,
+prose removed, each spec in its component, coordinator records with their keys (`modern_records`).
+Facts that Kafka has in code (headers) are added later, when specs are written.
 """
 
 from collections.abc import Callable, Sequence
@@ -182,7 +181,7 @@ def _message(text: str) -> MessageSpec:
 
 
 def wire_texts(spec: dict[str, Any], *, names: bool = False) -> dict[int, str]:
-    """What stands on the wire in each version of a spec in normal form."""
+    """The wire text of each version of a spec in normal form."""
     return _wire_texts(canonical_text(spec), names)
 
 

@@ -1,12 +1,10 @@
-"""Where the specs of a release are: texts out of a jar or a directory, before anyone reads them.
+"""The sources of a release: texts of specs from a jar or a directory, before they are parsed.
 
-A jar comes from a download, so nothing in it is believed: not the names of its
-entries (one with a path that leads out condemns the jar), not their sizes (what
-is read is bounded, whatever the directory of the zip says). No entry is ever
-extracted to its own name.
+A jar is a download, so nothing in it is trusted: a name of an entry that leads outside rejects the jar,
+and reading is bounded regardless of the sizes in its directory. No entry is extracted to its own name.
 
-The component of a spec, which tells the record keys of Kafka's coordinators
-apart, follows from the artifact that holds it.
+The component of a spec, which distinguishes the record keys of Kafka's coordinators, follows from the
+artifact that holds it.
 """
 
 import re

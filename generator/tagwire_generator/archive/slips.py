@@ -1,10 +1,10 @@
-"""What released specs got wrong and Kafka's own reader took: mended, and said.
+"""Mistakes in released specs that Kafka's own reader accepts: corrected and reported.
 
-The spec language refuses these, as it should: whoever writes a spec today can
-mend it. A release can't be changed any more, and its bytes are what they are:
+The spec language rejects these, because authors of new specs can correct them. A release can't change
+any more:
 
-- something behind the end of the object (a second closing bracket in 2.8.2): left away;
-- a key twice in one object (3.8.1): the last one counts, as in Kafka's reader;
+- text after the end of the object (a second closing bracket in 2.8.2): removed;
+- a duplicate key in an object (3.8.1): the last one counts, as in Kafka's reader;
 - no `flexibleVersions` (52 files up to 2.8): none, the default of that time.
 """
 
@@ -28,9 +28,9 @@ _MENDED: Final = (_FOLLOWED, _REPEATED, _NOT_FLEXIBLE)
 
 
 def mended(source: SpecText) -> tuple[dict[str, Any] | None, tuple[str, ...], list[Problem]]:
-    """The plain tree of a spec, what was mended in it, and the errors that are no slips.
+    """The plain tree of a spec, the corrections in it, and all other errors.
 
-    The tree is None if there are errors; it is not to be changed.
+    The tree is None if there are errors; it must not be changed.
     """
     tree, notes, errors = _mended(source.text)
     return tree, notes, [replace(problem, file=source.origin) for problem in errors]

@@ -1,13 +1,13 @@
-"""What stands on the wire in one version, as a text, and its digest.
+"""The wire format of one version as a text, and the digest of that text.
 
-Two versions have the same bytes exactly if they have the same text: types,
-nullability, length encodings, order and tags are in it, names and defaults are
-not (renaming a field moves no byte). With names it is for people to read.
+Two versions have the same bytes exactly if they have the same text: it has types, nullability, length
+encodings, order and tags, but no names or defaults (renaming a field moves no byte). A variant with
+names is for people.
 
     int16, compact string?, compact []{uuid, int32, <0 int64>}, <>
 
 `?` is "may be null", `{}` a struct, `<>` its tagged section, `<<>>` the optional
-buffer of KIP-482's first draft. Text and bytes of fixed length codes are plain.
+buffer of KIP-482's first draft. Strings and bytes without "compact" have fixed-width lengths.
 """
 
 from hashlib import sha256
@@ -35,7 +35,7 @@ def wire_text(layout: Layout, *, names: bool = False) -> str:
 
 
 def digest_of(text: str) -> str:
-    """16 hexadecimal digits that stand for the text of a layout without names, so for the bytes of a version."""
+    """16 hexadecimal digits: the digest of a layout's text without names, so of the bytes of a version."""
     return sha256(text.encode()).hexdigest()[:16]
 
 

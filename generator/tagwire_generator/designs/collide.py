@@ -1,15 +1,14 @@
 """Designs that claim the same thing: a discriminator, a bit, an API version, a tag.
 
-Each design is a set of specs, such as the folder of one proposal. What stands
-in one design twice is for the rules of specs; here two designs are held
-against each other, pair by pair.
+Each design is a set of specs, such as the folder of one proposal. Duplicates within a design are for
+the rules about specs; this module compares designs pair by pair.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from tagwire_generator.designs.design_rules import Finding
+from tagwire_generator.designs.findings import Finding
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 
@@ -48,10 +47,10 @@ def _formats(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec)
         return
     path = attribute_name(field)
     text = f"{mine.format.name} ({one.name}) and {theirs.format.name} ({other.name}) both have {path} {value}"
-    yield Finding("TL21", theirs.file, path, text)
+    yield Finding.of("TL21", theirs, path, text)
     for name, bits, mine_is, theirs_is in _bits(mine, theirs):
         text = f"bit {bits} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"
-        yield Finding("TL22", theirs.file, name, text)
+        yield Finding.of("TL22", theirs, name, text)
 
 
 def _discriminator(spec: MessageSpec) -> tuple[str, int | None]:
@@ -79,10 +78,10 @@ def _messages(one: Design, mine: MessageSpec, other: Design, theirs: MessageSpec
         newest = mine.valid_versions.highest
         if newest == theirs.valid_versions.highest:
             text = f"{one.name} and {other.name} both have version {newest} of {mine.name} as its newest"
-            yield Finding("TL23", theirs.file, "", text)
+            yield Finding.of("TL23", theirs, "", text, "validVersions")
     for name, tag, mine_is, theirs_is in _tags(mine, theirs):
         text = f"tag {tag} of {name} is {mine_is} in {one.name} and {theirs_is} in {other.name}"
-        yield Finding("TL24", theirs.file, attribute_name(theirs_is), text)
+        yield Finding.of("TL24", theirs, attribute_name(theirs_is), text, "tag")
 
 
 def _tags(mine: MessageSpec, theirs: MessageSpec) -> Iterator[tuple[str, int, str, str]]:

@@ -1,1 +1,1 @@
-"""What was found, and how it is told: problems with their places, every rule with its id, an example of each rule."""
+"""Problems with their places, all rules with their ids, and an example of each rule."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from tagwire.errors import SpecError
 from tagwire.text_format import printable
-from tagwire_generator.diagnostics.rule_catalogue import RULES, Severity
+from tagwire_generator.diagnostics.rule_catalogue import RULES, DesignSeverity
 
 __all__ = ["Problem", "Source", "named", "quoted", "render", "spec_error"]
 
@@ -26,7 +26,8 @@ class Problem:
     """One breach of one rule. `line` and `column` count from 1, columns in characters."""
 
     rule: str
-    severity: Severity
+    severity: DesignSeverity
+    """A note is only about designs."""
     file: str
     line: int
     column: int
@@ -70,19 +71,19 @@ class Source:
 
     @property
     def end(self) -> tuple[int, int]:
-        """Line and column behind the last character that is not blank."""
+        """Line and column after the last character that is not blank."""
         lines = self.text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1
 
 
 def quoted(value: object) -> str:
-    """A value of a spec as it stands in a message: escaped, on one line, not long."""
+    """A value of a spec for a message: escaped, on one line, shortened."""
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 4]}...{text[-1]}"
 
 
 def named(name: str) -> str:
-    """A name as it stands in a message: as it is, unless it is hostile."""
+    """A name for a message: unchanged, unless it is hostile."""
     return name if name.isascii() and name.isalnum() and len(name) <= _QUOTED else quoted(name)
 
 

@@ -1,22 +1,27 @@
-"""Every rule: its id, how serious a breach is, and why it is there. The words are in `rules.toml`.
+"""Every rule with its id, its severity and its reason. The texts are in `rules.toml`.
 
-The ids are stable: people put them into settings and search for them. The
-first digit groups them: 0 record formats and registers, 1 text and keys, 2 message and versions, 3 structs,
-4 fields, 5 defaults, 6 tags, 7 the draft dialect, 8 a directory of specs. From
-20 on in a group stand the warnings.
+The ids are stable, because people put them into settings and search for them. The first digit is the
+group: 0 record formats and registers, 1 text and keys, 2 message and versions, 3 structs, 4 fields, 5
+defaults, 6 tags, 7 dialects, 8 a directory of specs. In each group, warnings begin at 20.
 
-Group 9 is about changes: what a new spec does to the versions that an old one
-released. There, each twenty is a severity of its own, the gravest first.
+Group 9 is about changes of released versions. There, each block of twenty has its own severity, the
+gravest first.
+
+The rules from TL01 on are about the design of valid specs. Each has a severity, which settings may
+change.
 """
 
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
-from typing import Final, Generic, Literal, TypeVar, get_args
+from typing import Final, Generic, Literal, TypeVar, cast, get_args
 
-__all__ = ["CHANGE_RULES", "RULES", "Impact", "Rule", "Severity"]
+__all__ = ["CHANGE_RULES", "DESIGN_RULES", "RULES", "DesignSeverity", "Impact", "Rule", "Severity"]
 
 Severity = Literal["error", "warning"]
+
+DesignSeverity = Literal["error", "warning", "note"]
+"""error: what readers or writers can't live with; warning: what costs them; note: what is so and is known."""
 
 Impact = Literal["wire", "semantic", "source", "policy"]
 """What a change breaks, the gravest first.
@@ -37,6 +42,8 @@ class Rule(Generic[S]):
     severity: S
     title: str
     explanation: str
+    dialect: str = ""
+    """Where a rule about designs is on unless settings say otherwise; "" for everywhere."""
 
 
 def _severity(number: int) -> Severity:
@@ -57,7 +64,7 @@ _ROWS: Final = _rows()
 RULES: Final[dict[str, Rule[Severity]]] = {
     id: Rule(id, _severity(int(id[3:])), row["title"], row["explanation"])
     for id, row in _ROWS.items()
-    if not id.startswith("TW9")
+    if id.startswith("TW") and not id.startswith("TW9")
 }
 """The rules about a spec, and about a directory of them."""
 
@@ -67,3 +74,10 @@ CHANGE_RULES: Final[dict[str, Rule[Impact]]] = {
     if id.startswith("TW9")
 }
 """The rules about what a new spec does to the versions that an old one released."""
+
+DESIGN_RULES: Final[dict[str, Rule[DesignSeverity]]] = {
+    id: Rule(id, cast(DesignSeverity, row["severity"]), row["title"], row["explanation"], row.get("dialect", ""))
+    for id, row in _ROWS.items()
+    if id.startswith("TL")
+}
+"""The rules about designs: record formats, messages, and several designs that claim the same thing."""

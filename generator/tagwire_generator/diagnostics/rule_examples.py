@@ -49,7 +49,7 @@ def _text(value: Any) -> Any:
 
 
 def example_lines(text: str) -> list[str]:
-    """A text of an example for people: what stands beside each other on a line of its own."""
+    """The text of an example for people, with each item on a line of its own."""
     if "\n" in text:
         return text.splitlines()
     lines, depth, start = list[str](), 0, 0
@@ -72,13 +72,14 @@ def spec_texts(example: Example, text: str) -> dict[str, str]:
     for line in text.splitlines():
         name, _, keys = line.partition(": ")
         stem = name.rpartition("/")[2].removesuffix(".json")
-        files[name] = _spec(base | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
+        own = _REGISTER if '"type": "register"' in keys else base
+        files[name] = _spec(own | {"name": f'"{stem}"'}, keys.strip()[1:-1].strip())
     return files
 
 
 def _base(rule: str) -> dict[str, str]:
     """The keys that a rule's examples need not say."""
-    if rule in ("TW012", "TW013", "TW014", "TW015"):
+    if rule in ("TW012", "TW013", "TW014", "TW015", "TW016"):
         return _REGISTER
     return _FORMAT if rule.startswith(("TW0", "TW914", "TL0", "TL21", "TL22")) else _MESSAGE
 

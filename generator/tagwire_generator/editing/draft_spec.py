@@ -136,9 +136,9 @@ def _draft(spec: Spec, valid: Versions, optional: Versions) -> Tree:
 
 
 def _restricted(spec: Spec, window: Versions) -> Tree:
-    """The spec with those of its versions that lie in `window`; nothing refers to the others any more.
+    """The spec with only its versions in `window`; nothing refers to the others any more.
 
-    A range that goes on behind the window is open: what comes next is not known.
+    A range that extends beyond the window is left open.
     """
     valid = _range(spec, "validVersions")
     kept = valid & window
@@ -177,7 +177,7 @@ def _clipped(text: str, window: Versions) -> str | None:
 
 
 def _by_version(said: Mapping[str, str], window: Versions) -> Tree:
-    """What is said of the versions in `window`; the last range is open, since what comes next is not known."""
+    """The values for the versions in `window`; the last range is left open."""
     rows = ((Versions.parse(text), value) for text, value in said.items())
     kept = {max(versions.lowest, window.lowest): value for versions, value in rows if versions & window}
     starts = sorted(kept)

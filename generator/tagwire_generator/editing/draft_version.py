@@ -1,9 +1,7 @@
 """The draft of a protocol by KIP-482's first draft: a version with optional fields for each request and response.
 
-A plan first, then the writing: all specs are read and held against the rules,
-all new texts are made and held against them again, and only then files are
-touched. A folder must never be left half way, since running the command again
-would add one version more.
+All specs are read and checked, all new texts are made and checked, and only then are files written. A
+folder must never be half done, because running the command again would add another version.
 
 Most drafts cut released versions, so they go to a folder of their own, where
 nothing is replaced. In place a spec may only gain a version.
@@ -117,7 +115,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A spec as it becomes, and what is to be said about it."""
+    """A new spec, and the remarks about it."""
 
     spec: Spec
     notes: tuple[str, ...]

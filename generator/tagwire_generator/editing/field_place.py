@@ -48,7 +48,7 @@ class FieldPlace:
 
 
 def field_list(root: Object, tree: Tree, field: NewField, key: str, file: str) -> FieldPlace:
-    """The place of a field in a message; `key` is that of the list. Raises SpecError for one that there is not."""
+    """The place of a field in a message; `key` is that of the list. Raises SpecError for an unknown field."""
     node, struct = _parent(root, tree, field.parent, file)
     items = node.get(key)
     if items is not None and not isinstance(items, Items):
@@ -105,7 +105,7 @@ def _unknown(file: str, text: str, name: str, known: list[str]) -> SpecError:
 
 
 def new_entry(field: NewField, struct: Tree, version: int, *, is_draft: bool) -> Tree:
-    """What the spec says of the field, in the order of canonical text."""
+    """The members of the field in the spec, in the order of normal form."""
     tag = _next_tag(struct) if field.next_tag else field.tag
     since = f"{version}+"
     is_optional = is_draft and tag is not None

@@ -42,12 +42,12 @@ class NewProjectError(TagwireError):
 
 @dataclass(frozen=True, slots=True)
 class NewProject:
-    """What is to be written, and what somebody has to do by hand."""
+    """The files to write, and the steps left to do by hand."""
 
     files: Mapping[str, str]
     """Texts by path in the project's folder. Only pyproject.toml may be there already."""
     hooks: str
-    """The configuration of the hooks where there is one already, to be added by hand; else empty."""
+    """The configuration of the hooks, to be added by hand to an existing one; otherwise empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,10 @@ class _View:
 
 
 def new_project(name: str, folder: Path, *, headers: bool = True) -> NewProject:
-    """The files of a protocol whose package is `name`; nothing is written.
+    """The files of a protocol with the package `name`; nothing is written.
 
-    Without `headers`, what stands before a message is the program's own affair.
-    Raises NewProjectError, and SettingsError for a pyproject.toml that has spec
-    sets already or can't be read.
+    Without `headers`, the program frames messages itself. Raises NewProjectError, and
+    SettingsError for a pyproject.toml that has spec sets already or can't be read.
     """
     _check_name(name)
     paths = _FILES | (_HEADERS if headers else {})

@@ -1,8 +1,8 @@
-"""The next version of one message, with a field more: what `tagwire add-version` writes.
+"""The next version of one message with a new field, as `tagwire add-version` writes it.
 
-Specs are edited as text, so that all else stays as it is. A plan first, then
-the writing: the new texts are read, held against the rules of the language and
-of the set, and compared with what was released, before a file is touched.
+Specs are edited as text, so that everything else stays the same. Before a file is written, the new texts
+are read, checked against the rules of the language and of the set, and compared with what was
+released.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

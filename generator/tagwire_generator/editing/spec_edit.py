@@ -139,7 +139,7 @@ class SpecEdit:
         return None
 
     def _behind_comments(self, place: int) -> int:
-        """The end of the line, if only comments stand there; else the place itself."""
+        """The end of the line, if only comments follow; otherwise the place itself."""
         end = place
         while True:
             rest = self._text[end:]

@@ -1,15 +1,15 @@
-"""One check from end to end: released specs against those of now, with invalid ones told and findings placed."""
+"""One complete check: released specs against the current ones, with invalid specs reported and places for findings."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.evolution.findings import Finding, invalid
-from tagwire_generator.evolution.places import placed
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.texts import SpecTexts
 from tagwire_generator.evolution.verdicts import compare_messages, compare_specs
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.places import placed
 
 __all__ = ["Baseline", "Check"]
 
@@ -34,7 +34,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Two sets of specs; with `is_one_message` each has one spec, and whatever they are called, they are a pair."""
+    """Two sets of specs; with `is_one_message` each has one spec, and these are a pair whatever their names."""
 
     old: Baseline
     new: SpecTexts
@@ -51,15 +51,16 @@ class Check:
 
     def findings(self) -> tuple[Finding, ...]:
         """All that is wrong; a spec that is not valid on one side is left out on the other."""
-        found = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
+        refused = [*_invalid(self.old.invalid), *_invalid(self.new.invalid)]
+        found: Sequence[Finding] = ()
         if not self.is_one_message:
             old = {name: spec for name, spec in self.old.specs.items() if name not in self.new.invalid}
             new = {name: spec for name, spec in self.new.specs.items() if name not in self.old.invalid}
-            found += compare_specs(old, new, known_headers=self.headers.values())
-        elif not found:
+            found = compare_specs(old, new, known_headers=self.headers.values())
+        elif not refused:
             [old_spec], [new_spec] = self.old.specs.values(), self.new.specs.values()
-            found += compare_messages(old_spec, new_spec, known_headers=self.headers.values())
-        return placed(found, self.new.texts)
+            found = compare_messages(old_spec, new_spec, known_headers=self.headers.values())
+        return (*refused, *placed(found, self.new.texts))
 
 
 def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:

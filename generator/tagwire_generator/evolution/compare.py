@@ -1,12 +1,10 @@
-"""Two layouts of one version, and what of the old one the new one breaks.
+"""Two layouts of one version, and what the new one breaks.
 
-Everything is decided on layouts, never on the text of specs: two specs that
-say the same in other words have the same layouts, and a change that looks
-harmless (a wider range, two fields swapped) shows in the version where it
-matters. A difference is named by the rule that it breaks.
+Everything is decided on layouts, never on the text of specs: two specs with the same meaning have the same
+layouts, and a change that looks harmless (a wider range, two fields swapped) shows in the version where it
+matters. Each difference has the rule that it breaks.
 
-Fields that take no bytes at all (structs without members) can come, go and
-move: nothing stands on the wire for them.
+Fields without any bytes (structs without members) may be added, removed and moved freely.
 """
 
 from bisect import bisect_left
@@ -30,7 +28,9 @@ from tagwire.layout import (
 )
 from tagwire.message.json import json_value
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
+from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
+from tagwire_generator.evolution.value_rules import key_change, union_changes
 
 __all__ = ["Comparison", "Difference", "Steps", "compare_layouts", "wrapped"]
 
@@ -81,7 +81,12 @@ def _is_same_value(old: object, new: object) -> bool:
     """Whether two defaults are the same: by value and kind, floats by their bits."""
     if isinstance(old, float) and isinstance(new, float):
         return old.hex() == new.hex()
-    return type(old) is type(new) and old == new
+    return (type(old) is type(new) or _are_numbers(old, new)) and old == new
+
+
+def _are_numbers(*values: object) -> bool:
+    """Whether all are integers, be they members of an enum or not."""
+    return all(isinstance(value, int) and not isinstance(value, bool) for value in values)
 
 
 def _shown_default(default: object) -> str:
@@ -143,6 +148,8 @@ class _Walk:
                     self.add("TW906", here, "the field moved to another place in its struct", "name")
                 self.names(here, step.old, step.new)
                 self.both(here, step.old, step.new, is_default=is_default)
+        for step, rule, text in union_changes(old, new, members):
+            self.add(rule, (*steps, step), text, "union")
         self.missing(steps, old.missing, new.missing)
 
     def added(self, here: Steps, old_tags: dict[int | None, Item]) -> None:
@@ -211,6 +218,9 @@ class _Walk:
         if isinstance(old, Array) and isinstance(new, Array):
             self.nullable(here, old.nullable, new.nullable)
             self.length(here, old.length, new.length)
+            keys = key_change(old, new)
+            if keys is not None:
+                self.add("TW918", here, keys, "unique")
             return self.type(here, old.element, new.element, is_default=False)
         if isinstance(old, Nested) and isinstance(new, Nested):
             self.nullable(here, old.nullable, new.nullable)
@@ -219,10 +229,13 @@ class _Walk:
         return self.unlike(here, old, new)
 
     def fixed(self, here: Steps, old: Fixed, new: Fixed) -> bool:
-        if old.wire is new.wire:
-            return True
-        is_sign = same_width(old, new)
-        self.retyped("TW920" if is_sign else "TW903", here)
+        before, now = (getattr(each.wire, "base", each.wire) for each in (old, new))
+        is_sign = before is now or same_width(old, new)
+        if before is not now:
+            self.retyped("TW920" if is_sign else "TW903", here)
+        if is_sign and old.wire != new.wire:
+            for rule, text in enum_changes(old.wire, new.wire):
+                self.add(rule, here, text, "enum")
         return is_sign
 
     def sized(self, here: Steps, old: Sized, new: Sized) -> bool:
@@ -271,7 +284,7 @@ def _described(item: Item) -> str:
 
 def _is_same_kind(old: object, new: object) -> bool:
     """Whether two defaults can be those of one type; else the type changed, which is said where the field is."""
-    return old is None or new is None or type(old) is type(new)
+    return old is None or new is None or type(old) is type(new) or _are_numbers(old, new)
 
 
 def _stand_in(missing: Missing) -> Item:

@@ -9,14 +9,23 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.struct_graph import StructGraph
+from tagwire_generator.reading.places import Spot
 
-__all__ = ["StructPair", "json_name", "range_findings", "record_format_findings", "tag_findings", "tag_holder"]
+__all__ = [
+    "StructPair",
+    "json_name",
+    "range_findings",
+    "record_format_findings",
+    "required_findings",
+    "tag_findings",
+    "tag_holder",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +64,8 @@ def tag_findings(
 ) -> Iterator[Finding]:
     """Tags of a struct that come back or are given up.
 
-    `offered` are the versions of the old message that count; `told` are tags of
-    this struct about which the layouts have said something already.
+    `offered` are the versions of the old message that count; `told` are tags of this
+    struct that comparing layouts has reported already.
     """
     before = {f.tag: f for f in pair.old.fields if f.tag is not None and f.tagged_versions & offered}
     now = {f.tag: f for f in pair.new.fields if f.tag is not None}
@@ -112,6 +121,19 @@ def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
                 )
 
 
+def required_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
+    """Fields that constructors ask for now, of structs that are no new ones."""
+    graph = StructGraph(new.root, new.structs)
+    for pair, _ in _structs(old, new, graph):
+        before = {field.name for field in pair.old.fields if field.required}
+        for field in pair.new.fields if pair.old is not _NOTHING else ():
+            if field.required and field.name not in before:
+                path = f"{pair.new_path}.{attribute_name(field.name)}".lstrip(".")
+                text = "the constructor did not ask for the field and now does"
+                spot = Spot((*pair.names, json_name(field)), "required")
+                yield change("TW951", new, field.versions & new.valid_versions, text, path=path, spot=spot)
+
+
 def _dead_range(
     field: FieldSpec, twin: FieldSpec | None, present: Versions, known: Versions
 ) -> tuple[Versions, str, str] | None:
@@ -145,7 +167,7 @@ def record_format_findings(old: MessageSpec, new: MessageSpec, offered: Versions
 def _changed_formats(
     spec: MessageSpec, pair: StructPair, old: FieldSpec, new: FieldSpec, versions: Versions
 ) -> Iterator[Finding]:
-    """A format that is named for the first time breaks nothing: until then nobody was told how to read the records."""
+    """Naming a format for the first time breaks nothing, because readers had no format for the records before."""
     changed: dict[tuple[str, str], list[int]] = {}
     for version in versions & old.versions & new.versions:
         before, now = (record_format_of(field.record_formats, version) for field in (old, new))

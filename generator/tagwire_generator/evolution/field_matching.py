@@ -1,8 +1,8 @@
-"""Which field of an old struct is which of the new one, in one version.
+"""Pairs the fields of an old struct with those of the new one, in one version.
 
-By name first. What is left over is a renamed field if it stands between the
-same neighbours (or has the same tag) and has the same bytes: everything else
-came or went. No guess is made from similar names: bytes decide.
+Fields are paired by name first. A remaining field was renamed if it is between the same neighbours (or has
+the same tag) and has the same bytes; otherwise it was added or removed. Similar names are not used: bytes
+decide.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

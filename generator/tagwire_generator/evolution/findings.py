@@ -8,22 +8,15 @@ from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, Impact
 from tagwire_generator.evolution.witness import Proof
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.places import WHOLE, Spot
 
-__all__ = ["SEVERITIES", "Finding", "FindingSeverity", "Spot", "change", "invalid"]
+__all__ = ["SEVERITIES", "Finding", "FindingSeverity", "change", "invalid"]
 
 FindingSeverity = Literal["error", "wire", "semantic", "source", "policy"]
 """An impact, or "error" for a spec that breaks a rule of the spec language and can't be compared."""
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", *get_args(Impact))
 """The gravest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A place of a spec in terms of the spec: JSON names of fields from the message down, and a key of the last."""
-
-    names: tuple[str, ...] = ()
-    key: str = "name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +37,8 @@ class Finding:
     column: int = 0
     source_line: str = ""
     proof: Proof | None = None
-    spot: Spot = Spot()
-    """Where in the new spec, for who has its text."""
+    spot: Spot = WHOLE
+    """The place in the new spec."""
 
     def as_dict(self) -> dict[str, Any]:
         """What a program reads."""
@@ -74,7 +67,7 @@ def change(
     message: str,
     *,
     path: str = "",
-    spot: Spot = Spot(),
+    spot: Spot = WHOLE,
     proof: Proof | None = None,
 ) -> Finding:
     """A finding about a message, at its name for now."""

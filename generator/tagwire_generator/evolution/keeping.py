@@ -1,7 +1,7 @@
-"""Whether a change that tagwire itself makes to specs keeps all that was released.
+"""Whether a change that tagwire itself makes to specs keeps everything that was released.
 
-It is asked of a change before it is written. A difference that is there without
-the change is not the change's own, and not told: perhaps an exception excuses it.
+This is checked before the change is written. Differences that exist without the change are not reported,
+because an exception may cover them.
 """
 
 from collections.abc import Iterable, Iterator

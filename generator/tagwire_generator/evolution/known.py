@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.settings import SpecSet
-from tagwire_generator.project.spec_files import SpecFile, find_specs
+from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register
 
 if TYPE_CHECKING:  # what reads specs takes longer to import than to find that nothing changed
     from tagwire_generator.evolution.check import Check
@@ -47,7 +47,9 @@ class Memory:
 
     def __init__(self, spec_set: SpecSet, lock: bytes) -> None:
         self._files = [(each, each.path.read_bytes()) for each in find_specs(spec_set.specs)]
-        self._environment = environment_key(spec_set)
+        others = [each.path.read_bytes() for folder in spec_set.sources[1:] for each in find_specs(folder)]
+        registers = filter(may_be_register, (*(data for _, data in self._files), *others))
+        self._environment = key_of(environment_key(spec_set), *registers)  # a change of one concerns its users
         parts = (part for each, data in self._files for part in (each.component, each.path.name, data))
         self._whole = key_of(self._environment, lock, *parts)
         self._each = key_of(self._environment, "messages")
@@ -59,7 +61,7 @@ class Memory:
         return None if entry is None else KnownCheck(set(entry.summary["names"]))
 
     def check(self, lock: "Lock", read: "Read") -> "Check":
-        """The check of what is not known to be fine; of all where that can't be told apart."""
+        """The check of what is not known to be fine; of everything, if that can't be separated."""
         from tagwire_generator.evolution.check import Check
         from tagwire_generator.evolution.headers import HEADER_NAMES
 
@@ -107,7 +109,7 @@ class Memory:
             api = _api(locked[name]) if name in locked else None
             groups.setdefault(name if api is None else (api[0], api[2]), set()).add(name)
         owners = sorted((each.name, repr(_api(each)), each.current is None) for each in lock.messages)
-        base = key_of(self._environment, repr(lock.options), repr(owners))
+        base = key_of(self._environment, repr(lock.options), repr(lock.registers), repr(owners))
         for names in groups.values():
             parts: list[str | bytes] = []
             for name in sorted(names):

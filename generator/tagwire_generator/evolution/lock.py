@@ -1,13 +1,12 @@
-"""The lock file: what was released, as one text that lives beside the specs.
+"""The lock file: what was released, as one file beside the specs.
 
-It is the baseline where there is no git to ask, and knows what no revision can
-show at once. For each message it holds the spec as it was released last; the
-specs of versions that were dropped since, so that none can come back with
-other bytes; and the tags of fields that are gone, so that none is used again.
-A rewritten lock keeps all of that, unless it is told to forget.
+It is the baseline without git, and has more than any revision. For each message it holds the spec as it was
+released last; the specs of versions that were dropped since, so that none returns with other bytes; and the
+tags of removed fields, so that none is used again. A rewritten lock keeps all of that, unless asked to
+forget.
 
-The text is JSON in canonical form, sorted, with a field a line: a change of a
-spec shows as the same few lines in the lock's diff. `about` texts are left out.
+The text is JSON in normal form, sorted, with one field per line, so a change of a spec shows as the same few
+lines in the lock's diff. `about` texts are left out.
 """
 
 import json
@@ -28,7 +27,9 @@ from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.texts import SpecTexts
 from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
@@ -74,6 +75,8 @@ class Lock:
     options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set when it was released: they decide bytes too."""
     file: str = ""
+    registers: tuple[Tree, ...] = ()
+    """The registers that fields have as their enums: numbers and names alone."""
 
     def baseline(self) -> Baseline:
         """The released side of a check."""
@@ -103,7 +106,9 @@ class Lock:
         return Released(spec, message.current is None, editions, message.retired_tags)
 
     def _spec(self, tree: Tree, component: str) -> ReadResult:
-        return read_spec(canonical_text(tree), file=self.file, component=component, options=self.options)
+        known = registers_among(json.dumps(each).encode() for each in self.registers)
+        text = canonical_text(tree)
+        return read_spec(text, file=self.file, component=component, options=self.options, registers=known)
 
     def __str__(self) -> str:
         head = {"tagwire lock": _FORMAT, "note": _NOTE, "options": _options(self.options)}
@@ -111,6 +116,9 @@ class Lock:
         ordered = sorted(self.messages, key=lambda each: (each.component, each.name))
         messages = ",\n".join(indent(_message_text(each), "    ") for each in ordered)
         body = f"[\n{messages}\n  ]" if messages else "[]"
+        if self.registers:
+            registers = ",\n".join(f"    {json.dumps(each)}" for each in self.registers)
+            lines.append(f'  "registers": [\n{registers}\n  ]')
         return "{\n" + ",\n".join([*lines, f'  "messages": {body}']) + "\n}\n"
 
 
@@ -145,7 +153,7 @@ def _edition_text(edition: LockedEdition) -> str:
 
 
 def read_lock(path: Path) -> Lock:
-    """The lock of a file. Raises LockError for what is no lock file, and where it can't be read."""
+    """The lock of a file. Raises LockError if the file can't be read, or is not a lock file."""
     try:
         text = path.read_text("utf-8")
         document = json.loads(text, object_pairs_hook=_once)
@@ -169,7 +177,9 @@ def read_lock(path: Path) -> Lock:
     try:
         messages = tuple(map(_message, document["messages"]))
         _refuse_twins(messages)
-        return Lock(messages, SpecOptions.from_mapping(document["options"]), str(path))
+        options = SpecOptions.from_mapping(document["options"])
+        registers = tuple(map(dict, document.get("registers", ())))
+        return Lock(messages, options, str(path), registers)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError, TagwireError) as error:
         raise LockError(f"{path}: not a lock file written by tagwire: {error!r}", file=str(path)) from None
 
@@ -241,7 +251,22 @@ def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock
     for gone in pairing.gone:
         last = gone.spec.valid_versions - stability.unstable(gone.spec)
         made.append(_given_up(locked[gone.spec.name], last))
-    return Lock(tuple(made), options, old.file if old else "")
+    return Lock(tuple(made), options, old.file if old else "", _registers(old, new.specs.values()))
+
+
+def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ...]:
+    """The registers of all enums, those of earlier specs among them, by name."""
+    found = {str(each["name"]): each for each in (old.registers if old else ())}
+    found |= {enum.name: _register_facts(enum) for spec in specs for enum in spec.enums}
+    return tuple(found[name] for name in sorted(found))
+
+
+def _register_facts(enum: RegisterSpec) -> Tree:
+    """A register without its prose."""
+    entries = [{"key": entry.key, "name": entry.name} for entry in enum.entries]
+    words = {"suffix": enum.suffix} if enum.suffix else {}
+    closed = {"closed": True} if enum.closed else {}
+    return {"name": enum.name, "type": "register", "keys": enum.keys, **words, **closed, "entries": entries}
 
 
 def _normal_tree(text: str) -> dict[str, Any]:
@@ -252,9 +277,9 @@ def _normal_tree(text: str) -> dict[str, Any]:
 
 
 def _facts(tree: Any) -> Any:
-    """A tree without its prose."""
+    """A tree without its prose, and without what is for editors."""
     if isinstance(tree, dict):
-        return {key: _facts(value) for key, value in tree.items() if key != "about"}
+        return {key: _facts(value) for key, value in tree.items() if key not in ("about", "$schema")}
     return [_facts(item) for item in tree] if isinstance(tree, list) else tree
 
 

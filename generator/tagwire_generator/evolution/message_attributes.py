@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.evolution.headers import Headers
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.places import Spot
 
 __all__ = ["head_findings", "header_version", "lowered_findings"]
 
@@ -32,9 +33,9 @@ def head_findings(
 
 
 def lowered_findings(old: Released, new: MessageSpec) -> Iterator[Finding]:
-    """Versions below the newest one that was released, of which nothing is known.
+    """Versions below the newest released one that are unknown.
 
-    What an archive remembers is compared byte by byte, and not told here.
+    Versions in an archive are compared byte by byte instead.
     """
     before = NONE if old.is_gone else old.spec.valid_versions
     known = [before, *(edition.versions for edition in old.archive)]

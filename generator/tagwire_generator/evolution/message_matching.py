@@ -65,7 +65,7 @@ def pair_up(old: Sequence[Released], new: Iterable[MessageSpec]) -> Pairing:
 
 
 def api_of(spec: MessageSpec) -> tuple[str, str, int] | None:
-    """What peers find a message by: component, kind and API key; None where nobody does."""
+    """What identifies a message to peers: component, kind and API key; None without a key."""
     if spec.api_key is None or spec.kind in ("header", "data"):
         return None
     return spec.component, spec.kind, spec.api_key

@@ -1,22 +1,22 @@
-"""What a change does to a record format: it has no versions, and logs keep its bytes for years.
+"""What a change does to a record format, which has no versions, and whose bytes logs keep for years.
 
-So whatever stands on the wire must stay as it is; a format that needs other
-bytes is another format, with another discriminator. Names may change, but
-programs find fields by them.
+So the wire format must not change at all; other bytes need another format with another discriminator. Names
+may change, but programs find fields by them.
 """
 
 from collections.abc import Iterator
 
 from tagwire.layout import Array, Bits, Compression, Condition, Item, Nested, Order, StructLayout, Type
 from tagwire.versions import NONE
-from tagwire_generator.evolution.findings import Finding, Spot, change
+from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.expansion.format_classes import format_class
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.places import Spot
 
 __all__ = ["format_findings"]
 
 _WIRE = ("condition", "extent", "equals", "relative_to", "compression")
-"""What an item says of its bytes, beside its type and bits."""
+"""The framing of an item, apart from its type and bits."""
 
 
 def format_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
@@ -60,7 +60,7 @@ def _structs(old: StructLayout, new: StructLayout, outer: dict[str, str], around
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> dict[str, Item]:
-    """Fields that stand at their old place, with their old type and another name."""
+    """Fields at their old place, with their old type and another name."""
     if len(old.items) != len(new.items):
         return {}
     known = {item.name for item in (*old.items, *new.items)}
@@ -98,7 +98,7 @@ def _shape(group: Bits) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_names(value: object, names: dict[str, str]) -> object:
-    """What an old item says of other fields, by their new names."""
+    """The references of an old item to other fields, with their new names."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Compression):
@@ -109,7 +109,7 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 
 
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
-    """What a type says of itself, by the new names; not what its struct has, which is compared by itself."""
+    """The description of a type with new names, without the members of its struct, which are compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]
 
 

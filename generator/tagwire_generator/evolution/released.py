@@ -1,8 +1,7 @@
-"""What was released of a message: the side that a new spec is held against.
+"""The released versions of a message, with which a new spec is compared.
 
-Usually that is one spec. A lock file knows more: specs of versions that were
-dropped since, which must not come back with other bytes, and tags that no
-spec names any more.
+Usually that is one spec. A lock file has more: specs of versions that were dropped since, which must not
+return with other bytes, and tags that no spec has any more.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,9 +1,8 @@
 """Values that show a field: made for a layout, carried from one layout to another, printed as JSON.
 
-A witness needs a value in which the field at stake says something: arrays on
-the way to it have an element, structs on the way are there, the field itself
-is not its default. Everything else stays at its default, so that a reader of
-the proof sees what it is about. Layouts here have no classes: values are dicts.
+A witness needs a value in which the field matters: arrays on the path to it have an element, structs on the path
+are present, and the field itself is not its default. Everything else keeps its default, so that the proof is easy
+to read. Layouts here have no classes: values are dicts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,9 @@ from tagwire.layout import (
     TaggedSection,
     Type,
 )
+from tagwire.message.enums import EnumType
 from tagwire.message.json import UNKNOWN_TAGS, json_value
+from tagwire.wire.types import WireType
 from tagwire_generator.evolution.compare import wrapped
 from tagwire_generator.evolution.field_matching import matched
 
@@ -40,7 +41,8 @@ def without_classes(layout: Layout) -> Layout:
 
     def type_(original: Type) -> Type:
         if isinstance(original, Array):
-            return Array(type_(original.element), original.length, nullable=original.nullable)
+            element = type_(original.element)
+            return Array(element, original.length, nullable=original.nullable, unique=original.unique)
         return Nested(struct(original.struct), original.marker) if isinstance(original, Nested) else original
 
     return Layout(layout.name, layout.version, struct(layout.root))
@@ -53,7 +55,7 @@ def _struct_of_dicts(struct: StructLayout, convert: Callable[[Type], Type]) -> S
 
     section = struct.section
     if isinstance(section, TaggedSection):
-        section = TaggedSection(tuple(map(item, section.fields)))
+        section = TaggedSection(tuple(map(item, section.fields)), section.unions)
     elif isinstance(section, OptionalBuffer):
         section = OptionalBuffer(tuple(map(item, section.fields)), section.length, counts_tag=section.counts_tag)
     return StructLayout(struct.name, tuple(map(item, struct.items)), section=section)
@@ -94,8 +96,11 @@ def _inner(struct: StructLayout, name: str) -> Nested:
 
 
 def _fresh(struct: StructLayout) -> dict[str, Any]:
-    """A struct of defaults that can be written."""
-    return {field.name: _default(field) for field in struct.fields}
+    """A struct of defaults that can be written, with the first alternative of each union."""
+    chosen = {union.alternatives[0] for union in struct.unions}
+    return {
+        field.name: next(_telling(field.type)) if field.name in chosen else _default(field) for field in struct.fields
+    }
 
 
 def _default(item: Item) -> Any:
@@ -110,8 +115,13 @@ def _telling(type: Type) -> Iterator[Any]:
     if isinstance(type, Array):
         yield from ((value,) for value in _telling(type.element))
         yield ()
+        if isinstance(type.element, Nested):
+            twin = next(_telling(type.element))
+            yield twin, twin
     elif isinstance(type, Nested):
-        yield {field.name: next(_telling(field.type)) for field in type.struct.fields}
+        others = {name for union in type.struct.unions for name in union.alternatives[1:]}
+        told = [field for field in type.struct.fields if field.name not in others]
+        yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in told}
         yield _fresh(type.struct)
     elif isinstance(type, Fixed | Sized):
         yield from type.wire.samples
@@ -126,7 +136,8 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
     if rest:
         value = _around(_inner(struct, name).struct, rest, value)
         value = (value,) if isinstance(_member(struct, name).type, Array) else value
-    return whole | {name: value}
+    others = {each for union in struct.unions if name in union.alternatives for each in union.alternatives}
+    return whole | dict.fromkeys(others) | {name: value}
 
 
 def carried(value: dict[str, Any], source: StructLayout, target: StructLayout, *, is_forward: bool) -> dict[str, Any]:
@@ -155,7 +166,17 @@ def _carried(value: Any, source: Type, target: Type, *, is_forward: bool) -> Any
         return _carried(value[inner.name], inner.type, target, is_forward=is_forward)
     if value is not None and outer is not None:
         return {outer.name: _carried(value, source, outer.type, is_forward=is_forward)}
+    if isinstance(source, Fixed) and isinstance(target, Fixed):
+        return _same_member(value, source.wire, target.wire)
     return value
+
+
+def _same_member(value: Any, source: WireType, target: WireType) -> Any:
+    """The number of the member that two enums call the same; the value itself of all others."""
+    if not isinstance(source, EnumType) or not isinstance(target, EnumType) or not isinstance(value, int):
+        return value
+    member = target.numbers.get(source.name_of(value))
+    return value if member is None else int(member)
 
 
 def as_json(value: Any, type: Type) -> Any:
@@ -169,4 +190,4 @@ def as_json(value: Any, type: Type) -> Any:
         made = {field.json_name: as_json(value[name], field.type) for name, field in names.items() if name in value}
         unknown = {str(tag): json_value(data) for tag, data in value.get("unknown_tags", {}).items()}
         return made | ({UNKNOWN_TAGS: unknown} if unknown else {})
-    return json_value(value)
+    return type.wire.to_json(value) if isinstance(type, Fixed) and type.wire.is_enum else json_value(value)

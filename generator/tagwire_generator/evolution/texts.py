@@ -1,7 +1,7 @@
-"""Spec sets as texts: from a file, a folder, or anything that has files; read into specs, with what is wrong with them.
+"""Spec sets as texts, from a file, a folder, or anything that has files; read into specs, with their problems.
 
-Specs that stand in both sets with the same text are read once, and then are
-one object: the usual case of a change that touches one file of hundreds.
+Specs with the same text in both sets are read once and become one object, because a change usually touches one
+file of hundreds.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,8 @@ from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.project.spec_files import find_specs, uses_registers
+from tagwire_generator.reading.registers import Registers, registers_among
 from tagwire_generator.reading.spec import ReadResult, read_data
 
 __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
@@ -66,15 +67,20 @@ class SpecReader:
     """Reads spec sets; a text that it has read before, with the same options, is the same object again."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, bytes, SpecOptions], ReadResult] = {}
+        self._known: dict[tuple[object, ...], ReadResult] = {}
 
-    def read(self, files: Iterable[SpecData], options: SpecOptions) -> SpecTexts:
-        """The specs of a set. Raises nothing: what is wrong with a spec stands beside the others."""
+    def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
+        """The specs of a set. Raises no error: the problems of a spec are beside the other specs.
+
+        `beside` are other files of the set, whose registers the specs may have as enums.
+        """
         found = SpecTexts()
+        files = list(files)
+        registers = registers_among(each.data for each in (*beside, *files))
         for each in files:
-            result = self._result(each, options)
+            result = self._result(each, options, registers)
             if result.register is not None:
-                continue  # it has no bytes that a change could break
+                continue  # it has no bytes of its own that a change could break
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
@@ -82,10 +88,13 @@ class SpecReader:
                 found.texts[each.file] = each.data.decode()
         return found
 
-    def _result(self, each: SpecData, options: SpecOptions) -> ReadResult:
-        key = each.component, each.data, options
+    def _result(self, each: SpecData, options: SpecOptions, registers: Registers) -> ReadResult:
+        enums = tuple(registers.items()) if uses_registers(each.data) else ()
+        key = each.component, each.data, options, enums
         result = self._known.get(key)
         if result is None or result.message is None:  # what is wrong is told under the file's own name
-            result = read_data(each.data, file=each.file, component=each.component, options=options)
+            result = read_data(
+                each.data, file=each.file, component=each.component, options=options, registers=registers
+            )
             self._known[key] = result
         return result

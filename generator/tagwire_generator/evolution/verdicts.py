@@ -16,8 +16,14 @@ from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.compare import Difference, Steps, compare_layouts
-from tagwire_generator.evolution.declared import StructPair, range_findings, record_format_findings, tag_findings
-from tagwire_generator.evolution.findings import SEVERITIES, Finding, Spot, change
+from tagwire_generator.evolution.declared import (
+    StructPair,
+    range_findings,
+    record_format_findings,
+    required_findings,
+    tag_findings,
+)
+from tagwire_generator.evolution.findings import SEVERITIES, Finding, change
 from tagwire_generator.evolution.headers import Headers
 from tagwire_generator.evolution.message_attributes import head_findings, lowered_findings
 from tagwire_generator.evolution.message_matching import Pair, Pairing, api_of, pair_up
@@ -27,6 +33,7 @@ from tagwire_generator.evolution.runs import runs
 from tagwire_generator.evolution.witness import prove
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec, StructSpec
+from tagwire_generator.reading.places import Spot
 
 __all__ = ["compare_messages", "compare_specs", "struct_pairs"]
 
@@ -43,7 +50,7 @@ def compare_specs(
     """What a new set of specs breaks of an old one, by message, the gravest first.
 
     Messages are paired by name, alias, or API key. Places are those of the
-    messages' names; `tagwire_generator.evolution.places` finds the fields.
+    messages' names; `tagwire_generator.reading.places` finds the fields.
     `known_headers` are those of the protocol, where the sets are only a part of it.
     """
     messages = list(new.values() if isinstance(new, Mapping) else new)
@@ -63,7 +70,7 @@ def compare_specs(
 def compare_messages(
     old: MessageSpec | Released, new: MessageSpec, *, known_headers: Iterable[MessageSpec] = ()
 ) -> tuple[Finding, ...]:
-    """What a new spec breaks of an old one; whatever their names, they are one message."""
+    """What a new spec breaks of an old one; they are one message, whatever their names."""
     before = old if isinstance(old, Released) else Released(old)
     headers = _headers([before.spec], [new], known_headers)
     return _in_order(_pair_findings(Pair(before, new, "name"), Stability([before]), headers))
@@ -105,6 +112,7 @@ def _pair_findings(pair: Pair, stability: Stability, headers: tuple[Headers, Hea
         if new.valid_versions:
             found += _MessageComparison(old, new, common, unstable).findings(pair.old.retired_tags)
             found += range_findings(old, new)
+            found += required_findings(old, new)
             found += record_format_findings(old, new, common - unstable)
         found += _name_findings(pair, found, is_same=bool(common))
     for edition in pair.old.archive:

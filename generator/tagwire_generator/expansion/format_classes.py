@@ -1,8 +1,7 @@
-"""Record formats as classes made at run time, and their field tables: as `message_classes` does it for messages.
+"""Record formats as classes made at run time with their field tables, as `message_classes` does for messages.
 
-A spec names fields as it spells them, and bits by their names; a row has
-attributes and masks, and knows who frames it. Everything is looked up here,
-once, so that layouts are made of rows alone.
+A spec has names of fields and bits; a row has attributes, masks and the fields that frame it. All names are resolved
+here once, so that layouts are made from rows alone.
 """
 
 from typing import Any

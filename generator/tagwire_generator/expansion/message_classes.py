@@ -1,27 +1,29 @@
-"""Data classes made at run time from a spec: what the generator expands layouts from.
+"""Data classes made at run time from a spec, from which the generator expands layouts.
 
-They carry the same versioned field tables as the generated ones, and the
-runtime expands both by the same code: there is no second version arithmetic.
+They have the same versioned field tables as generated classes, and the runtime expands both by the same code, so there
+is no second version arithmetic.
 """
 
 from typing import Any
 
 from tagwire.layout import DEFAULT_STRUCT
-from tagwire.message import Message, Struct
+from tagwire.message import Message, Register, Struct
 from tagwire.message.field_table import FieldRow, OptionalFields
+from tagwire_generator.expansion.register_classes import register_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.value_rules import map_keys
 from tagwire_generator.project.options import SpecOptions
 
-__all__ = ["field_row", "message_class"]
+__all__ = ["field_row", "message_class", "unique_keys"]
 
 
 def message_class(spec: MessageSpec, options: SpecOptions) -> type[Message]:
     """A message class with field tables and versions, enough for `tagwire.message.field_table.layout_of`."""
     structs: dict[str, type[Struct]] = {}
     for struct in spec.structs:
-        structs[struct.name] = type(struct.name, (Struct,), _members(struct, structs))
-    members = _members(spec.root, structs) | {
+        structs[struct.name] = type(struct.name, (Struct,), _members(spec, struct, structs))
+    members = _members(spec, spec.root, structs) | {
         "NAME": spec.name,
         "KIND": spec.kind,
         "VERSIONS": spec.valid_versions,
@@ -40,25 +42,46 @@ def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields |
     )
 
 
-def _members(struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
-    rows = tuple(field_row(field, structs.get(field.struct or "")) for field in struct.fields)
+def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
+    rows = tuple(field_row(field, structs.get(field.struct or ""), unique_keys(spec, field)) for field in struct.fields)
     return {"FIELDS": rows, "__slots__": (*(row.name for row in rows), "unknown_tags")}
 
 
-def field_row(field: FieldSpec, struct: type[Struct] | None) -> FieldRow:
-    """The row of a field in its struct's versioned field table."""
+def unique_keys(spec: MessageSpec, field: FieldSpec) -> tuple[str, ...]:
+    """The attributes that together are different in each element of an array; none where elements may be alike."""
+    if not field.unique or field.struct is None:
+        return ()
+    return tuple(attribute_name(key.name) for key in map_keys(spec.struct(field.struct)))
+
+
+def field_row(field: FieldSpec, struct: type[Struct] | None, unique: tuple[str, ...] = ()) -> FieldRow:
+    """The row of a field in its struct's versioned field table; `unique` are the keys of its elements."""
+    enum = None if field.enum is None else register_class(field.enum)
     return FieldRow(
         attribute_name(field.name),
         field.name,
         str(field.type),
         str(field.versions),
-        default=DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default,
+        default=_default(field, enum),
         nullable=str(field.nullable_versions),
         tag=field.tag,
         tagged=str(field.tagged_versions),
         ignorable=field.ignorable,
         sensitive=field.sensitive,
+        required=field.required,
+        union=attribute_name(field.union) if field.union else "",
+        unique=unique,
         flexible=None if field.flexible_versions is None else str(field.flexible_versions),
         record_formats=tuple((str(versions), format) for versions, format in field.record_formats),
         struct=struct,
+        enum=enum,
+        about=field.about,
+        deprecated=field.deprecated,
     )
+
+
+def _default(field: FieldSpec, enum: type[Register] | None) -> Any:
+    """A default as objects have it: a member of an enum, where its number has one."""
+    if enum is not None and isinstance(field.default, int):
+        return next((member for member in enum if member == field.default), field.default)
+    return DEFAULT_STRUCT if field.default is STRUCT_DEFAULT else field.default

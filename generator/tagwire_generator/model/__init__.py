@@ -1,8 +1,7 @@
-"""The spec model: what a spec means, whatever its dialect and however it is written.
+"""The spec model: the meaning of a spec, independent of its dialect and spelling.
 
-Immutable classes that check themselves when they are built, so that an invalid
-one cannot exist. They know versions and wire types, but no Python names and no
-layouts: those are made from them. This module is the table of contents.
+Immutable classes check themselves when they are built, so an invalid one can't exist. They know versions and wire
+types, but no Python names and layouts, which are made from them. This module is the table of contents.
 """
 
 from tagwire_generator.model.defaults import STRUCT_DEFAULT, Default, StructDefault, implicit_default

@@ -1,9 +1,7 @@
 """The record formats that a field of a message carries, by version, and the rules about them.
 
-The name of a format is all that a spec says: formats are specs of their own,
-often of another set, so whether there is one of that name is known when records
-are read. A format stands for the newest magic of its versions; records of a
-lower magic keep their own.
+A spec only names a format. Formats are specs of their own, often in another set, so a missing one is noticed when
+records are read. The format is the newest magic of the versions; records of a lower magic keep their own.
 """
 
 from collections.abc import Iterator

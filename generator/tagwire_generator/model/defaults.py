@@ -9,9 +9,11 @@ import enum
 from typing import Final, cast
 from uuid import UUID
 
+from tagwire.text_format import suggestion
 from tagwire.wire.types import IntegerType, WireType
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation
 
 __all__ = [
@@ -57,8 +59,10 @@ def implicit_default(type: FieldType) -> Default:
     return None if type.name == "records" else type.primitive.default
 
 
-def parse_default(name: str, type: FieldType, text: str) -> Default:
+def parse_default(name: str, type: FieldType, text: str, enum: RegisterSpec | None = None) -> Default:
     """The value that a spec's text means as the default of a field. The empty text means the implicit one.
+
+    The default of an `enum` may be the name of one of its entries; it means that number.
 
     Raises InvalidSpec if the text is no value of the type; whether the value
     is in range, and whether null is allowed, is the field's to check.
@@ -69,9 +73,15 @@ def parse_default(name: str, type: FieldType, text: str) -> Default:
         return None
     if type.scalar is None or not type.scalar.text_form:
         raise InvalidSpec([_content(name, type, text)])
+    if enum is not None and (entry := enum.entry(text)) is not None:
+        return entry.key
     try:
         value: Default = type.scalar.from_text(text)
     except ValueError:
+        if enum is not None:
+            names = suggestion(text, [entry.name for entry in enum.entries])
+            message = f"field {named(name)}: {quoted(text)} is neither a number nor a name of {enum.name}; {names}"
+            raise InvalidSpec([Violation("TW502", "default", message, ("type", "enum"))]) from None
         raise InvalidSpec([_unlike(name, type, type.scalar, text)]) from None
     return value
 

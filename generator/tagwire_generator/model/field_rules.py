@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tagwire.versions import NONE
-from tagwire.wire.types import RECORD_TYPES
+from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES
 from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, FieldSpec
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
@@ -21,6 +21,8 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
     is_draft = message.dialect == "draft"
     for position, owner, index, spec in graph.members():
         found = [*_version_violations(spec, owner, graph, position)]
+        if not message.is_extended:
+            found += _extension_violations(message, spec)
         found += _draft_violations(message, spec) if is_draft else _flexible_violations(message, spec)
         if spec.type.name in RECORD_TYPES and message.format is None:
             text = f"field {spec.name} is {spec.type}, but only record formats have {spec.type.name}; use an integer"
@@ -35,6 +37,20 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
             yield from _draft_reserved_violations(owner, position)
         elif not message.options.tag_gaps:
             yield from _gap_violations(owner, position)
+
+
+def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
+    """What Kafka's language lacks; keys that it lacks are refused with the shape of the spec."""
+    if spec.type.name not in KAFKA_TYPES and spec.type.primitive is not None and spec.type.name not in RECORD_TYPES:
+        where = f"field {spec.name} is {spec.type}, which is an extension, but the spec is plain Kafka"
+        yield Violation("TW709", "type", f"{where}; {_asked_for(message)}, or use another type")
+
+
+def _asked_for(message: "MessageSpec") -> str:
+    """How a spec asks for the extensions."""
+    if message.format is not None:
+        return 'give the spec set the option dialect = "tagwire"'
+    return 'add "dialect": "tagwire" to the spec'
 
 
 def _version_violations(

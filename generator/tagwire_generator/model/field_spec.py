@@ -11,9 +11,12 @@ from tagwire.versions import HIGHEST, NONE, Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.carried_formats import RecordFormats, record_format_violations
 from tagwire_generator.model.defaults import IMPLICIT, Default, default_violation, implicit_default
+from tagwire_generator.model.enum_rules import enum_violations
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
+from tagwire_generator.model.value_rules import field_violations
 from tagwire_generator.model.violations import Violation, enforce
 
 __all__ = ["ENTITY_TYPES", "MAX_DRAFT_TAG", "MAX_TAG", "FieldSpec"]
@@ -52,6 +55,14 @@ class FieldSpec:
     """A Python value; None is null."""
     ignorable: bool = False
     """Whether a version that lacks the field may drop its value silently."""
+    enum: RegisterSpec | None = None
+    """Integers: the register that has their names."""
+    required: bool = False
+    """Whether the constructor asks for it."""
+    union: str = ""
+    """The union that it is an alternative of."""
+    unique: bool = False
+    """Arrays of structs: whether no two elements have the same map keys."""
     sensitive: bool = False
     """Whether its value is a secret, which is shown to nobody who did not ask."""
     entity_type: str = "unknown"
@@ -68,10 +79,15 @@ class FieldSpec:
     is_optional: bool = False
     """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
     about: str = ""
+    deprecated: str | None = None
+    """Why it will go, and what to use instead; None where it is not deprecated."""
+    is_default_implied: bool = field(init=False, compare=False, repr=False, default=False)
+    """Whether the spec gives no default."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:
         if self.default is IMPLICIT:
+            object.__setattr__(self, "is_default_implied", self.framing.equals is None)
             always = self.framing.equals
             object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))
@@ -87,6 +103,8 @@ class FieldSpec:
         yield from self._type_violations()
         yield from self._tag_violations()
         yield from self._default_violations()
+        yield from enum_violations(self.name, self.type, self.enum, self.default)
+        yield from field_violations(self)
         yield from record_format_violations(self.name, self.type, self.versions, self.record_formats)
         if self.is_of_format:
             yield from framing_violations(named(self.name), self.type, self.framing)

@@ -69,7 +69,7 @@ class FieldType:
 
     @property
     def scalar(self) -> WireType | None:
-        """The primitive if this is no array."""
+        """The primitive, unless this is an array."""
         return None if self.is_array else self.primitive
 
     @property

@@ -15,6 +15,8 @@ _NAMES: Final = {
     "boolean": "bool",
     "byte": "int8",
     "i8": "int8",
+    "u8": "uint8",
+    "ubyte": "uint8",
     "short": "int16",
     "i16": "int16",
     "u16": "uint16",
@@ -27,10 +29,12 @@ _NAMES: Final = {
     "long": "int64",
     "bigint": "int64",
     "i64": "int64",
+    "u64": "uint64",
+    "ulong": "uint64",
     "double": "float64",
     "f64": "float64",
     "float": "float64",
-    "float32": "float64",
+    "f32": "float32",
     "str": "string",
     "text": "string",
     "varchar": "string",
@@ -61,7 +65,7 @@ _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
 
 
 def foreign_type_hint(name: str) -> str:
-    """What to write for a type of another language; "" if the name is none that is known."""
+    """What to write for a type of another language; "" for an unknown name."""
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")

@@ -1,8 +1,7 @@
-"""The rules about record formats that look at several fields: who frames, covers, counts and packs whom.
+"""The rules about record formats that concern several fields: lengths, checksums, counts and compression of others.
 
-A name means a field of the same struct, for framing; for conditions, deltas and
-compression also one of a struct around it, the nearest that has it and that
-was read before.
+For framing, a name means a field of the same struct; for conditions, deltas and compression also a field of an
+enclosing struct: the nearest one that has it and was read before.
 """
 
 from collections.abc import Iterator, Mapping

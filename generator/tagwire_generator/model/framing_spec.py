@@ -49,7 +49,7 @@ class When:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramingSpec:
-    """Names are those of fields in the spec; "" is none, `REST` what follows."""
+    """Names are those of fields in the spec; "" means none, `REST` everything that follows."""
 
     length: str = ""
     """Before bytes and texts: int16, int32, varint, uvarint, or rest."""

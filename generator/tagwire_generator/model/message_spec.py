@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from tagwire.versions import NONE, Versions
-from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules
+from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules, value_rules
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.message_rules import Kind
 from tagwire_generator.model.record_format_spec import FormatSpec
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
@@ -71,8 +72,13 @@ class MessageSpec:
     component: str = ""
     """The subfolder of the spec set: API keys of records are unique within it."""
     deprecated_versions: Versions = NONE
+    deprecated: str | None = None
+    """Why `deprecated_versions` will go, or all versions without those; None where the spec says nothing."""
     flexible_versions: Versions = NONE
     dialect: Dialect = "released"
+    is_extended: bool = False
+    """Whether it may use the tagwire dialect, which adds to the released one."""
+    about: str = ""
     optional_versions: Versions = NONE
     """The draft dialect's versionsWithOptional."""
     fields: tuple[FieldSpec, ...] = ()
@@ -85,7 +91,7 @@ class MessageSpec:
     """Ascending ranges with the header version that each uses; empty if the spec gives none."""
     fallback: Fallback | None = None
     format: FormatSpec | None = None
-    """What only a record format has. Such a message has the one version 0, which nobody sees."""
+    """What only a record format has. Such a message has the single version 0, which is not shown."""
     options: SpecOptions = field(default_factory=SpecOptions)
     """Those of the spec set that it was read with."""
     file: str = field(default="", compare=False)
@@ -120,6 +126,7 @@ class MessageSpec:
             graph = StructGraph(self.root, self.structs)
             found += struct_rules.violations(self, graph)
             found += field_rules.violations(self, graph)
+            found += value_rules.violations(self, graph)
             if self.format is not None:
                 found += framing_rules.violations(self, graph)
         return found
@@ -133,6 +140,13 @@ class MessageSpec:
         return self.header_versions or message_rules.implied_headers(self)
 
     @property
+    def discouraged(self) -> Versions:
+        """The versions that will go: the deprecated ones, or all if the message itself is deprecated."""
+        if self.deprecated is None or self.deprecated_versions:
+            return self.deprecated_versions
+        return self.valid_versions
+
+    @property
     def latest_stable(self) -> int:
         """The highest version that is not marked unstable; -1 if there is none."""
         if not self.latest_version_unstable:
@@ -143,6 +157,12 @@ class MessageSpec:
     def struct(self, name: str) -> StructSpec:
         """The struct of that name. Raises KeyError if there is none."""
         return {struct.name: struct for struct in self.structs}[name]
+
+    @property
+    def enums(self) -> tuple[RegisterSpec, ...]:
+        """The registers that fields have as their enums, each once."""
+        fields = [spec for struct in (self.root, *self.structs) for spec in struct.fields]
+        return tuple(dict.fromkeys(spec.enum for spec in fields if spec.enum is not None))
 
     def summary(self) -> MessageSummary:
         """What others need to know of this message without its fields."""

@@ -15,7 +15,7 @@ __all__ = ["attribute_name", "snake_case"]
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "self", "str", "tuple"})
-"""What stands in the text of a data class: a parameter or an attribute of that name would hide it."""
+"""Names in the text of a data class, which a parameter or an attribute of that name would hide."""
 
 _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}
 """What every data class has already."""
@@ -31,7 +31,7 @@ def snake_case(name: str) -> str:
 
 
 def attribute_name(name: str) -> str:
-    """A field's attribute: snake_case, with an underscore behind what Python or the class has taken.
+    """A field's attribute: snake_case, with an underscore after names that Python or the class has taken.
 
     >>> [attribute_name(name) for name in ("Class", "Encode", "Bytes", "ErrorCode", "UnknownTags")]
     ['class_', 'encode_', 'bytes_', 'error_code', 'unknown_tags_']

@@ -18,6 +18,7 @@ from tagwire_generator.model.violations import Violation, enforce
 __all__ = ["KeyRangeSpec", "RegisterEntry", "RegisterSpec", "constant_name"]
 
 _CONSTANT: Final = re.compile("[A-Z][A-Z0-9_]{0,99}")
+_FIELD_PATH: Final = re.compile(r"(\*|[A-Z][A-Za-z0-9]{0,99})(\.[a-z][a-z0-9_]{0,99})+")
 _TAKEN: Final = frozenset({"RANGES"})
 """What the module of a register has beside its constants."""
 
@@ -56,19 +57,27 @@ class RegisterSpec:
 
     name: str
     keys: str
-    """A wire type: int16, int32, uint16, uint32."""
+    """A wire type: int8, int16, int32, int64, uint8, uint16, uint32."""
     suffix: str = ""
+    closed: bool = False
+    """Whether fields of this enum have no other numbers."""
+    names: tuple[str, ...] = ()
+    """Fields without an enum whose numbers it names where they are shown: a message's path, or *.field for all."""
     about: str = ""
     ranges: tuple[KeyRangeSpec, ...] = ()
     entries: tuple[RegisterEntry, ...] = ()
     file: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        enforce([*self._name(), *self._ranges(), *self._keys(), *self._texts()])
+        enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._texts()])
 
     def constant(self, entry: RegisterEntry) -> str:
         """What the constant of an entry is called."""
         return constant_name(entry.name) + self.suffix
+
+    def entry(self, name: str) -> RegisterEntry | None:
+        """The entry of a name; None where there is none."""
+        return next((entry for entry in self.entries if entry.name == name), None)
 
     def summary(self) -> dict[str, Any]:
         """What a package needs to know of it."""
@@ -80,6 +89,12 @@ class RegisterSpec:
             yield Violation("TW206", "name", f"{quoted(self.name)} can't be a register's name; {STRUCT_NAME_RULE}")
         elif found is not None:
             yield found
+
+    def _named_fields(self) -> Iterator[Violation]:
+        for index, path in enumerate(self.names):
+            if not _FIELD_PATH.fullmatch(path):
+                text = f"{quoted(path)} is no field; write a message and attributes, as in FetchRequest.isolation_level"
+                yield Violation("TW016", "names", f"{text}, or *.error_code for a field of any message", field=index)
 
     def _ranges(self) -> Iterator[Violation]:
         kind = WIRE_TYPES[self.keys]

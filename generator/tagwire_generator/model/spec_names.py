@@ -1,6 +1,6 @@
-"""Which names specs may have: those that are safe as identifiers, file names and in any text.
+"""The names that specs may have: those that are safe as identifiers, as file names and in any text.
 
-Checked here, where a spec is read, so that nothing behind needs to care.
+They are checked when a spec is read, so that later steps need not care.
 """
 
 import keyword

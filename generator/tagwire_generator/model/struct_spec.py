@@ -7,6 +7,7 @@ from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, MAX_TAG, FieldSpec
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_name, is_struct_name
+from tagwire_generator.model.value_rules import struct_violations
 from tagwire_generator.model.violations import Violation, enforce
 
 __all__ = ["StructSpec"]
@@ -24,6 +25,8 @@ class StructSpec:
     """Where it exists: of an inline struct, the versions of its field; of a message, the valid ones."""
     fields: tuple[FieldSpec, ...] = ()
     """In the order of the spec, which is that of the wire."""
+    about: str = ""
+    """Of a common struct; what an inline one is for, its field says."""
     reserved_tags: tuple[int, ...] = ()
     """Retired tags: taken, but in no version on the wire."""
     is_draft: bool = False
@@ -39,6 +42,7 @@ class StructSpec:
         yield from self._name_violations()
         yield from self._reserved_violations()
         yield from self._tag_violations()
+        yield from struct_violations(self)
 
     def _name_violations(self) -> Iterator[Violation]:
         first: dict[str, FieldSpec] = {}

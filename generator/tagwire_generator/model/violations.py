@@ -34,7 +34,7 @@ class Violation:
 
 
 class InvalidSpec(SpecError):
-    """An object of the model that breaks rules; `violations` holds all of them, `errors` those that are no warnings."""
+    """An object of the model that breaks rules; `violations` holds all of them, `errors` all but the warnings."""
 
     def __init__(self, violations: Iterable[Violation]) -> None:
         self.violations = tuple(violations)

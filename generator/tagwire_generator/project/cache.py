@@ -1,12 +1,10 @@
-"""What the last run rendered, so that a hook after a small edit takes no longer than the edit.
+"""A cache of rendered texts, so that a hook after a small edit takes as little time as the edit needs.
 
-An entry's name is the hash of everything that its content follows from; so an
-entry is never wrong, only unused, and there is no invalidation. It begins with
-the hash of its own content: whatever a crash or a disk did to it, it is
-either whole or ignored. The folder `.tagwire_cache` beside pyproject.toml is
-never committed (it ignores itself) and may be deleted at any time.
+The name of an entry is the hash of everything that its content depends on, so an entry is never outdated. An entry
+begins with the hash of its own content, so a damaged one is ignored. The folder `.tagwire_cache` beside
+pyproject.toml is never committed (it ignores itself) and may be deleted at any time.
 
-A cache that can't be read or written is no error: the work is done again.
+If the cache can't be read or written, the work is done again.
 """
 
 import contextlib
@@ -52,7 +50,7 @@ class Cache:
         self._used: set[str] = set()
 
     def get(self, key: str) -> CacheEntry | None:
-        """The entry of this key, or None if there is none that is whole."""
+        """The entry of this key; None if there is none, or it is damaged."""
         self._used.add(key)
         try:
             digest, _, content = self._path(key).read_text(encoding="utf-8").partition("\n")

@@ -1,15 +1,13 @@
-"""The history of an archive: which releases have which versions, and what stood on the wire in each.
+"""The history of an archive: the releases that have each version, and digests of its bytes.
 
-It lies beside the specs, a line a version:
+It is a file beside the specs, with one line per version:
 
     [clients.ConsumerGroupHeartbeatRequest]
     0 = ["3.5.2 to 3.6.2: 0b2f5a...", "3.7.2 to 4.4.0: 9c1e77..."]
 
-The last release of the last span is the one that the version comes from. More
-than one span means that the version was redefined in place, or was away for a
-while. Digests stand for bytes (`wire_facts`): by them the specs can be proven
-against every release without having its jars. The layouts of redefined versions
-are written out at the end.
+The version comes from the last release of the last span. Several spans mean that the version was redefined, or was
+missing for a while. Digests represent bytes (`wire_facts`), so the specs can be proven against every release without
+its jars. The layouts of redefined versions are written out at the end.
 """
 
 import re

@@ -1,8 +1,7 @@
-"""The options of a spec set: what one set of specs may do that another may not.
+"""The options of a spec set.
 
-They stand beside the specs (in the settings of the project that owns them),
-not in them, since they hold for a whole set. The three wire options are the
-second readings of KIP-482's first draft, where its text leaves two.
+They are in the settings of a project and not in its specs, because they hold for a whole set. The three wire options
+select the second reading of KIP-482's first draft where its text allows two.
 """
 
 from collections.abc import Mapping
@@ -22,6 +21,8 @@ class SpecOptions:
     Raises SpecError for a value that an option does not have.
     """
 
+    dialect: Literal["kafka", "tagwire"] = "kafka"
+    """Whether specs that don't name their dialect may use what Kafka's language lacks."""
     tag_gaps: bool = False
     """Tags of a struct need not count up from 0: a vendor may have a range of its own."""
     length_varint: Literal["zigzag", "unsigned"] = "zigzag"
@@ -40,6 +41,8 @@ class SpecOptions:
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise SpecError(f"option {name} is {value!r}; it must be true or false")
+        if self.dialect not in ("kafka", "tagwire"):
+            raise SpecError(f"option dialect is {self.dialect!r}; it must be 'kafka' or 'tagwire'")
         if self.length_varint not in ("zigzag", "unsigned"):
             raise SpecError(f"option length_varint is {self.length_varint!r}; it must be 'zigzag' or 'unsigned'")
         if self.header_key_order not in ("unsigned", "signed"):

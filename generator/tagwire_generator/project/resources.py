@@ -1,8 +1,7 @@
-"""Where templates and specs lie.
+"""The folders of templates and specs.
 
-In a wheel they are inside `tagwire_generator`, in a checkout at the top of the
-repository (`hatch_build.py` moves them). Nobody else needs to know the
-difference.
+In a wheel they are inside `tagwire_generator`, in a checkout at the top of the repository (`hatch_build.py` moves
+them). Only this module knows the difference.
 """
 
 from pathlib import Path
@@ -29,7 +28,7 @@ def folder(name: Literal["templates", "message_specs"]) -> Path:
 def templates(name: str) -> Path:
     """Our templates for something other than Python, by their name, such as `@markdown`.
 
-    Raises TagwireError for a name that there is not.
+    Raises TagwireError for an unknown name.
     """
     place = folder("templates") / "targets"
     known = sorted(f"@{path.name}" for path in place.iterdir())

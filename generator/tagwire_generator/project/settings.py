@@ -12,7 +12,10 @@
     lock = "inventory.lock.json"          # optional: what was released, see docs/evolution.md
     registers = "registers/inventory"     # optional: a folder of registers that become constants of the package
 
-    [[tool.tagwire.exceptions]]           # a finding of `tagwire breaking` that is meant
+    [tool.tagwire.lint]                   # optional: see LintSettings
+    ignore = ["TL43"]
+
+    [[tool.tagwire.exceptions]]           # a finding of `tagwire breaking` or `tagwire lint` that is meant
     rule = "TW903"
     message = "FooRequest"
     path = "topics.name"                  # optional: this field only
@@ -32,7 +35,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -40,6 +43,7 @@ from tagwire.errors import SpecError, TagwireError, VersionsError
 from tagwire.text_format import suggestion
 from tagwire.versions import Versions
 from tagwire_generator.project import resources
+from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
 
 __all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load", "package_fault"]
@@ -49,7 +53,7 @@ _DEFAULT_SET: Final = {"specs": "message_specs", "package": "messages"}
 _DEFAULT_OUTPUT: Final = "generated"
 _OURS: Final = ("tagwire", "tagwire_cli", "tagwire_generator", "tagwire_spark")
 """Packages that generated code and the command need."""
-_SECTION_KEYS: Final = ("sets", "templates", "exceptions")
+_SECTION_KEYS: Final = ("sets", "templates", "exceptions", "lint")
 _SET_KEYS: Final = ("specs", "package", "output", "options", "templates", "lock", "registers")
 _EXCEPTION_KEYS: Final = ("rule", "message", "path", "versions", "reason", "until")
 
@@ -95,7 +99,7 @@ class SpecSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exemption:
-    """A change that is meant, though a rule finds it: an entry of [[tool.tagwire.exceptions]]."""
+    """A change or a design that is meant, though a rule finds it: an entry of [[tool.tagwire.exceptions]]."""
 
     rule: str
     message: str
@@ -115,6 +119,7 @@ class Settings:
     root: Path
     sets: tuple[SpecSet, ...]
     exemptions: tuple[Exemption, ...] = ()
+    lint: LintSettings = field(default_factory=LintSettings)
     is_declared: bool = True
     """Whether the sets are in pyproject.toml; if not, there is the one of a project without settings."""
 
@@ -124,6 +129,16 @@ class Settings:
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"there is no project here: {text}; `tagwire init` begins one")
         return self.sets
+
+    @property
+    def change_exemptions(self) -> tuple[Exemption, ...]:
+        """The exceptions from rules about changes."""
+        return tuple(each for each in self.exemptions if each.rule.startswith("TW"))
+
+    @property
+    def design_exemptions(self) -> tuple[Exemption, ...]:
+        """The exceptions from rules about designs."""
+        return tuple(each for each in self.exemptions if each.rule.startswith("TL"))
 
     def set_of(self, path: Path) -> SpecSet | None:
         """The first set whose specs or registers include this file or folder, if any."""
@@ -158,7 +173,13 @@ def load(root: Path) -> Settings:
             file, "tool.tagwire.exceptions is not a list of tables; write [[tool.tagwire.exceptions]] above each"
         )
     exemptions = tuple(_exemption(file, number, row) for number, row in enumerate(exceptions, 1))
-    return Settings(root=root, sets=sets, exemptions=exemptions, is_declared="sets" in section)
+    return Settings(
+        root=root,
+        sets=sets,
+        exemptions=exemptions,
+        lint=_lint(file, section.get("lint", {})),
+        is_declared="sets" in section,
+    )
 
 
 def _section(file: Path) -> dict[str, Any]:
@@ -259,19 +280,28 @@ def _options(file: Path, where: str, value: object) -> SpecOptions:
         raise _error(file, f"{where}: {error}") from error
 
 
+def _lint(file: Path, value: object) -> LintSettings:
+    if not isinstance(value, dict):
+        raise _error(file, "tool.tagwire.lint is not a table; write [tool.tagwire.lint]")
+    try:
+        return LintSettings.from_mapping(value)
+    except SpecError as error:
+        raise _error(file, f"[tool.tagwire.lint]: {error}") from error
+
+
 def _exemption(file: Path, number: int, row: Mapping[str, Any]) -> Exemption:
-    from tagwire_generator.diagnostics.rule_catalogue import (
-        CHANGE_RULES,
-    )  # here: few projects have exceptions, and every command reads settings
+    # here: few projects have exceptions, and every command reads settings
+    from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES
 
     where = f"[[tool.tagwire.exceptions]] number {number}"
     _refuse_unknown(file, where, row, _EXCEPTION_KEYS)
     for key in ("rule", "message", "reason"):
         if not isinstance(row.get(key), str) or not row[key].strip():
             raise _error(file, f"{where}: {key} is {_shown(row.get(key))}; it is required and must be a string")
-    if row["rule"] not in CHANGE_RULES:
-        first, *_, last = CHANGE_RULES
-        raise _error(file, f"{where}: rule is {row['rule']!r}; the rules about changes are {first} to {last}")
+    if row["rule"] not in CHANGE_RULES and row["rule"] not in DESIGN_RULES:
+        changes, designs = (f"{min(rules)} to {max(rules)}" for rules in (CHANGE_RULES, DESIGN_RULES))
+        known = f"the rules about changes are {changes}, and those about designs {designs}"
+        raise _error(file, f"{where}: rule is {row['rule']!r}; {known}")
     path = row.get("path")
     if path is not None and not isinstance(path, str):
         raise _error(file, f"{where}: path is {path!r}; it must be a string such as 'topics.name'")

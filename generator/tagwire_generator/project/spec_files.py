@@ -13,7 +13,7 @@ from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["SpecFile", "find_specs"]
+__all__ = ["SpecFile", "find_specs", "may_be_register", "uses_registers"]
 
 _COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -51,6 +51,16 @@ def find_specs(folder: Path) -> list[SpecFile]:
     if not found:
         raise SpecError(f"{folder}: no specs (*.json) in this folder", file=str(folder))
     return sorted(found)
+
+
+def may_be_register(data: bytes) -> bool:
+    """Whether a file can hold a register: a look at its bytes, without parsing it."""
+    return b'"register"' in data
+
+
+def uses_registers(data: bytes) -> bool:
+    """Whether a spec can have a field with an enum: a look at its bytes, too."""
+    return b'"enum"' in data
 
 
 def _component(parts: tuple[str, ...], place: str) -> str:

@@ -8,7 +8,7 @@ is reported: it would only say that we guessed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.diagnostics.problems import Problem, quoted
@@ -16,7 +16,10 @@ from tagwire_generator.model.violations import InvalidSpec, Violation
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.values import BadValue, is_reversed, version_range
 from tagwire_generator.syntax.parse import Document, Node, Object, Scalar, walk
-from tagwire_generator.syntax.spec_schema import is_format, shape_faults
+from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_faults
+
+if TYPE_CHECKING:
+    from tagwire_generator.reading.registers import Registers
 
 __all__ = ["EVERYWHERE", "Part", "Reading"]
 
@@ -52,18 +55,24 @@ class Part:
 class Reading:
     """One spec while it is read."""
 
-    def __init__(self, document: Document, root: Object, options: SpecOptions) -> None:
+    def __init__(
+        self, document: Document, root: Object, options: SpecOptions, registers: "Registers | None" = None
+    ) -> None:
         self.options = options
+        self.registers = registers
+        """Those of the spec set; None where the set is not known: then names are taken on trust."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
+        self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")
+        """Whether the spec may use what only the tagwire dialect has."""
         self.optional_versions = EVERYWHERE
         """The draft's versionsWithOptional, as soon as it is known."""
         self.problems: list[Problem] = [*document.problems]
         self.message_wounds: set[str] = set()
-        """Keys of the message that went wrong; "structs", "uses" or "members" if some of these could not be read."""
+        """Keys of the message that went wrong; "structs", "uses", "members", "unions" if some could not be read."""
         self._source = document.source
         self._refused: set[int] = set()
-        for fault in shape_faults(root):
+        for fault in shape_faults(root, allow_extensions=self.is_extended):
             self.report(fault.rule, fault.node, fault.message)
             if fault.unusable is not None:
                 self._refused.add(id(fault.unusable))

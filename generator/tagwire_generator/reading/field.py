@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tagwire.text_format import suggestion
 from tagwire.versions import NONE, Versions
+from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.carried_formats import RecordFormats
 from tagwire_generator.model.defaults import parse_default
 from tagwire_generator.model.field_spec import FieldSpec
@@ -66,10 +68,13 @@ def read_field(reading: Reading, node: Object, default_versions: Versions | None
         _infer_versions(reading, part, read, default_versions)
     part.wounds |= {key for key in ("name", "type") if read[key] is None}
     values = {key: value for key, value in read.items() if value is not None}
+    _resolve_enum(reading, part, values)
     _parse_default(reading, part, values)
     stand_ins = {"name": f"Unreadable{node.line}At{node.column}", "type": _STAND_IN, "versions": EVERYWHERE}
     kind = {"is_of_format": reading.is_format, "is_optional": is_optional}
     part.spec = reading.build(part, values, lambda known: _field({**stand_ins, **known}, **kind))
+    if "union" in part.wounds:
+        reading.message_wounds.add("unions")
     return part
 
 
@@ -127,6 +132,23 @@ def _infer_versions(
             reading.report("TW405", part.node, message)
 
 
+def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
+    """The register that an enum names, in the place of its name; without one, defaults can't be read by name."""
+    name: str | None = values.pop("enum", None)
+    if name is None:
+        return
+    registers = reading.registers
+    register = None if registers is None else registers.get(name)
+    if registers is not None and name not in registers:
+        known = f"the set has no register {quoted(name)}; {suggestion(name, registers)}"
+        reading.report("TW417", part.place("enum"), f"field {values.get('name', '?')}: {known}")
+    if register is None:
+        part.wounds |= {"enum", "default"}
+        values.pop("default", None)
+    else:
+        values["enum"] = register
+
+
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
     """The default's text is read as the type says; null is a value here."""
     written: str | None = values.pop("default", None)
@@ -137,6 +159,7 @@ def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
         reading.report(
             "TW520", part.place("default"), "records are null by default, whatever is written; remove the key"
         )
-    default = reading.value(part, "default", lambda _: parse_default(values.get("name", "?"), type, written))
+    name, enum = values.get("name", "?"), values.get("enum")
+    default = reading.value(part, "default", lambda _: parse_default(name, type, written, enum))
     if "default" not in part.wounds:
         values["default"] = default

@@ -23,6 +23,8 @@ Keys: TypeAlias = Mapping[str, tuple[str, Convert]]
 
 _MEMBERS: Final = ("fields", "formatFields", "optionalFields", "reservedTags", "structs")
 """The kinds of what `reading.struct` reads."""
+_FOR_EDITORS: Final = "schemaReference"
+"""The kind of a key that nobody reads but the editor."""
 
 
 def _texts(node: Node) -> tuple[str, ...]:
@@ -37,6 +39,7 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "messageType": text,
     "name": text,
     "range": version_range,
+    "registerName": text,
     "tag": tag_number,
     "text": text,
     "texts": _texts,
@@ -48,7 +51,7 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
 def keys_of(
     place: str, models: Iterable[type], own: Mapping[str, Convert], renamed: Mapping[str, str] | None = None
 ) -> dict[str, tuple[str, Convert]]:
-    """The keys of an object, without those that hold members, in the schema's order.
+    """The keys of an object, without those that hold members or are for editors, in the schema's order.
 
     `own` are the keys that are read in a way of their own, `renamed` the attributes of those that do not become one of
     their name; "" for a key that the reader makes something else of. Raises TypeError for a key without an attribute.
@@ -56,7 +59,7 @@ def keys_of(
     known = {"", *(name for model in models for name in attributes_of(model))}
     found: dict[str, tuple[str, Convert]] = {}
     for key, kind in key_kinds(place).items():
-        if kind in _MEMBERS:
+        if kind in _MEMBERS or kind == _FOR_EDITORS:
             continue
         attribute = (renamed or {}).get(key, snake_case(key))
         if attribute not in known:

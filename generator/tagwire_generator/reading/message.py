@@ -56,8 +56,8 @@ def _claims(node: Node) -> tuple[Claim, ...]:
 MESSAGE_KEYS: Final = keys_of(
     "message",
     [MessageSpec],
-    {"validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
-    {"type": "kind", "versionsWithOptional": "optional_versions"},
+    {"dialect": text, "validVersions": _valid_range, "headerVersions": _header_versions, "fallback": _fallback},
+    {"type": "kind", "versionsWithOptional": "optional_versions", "dialect": "is_extended"},
 )
 """The keys of a message; those that hold members are the struct's."""
 
@@ -99,6 +99,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     place = part.place("name")
     attributes |= {"component": component, "file": file, "line": place.line, "column": place.column}
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
+    attributes["is_extended"] = reading.is_extended
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
@@ -127,6 +128,9 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
             wounds.add("flexibleVersions")
         return
+    if reading.is_extended and node.get("dialect"):
+        message = "the tagwire dialect extends the released dialect, but the spec is in the draft's; remove the key"
+        reading.report("TW701", node.members["dialect"], message)
     if values.pop("flexibleVersions", None) is not None:
         message = "flexibleVersions belongs to the released dialect, but the spec is in the draft dialect; use one"
         reading.report("TW701", node.members["flexibleVersions"], message)

@@ -18,6 +18,8 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
             name=_text(root, "name"),
             keys=_text(root, "keys"),
             suffix=_text(root, "suffix"),
+            closed=_boolean(root, "closed") or False,
+            names=tuple(text(item) for item in items(root.get("names"))),
             about=_text(root, "about"),
             ranges=tuple(_range(item) for item in items(root.get("ranges"))),
             entries=tuple(_entry(item) for item in items(root.get("entries"))),

@@ -19,6 +19,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.message import read_message
 from tagwire_generator.reading.register import read_register
+from tagwire_generator.reading.registers import Registers
 from tagwire_generator.syntax.parse import parse
 from tagwire_generator.syntax.spec_schema import is_register
 
@@ -42,13 +43,21 @@ class ReadResult:
 
 
 def read_spec(
-    text: str, *, file: str = "<spec>", component: str = "", options: SpecOptions = _DEFAULT_OPTIONS
+    text: str,
+    *,
+    file: str = "<spec>",
+    component: str = "",
+    options: SpecOptions = _DEFAULT_OPTIONS,
+    registers: Registers | None = None,
 ) -> ReadResult:
-    """Read a spec from its text. Raises nothing, whatever the text."""
+    """Read a spec from its text. Raises nothing, whatever the text.
+
+    `registers` are those of its set, which fields may have as enums; without them, enums are not looked into.
+    """
     document = parse(text, file=file)
     if document.root is None:
         return ReadResult(None, document.problems)
-    reading = Reading(document, document.root, options)
+    reading = Reading(document, document.root, options, registers)
     if is_register(document.root):
         register = read_register(reading, document.root, file=file)
         return ReadResult(None, _sorted(reading), register)
@@ -68,6 +77,7 @@ def read_file(
     file: str | None = None,
     component: str = "",
     options: SpecOptions = _DEFAULT_OPTIONS,
+    registers: Registers | None = None,
 ) -> ReadResult:
     """Read a spec from a file; `file` is its name in reports, by default the path.
 
@@ -79,11 +89,16 @@ def read_file(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return _unreadable(Source(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
-    return read_data(data, file=name, component=component, options=options)
+    return read_data(data, file=name, component=component, options=options, registers=registers)
 
 
 def read_data(
-    data: bytes, *, file: str = "<spec>", component: str = "", options: SpecOptions = _DEFAULT_OPTIONS
+    data: bytes,
+    *,
+    file: str = "<spec>",
+    component: str = "",
+    options: SpecOptions = _DEFAULT_OPTIONS,
+    registers: Registers | None = None,
 ) -> ReadResult:
     """Read a spec from the bytes of its file. Raises nothing: what is no UTF-8 is a problem of its place."""
     try:
@@ -96,7 +111,7 @@ def read_data(
             f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
         )
         return _unreadable(source, "TW102", line, column, message)
-    return read_spec(text, file=file, component=component, options=options)
+    return read_spec(text, file=file, component=component, options=options, registers=registers)
 
 
 def load(

@@ -17,7 +17,7 @@ __all__ = ["MEMBER_KEYS", "STRUCT_KEYS", "StructPart", "StructReader"]
 MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 """The keys that a message, a common struct and a field with an inline struct share."""
 
-STRUCT_KEYS: Final = ("name", "versions", "deprecatedVersions")
+STRUCT_KEYS: Final = ("name", "about", "versions", "deprecatedVersions")
 """The other keys of a common struct."""
 
 
@@ -28,6 +28,7 @@ class StructPart(Part):
 
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
         super().__init__(node, spelled)
+        self.about = ""
         self.fields: list[FieldPart] = []
         """Those of `spec.fields`, in the same order."""
 
@@ -57,6 +58,7 @@ class StructReader:
             reading.report(
                 "TW113", part.place("versions"), "the struct's versions are empty; give the versions that have it"
             )
+        part.about = reading.value(part, "about", text) or ""
         if name is None:
             reading.message_wounds.add("structs")
             name = _stand_in_name(node)
@@ -146,6 +148,7 @@ class StructReader:
             try:
                 return StructSpec(
                     name=name,
+                    about=part.about,
                     versions=versions,
                     fields=fields,
                     reserved_tags=reserved_tags,

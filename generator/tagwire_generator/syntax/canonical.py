@@ -189,7 +189,10 @@ def _default(value: Any, scope: _Scope) -> str | None:
     primitive = WIRE_TYPES.get(scope.field_type)
     if primitive is None or text == "null":
         return text
-    return primitive.canonical_text(text)
+    try:
+        return primitive.canonical_text(text)
+    except ValueError:
+        return text  # the name of a member of the field's enum
 
 
 def _fields(value: Any, scope: _Scope) -> list[dict[str, Any]]:
@@ -222,6 +225,7 @@ def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
 
 
 _BY_KIND: Final[Mapping[str, _Key]] = {
+    "dialect": _Key(_text, str),
     "entityType": _Key(_entity_type, str),
     "fallback": _Key(_fallback, dict),
     "fields": _Key(_fields, list),
@@ -234,7 +238,9 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "optionalFields": _Key(_optional_fields, list),
     "range": _Key(_some_versions, str),
     "recordFormats": _Key(_record_formats, dict),
+    "registerName": _Key(_text, str),
     "reservedTags": _Key(_reserved_tags, list),
+    "schemaReference": _Key(_text, str),
     "structName": _Key(_text, str),
     "structs": _Key(_structs, list),
     "tag": _Key(_tag, int),
@@ -242,6 +248,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "texts": _Key(_texts, list),
     "versions": _Key(_versions, str),
     "whole": _Key(_number, int),
+    "word": _Key(_text, str),
 }
 """The form of a value by its kind in the schema."""
 

@@ -3,7 +3,8 @@
 `spec.schema.json` says it, for us and for editors; jsonschema checks it. Here
 each of its errors gets the place in the text, a rule id and a sentence. The
 schema's patterns are for editors alone: what they refuse the reader refuses
-too, and can say why.
+too, and can say why. A key with `"dialect": "tagwire"` is one that Kafka's
+language lacks; it is refused in specs that did not ask for it.
 """
 
 import functools
@@ -12,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any, Final, Protocol
 
-from jsonschema import Draft202012Validator, validators
+from jsonschema import Draft202012Validator, ValidationError, validators
 
 from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
-__all__ = ["ShapeFault", "is_format", "is_register", "key_kinds", "schema", "shape_faults"]
+__all__ = ["ShapeFault", "is_extended", "is_format", "is_register", "key_kinds", "schema", "shape_faults"]
 
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
@@ -87,10 +88,15 @@ def _validator() -> _Validator:
     base: Any = Draft202012Validator
     extend: Any = validators.extend
     checker = base.TYPE_CHECKER.redefine("integer", _is_integer)
-    strict = extend(base, type_checker=checker)
+    strict = extend(base, {"dialect": _extension}, type_checker=checker)
     strict.check_schema(schema())
     validator: _Validator = strict(schema())
     return validator
+
+
+def _extension(validator: object, dialect: str, value: object, schema: object) -> Iterator[ValidationError]:
+    """Every use of a key of ours is an error to the schema; `shape_faults` knows who may have it."""
+    yield ValidationError(f"only the dialect {dialect} has this key")
 
 
 def _is_integer(checker: object, value: object) -> bool:
@@ -98,8 +104,8 @@ def _is_integer(checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def shape_faults(root: Object) -> Iterator[ShapeFault]:
-    """What the schema says against a spec's tree."""
+def shape_faults(root: Object, *, allow_extensions: bool) -> Iterator[ShapeFault]:
+    """What the schema says against a spec's tree. Keys of the tagwire dialect are faults unless they are allowed."""
     incomplete: set[int] = set()
     for error in _validator().iter_errors(_plain(root)):
         node = _node_at(root, error.absolute_path)
@@ -112,10 +118,18 @@ def shape_faults(root: Object) -> Iterator[ShapeFault]:
                     yield from _missing_keys(node, error)
             case "enum":
                 yield _unknown_word(node, error)
+            case "dialect" if not allow_extensions:
+                yield _extension_key(root, node, error)
             case "type":
                 yield _wrong_kind(node, error)
             case _:  # the patterns, which the reader checks
                 pass
+
+
+def is_extended(root: Object, *, by_default: bool) -> bool:
+    """Whether a spec may use the tagwire dialect: what it says itself comes before what its set says."""
+    said = root.get("dialect")
+    return said.value == "tagwire" if isinstance(said, Scalar) else by_default
 
 
 def is_format(root: Object) -> bool:
@@ -183,6 +197,13 @@ def _unknown_word(node: Node, error: _Error) -> ShapeFault:
         return ShapeFault("TW111", node, message, node)
     message = f"{_shown(error.instance)} is not a value of this key; {suggestion(error.instance, words)}"
     return ShapeFault("TW112", node, message, node)
+
+
+def _extension_key(root: Object, node: Node, error: _Error) -> ShapeFault:
+    *_, key = error.absolute_path
+    remedy = 'change "dialect" to "tagwire"' if root.get("dialect") else 'add "dialect": "tagwire" to the spec'
+    message = f"the key {key!r} is an extension, but the spec is plain Kafka; {remedy}, or remove the key"
+    return ShapeFault("TW709", node, message, node)
 
 
 def _wrong_kind(node: Node, error: _Error) -> ShapeFault:

@@ -11,17 +11,24 @@ from uuid import UUID
 from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
 from tagwire.message.field_table import layout_of
-from tagwire.versions import HIGHEST, Versions
-from tagwire_generator.expansion.message_classes import field_row, optional_fields
+from tagwire.versions import Versions
+from tagwire_generator.expansion.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.carried_formats import record_format_of
-from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc
 from tagwire_generator.views.imports import Imports
+from tagwire_generator.views.struct_calls import (
+    KeyedView,
+    UnionView,
+    keyed_views,
+    union_views,
+    which_types,
+)
 
 __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
-
-_WIDTH = 76
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class FieldView:
     """The attribute's docstring: wire type, versions, and what else is to know."""
     row: str
     """The field's row in the versioned field table, a call of FieldRow."""
+    deprecated: str = ""
+    """Why the field will go, as a literal; "" if it will not."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,12 @@ class StructView:
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
     """Class attributes of a message: name, expression."""
+    unions: tuple[UnionView, ...]
+    """Properties that give the one alternative of a union."""
+    which: tuple[str, str] | None
+    """The types of the names of its unions, and of those of their alternatives; None where it has no union."""
+    keyed: tuple[KeyedView, ...]
+    """Methods that give the elements of an array by their keys."""
 
 
 @dataclass(frozen=True)
@@ -72,20 +87,24 @@ class DataModuleView:
     """The type of `unknown_tags`."""
 
 
-def data_view(spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str) -> DataModuleView:
-    """The view of `spec`'s data-class module."""
-    return DataViews(spec, options).module(cls, source)
+def data_view(
+    spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str = ""
+) -> DataModuleView:
+    """The view of `spec`'s data-class module; `package` has the registers that its fields have as enums."""
+    return DataViews(spec, options, package).module(cls, source)
 
 
 class DataViews:
     """Makes the views of one module, and gathers what it imports."""
 
-    def __init__(self, spec: MessageSpec, options: SpecOptions) -> None:
+    def __init__(self, spec: MessageSpec, options: SpecOptions, package: str = "") -> None:
         self.spec = spec
         self.options = options
+        self.package = package
         taken = [struct.name for struct in (*spec.structs, spec.root)]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
+        self.registers = Imports(taken)
 
     def module(self, cls: type[Message], source: str) -> DataModuleView:
         """The view of the module."""
@@ -96,7 +115,7 @@ class DataViews:
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
-            imports=self.imports.groups,
+            imports=[*self.imports.groups, *self.registers.groups],
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
@@ -110,8 +129,11 @@ class DataViews:
         return StructView(
             name=struct.name,
             base=self.imports.use("tagwire.message", base),
-            doc=_message_doc(self.spec) if root else _struct_doc(self.spec, struct),
+            doc=class_doc(self.spec) if root else struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
+            unions=(unions := union_views(struct, self.annotation, self.type_imports)),
+            which=which_types(unions, self.type_imports),
+            keyed=keyed_views(self.spec, struct, self.annotation, self.imports),
             constants=tuple(self.constants()) if root else (),
         )
 
@@ -155,18 +177,26 @@ class DataViews:
             parameter = f"{iterable}[{self.element(field)}]"
             stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
         default = self.default(field)
-        if field.default is STRUCT_DEFAULT:
+        if field.default is STRUCT_DEFAULT and not field.required:
             stored = f"{field.struct}() if {name} is {default} else {name}"
-        if isinstance(field.default, UUID):
+        if isinstance(field.default, UUID) and not field.required:
             stored = f"{self.imports.use('tagwire.wire', 'uuid_or_default')}({name}, {_number(field.default)})"
         return FieldView(
             name=name,
             annotation=annotation + optional,
-            parameter=f"{name}: {parameter}{optional} = {default}",
+            parameter=f"{name}: {parameter}{optional}" + ("" if field.required else f" = {default}"),
             stored=stored,
-            doc=_field_doc(field),
+            doc=field_doc(field),
             row=self.row(field, default),
+            deprecated=self.deprecated(field),
         )
+
+    def deprecated(self, field: FieldSpec) -> str:
+        """The reason for type checkers, who know the decorator of PEP 702 without any package at run time."""
+        if field.deprecated is None:
+            return ""
+        self.type_imports.use("typing_extensions", "deprecated")
+        return repr(" ".join(field.deprecated.split()) or "deprecated")
 
     def annotation(self, field: FieldSpec) -> str:
         element = self.element(field)
@@ -176,10 +206,18 @@ class DataViews:
         wire = field.type.primitive
         if wire is None:
             return field.type.name
+        if field.enum is not None:
+            return self.enum(field.enum) if field.enum.closed else f"{self.enum(field.enum)} | {wire.annotation}"
         module = wire.annotation_module
         return self.type_imports.use(module, wire.annotation) if module else wire.annotation
 
+    def enum(self, register: RegisterSpec) -> str:
+        return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
+
     def default(self, field: FieldSpec) -> str:
+        if field.enum is not None and isinstance(field.default, int):
+            entry = next((entry for entry in field.enum.entries if entry.key == field.default), None)
+            return repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
         if field.default is STRUCT_DEFAULT:
             return self.imports.use("tagwire.message", "DEFAULT_STRUCT")
         if isinstance(field.default, UUID):
@@ -187,7 +225,7 @@ class DataViews:
         return literal(field.default)
 
     def row(self, field: FieldSpec, default: str) -> str:
-        row = field_row(field, None)
+        row = field_row(field, None, unique_keys(self.spec, field))
         if isinstance(field.default, UUID):
             default = _number(field.default)
         words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions))]
@@ -197,16 +235,21 @@ class DataViews:
             words.append(f"nullable={str(row.nullable)!r}")
         if row.tag is not None:
             words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
-        if row.ignorable:
-            words.append("ignorable=True")
-        if row.sensitive:
-            words.append("sensitive=True")
+        words += [f"{flag}=True" for flag in ("ignorable", "sensitive", "required") if getattr(row, flag)]
+        if row.union:
+            words.append(f"union={row.union!r}")
+        if row.unique:
+            words.append(f"unique={row.unique!r}")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
             words.append(f"struct={field.struct}")
+        if field.enum:
+            words.append(f"enum={self.enum(field.enum)}")
+        texts = (("about", field.about or None), ("deprecated", field.deprecated))
+        words += [f"{key}={text!r}" for key, text in texts if text is not None]
         return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 
 
@@ -225,59 +268,9 @@ def uuid_literal(value: UUID, cls: str) -> str:
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
 
 
-def _in_versions(versions: Versions) -> str:
-    if versions.highest == HIGHEST:
-        return f"version {versions.lowest} on" if versions.lowest else "all versions"
-    return f"version{'s' * (len(versions) > 1)} {versions}"
-
-
-def _message_doc(spec: MessageSpec) -> str:
-    key = "" if spec.api_key is None else f", API key {spec.api_key}"
-    return f"{spec.name} ({spec.kind}{key}), {_in_versions(spec.valid_versions)}."
-
-
-def _struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Where a struct stands: its fields by path, or by struct where that struct stands in several places."""
-    places = []
-    for owner in (spec.root, *spec.structs):
-        prefix = "" if owner is spec.root else f"{owner.name}."
-        for field in owner.fields:
-            if field.struct == struct.name:
-                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' if field.type.is_array else ''}`")
-    return prose(f"{' and '.join(places) or 'Unused'} of {spec.name}, {_in_versions(struct.versions)}.")
-
-
-def _field_doc(field: FieldSpec) -> str:
-    facts = [str(field.type), _in_versions(field.versions)]
-    if field.nullable_versions:
-        facts.append(
-            "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"
-        )
-    if field.tag is not None:
-        tagged = "" if field.tagged_versions == field.versions else f" in {field.tagged_versions}"
-        facts.append(f"tag {field.tag}{tagged}")
-    if field.flexible_versions is not None:
-        facts.append(f"compact in {field.flexible_versions}")
-    if field.ignorable:
-        facts.append("ignorable")
-    if field.sensitive:
-        facts.append("sensitive")
-    if field.record_formats:
-        facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
-    text = f"{', '.join(facts)}." + (f" {field.about}" if field.about else "")
-    return prose(text)
-
-
-def prose(text: str) -> str:
-    """Spec-derived text for a docstring: escaped, wrapped, on lines indented by four."""
-    plain = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
-    plain = "".join(char if char.isprintable() else f"\\\\u{ord(char):04x}" for char in plain)
-    return textwrap.fill(plain, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-
-
 def _history(spec: MessageSpec, cls: type[Message]) -> str:
     """What each version changed of the one before, a line a version; what the first has, its fields say."""
-    lines = [_message_doc(spec), ""]
+    lines = [message_doc(spec), ""]
     first, *later = (layout_of(cls, version).root for version in spec.valid_versions)
     before, shape = dict(_paths(first, "")), _shape(first)
     for version, root in zip(list(spec.valid_versions)[1:], later, strict=True):
@@ -316,7 +309,7 @@ def _version_line(version: int, added: list[str], dropped: list[str], changed: l
         facts.append(f"drops {', '.join(dropped)}")
     facts += changed
     text = f"Version {version}: {'; '.join(facts) or 'the same fields'}"
-    return textwrap.fill(text, _WIDTH + 4, subsequent_indent="    ", break_long_words=False)
+    return textwrap.fill(text, 80, subsequent_indent="    ", break_long_words=False)
 
 
 def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:

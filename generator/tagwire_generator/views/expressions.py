@@ -13,6 +13,7 @@ from tagwire.layout import (
     COMPACT,
     DEFAULT_STRUCT,
     INT32,
+    Array,
     Fixed,
     Item,
     LengthCode,
@@ -23,6 +24,8 @@ from tagwire.layout import (
     StructLayout,
     Type,
 )
+from tagwire.message import Register
+from tagwire.message.enums import EnumType
 from tagwire.wire.types import WireType
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
@@ -140,6 +143,8 @@ class Expressions:
         """What makes the value from what `struct` read; "" where that is the value."""
         if wire.is_raw:
             return ""
+        if isinstance(wire, EnumType):
+            return f"{self.members(wire)}[{raw}]"
         helpers = _FIXED.get(wire.family)
         if helpers is None:
             return f"{self.row(wire)}.value_of({raw})"
@@ -147,7 +152,7 @@ class Expressions:
 
     def packed(self, wire: WireType, value: str) -> str:
         """What `struct` packs for a value."""
-        if wire.is_raw:
+        if wire.is_raw or (isinstance(wire, EnumType) and not wire.is_closed):
             return value
         helpers = _FIXED.get(wire.family)
         if helpers is None:
@@ -156,15 +161,34 @@ class Expressions:
 
     def row(self, wire: WireType) -> str:
         """The row of a wire type."""
+        if isinstance(wire, EnumType):
+            return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
         return self.constant(f"_{wire.name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
+
+    def enum_type(self, wire: EnumType) -> str:
+        """An enum's wire type, made of its integer type and its register."""
+        made, row = self.use("tagwire.message", "EnumType"), f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]'
+        return f"{made}({row}, {self.register(wire.enum)})"
+
+    def members(self, wire: EnumType) -> str:
+        """The members of an enum by number, which know what to make of other numbers."""
+        return self.constant(f"_members_of_{snake_case(wire.enum.__name__)}", f"{self.enum_type(wire)}.members")
+
+    def register(self, cls: Any) -> str:
+        """What the module calls the class of a register, which stands in a module of its own."""
+        package = self._structs.module.rpartition(".")[0]
+        return self._data_classes.use_aliased(f"{package}.{snake_case(cls.__name__)}", cls.__name__)
 
     def default(self, field: Item | Missing) -> str:
         """The default as an expression; a fresh object where it is a struct."""
         if field.default is DEFAULT_STRUCT:
-            return f"{self.data_class(_class_of(field))}()"
+            cls = _class_of(field)
+            return f"{self.data_class(cls)}{'._fresh' if any(row.required for row in cls.FIELDS) else ''}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
             return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)
+        if isinstance(field.default, Register):
+            return f"{self.register(type(field.default))}.{field.default.name}"
         return literal(field.default)
 
     def differs(self, field: Item | Missing) -> str:
@@ -178,6 +202,18 @@ class Expressions:
             name = self.constant(f"_DEFAULT_{snake_case(_class_of(field).__name__).upper()}", self.default(field))
             return f"{value} != {name}"
         return f"{value} != {self.default(field)}"
+
+    def broken_rules(self, struct: StructLayout) -> tuple[str, ...]:
+        """Whether `m` breaks a rule over several fields: conditions, none for most structs."""
+        conditions = []
+        for union in struct.unions:
+            alternatives = ", ".join(f"m.{name}" for name in union.alternatives)
+            conditions.append(f"{self.use('tagwire.wire', 'breaks_union')}(m.unknown_tags, {alternatives})")
+        for field in struct.fields:
+            if isinstance(field.type, Array) and field.type.unique:
+                keys = ", ".join(f'"{key}"' for key in field.type.unique)
+                conditions.append(f"{self.use('tagwire.wire', 'has_twins')}(m.{field.name}, {keys})")
+        return tuple(conditions)
 
     # ------------------------------------------------------------ types with a length, elements, structs
 

@@ -14,7 +14,8 @@ from tagwire_generator.expansion.format_classes import attributes_of, format_row
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.views.data_view import DataViews, FieldView, StructView, prose
+from tagwire_generator.views.data_view import DataViews, FieldView, StructView
+from tagwire_generator.views.docstrings import prose
 from tagwire_generator.views.expressions import nested_struct
 
 __all__ = ["FormatModuleView", "format_view"]
@@ -67,6 +68,9 @@ class _FormatViews(DataViews):
             doc=prose(self.struct_doc(struct)),
             fields=tuple(map(self.field, attributes_of(struct))),
             constants=tuple(self.head()) if is_root else (),
+            unions=(),
+            which=None,
+            keyed=(),
             rows=tuple(self.format_row(field, row.framing) for field, row in zip(struct.fields, rows, strict=True)),
         )
 

@@ -20,10 +20,14 @@ class Imports:
     def use(self, module: str, name: str) -> str:
         """What the module calls `name`, which it will import from `module`."""
         if name in self._taken:
-            self._names[module].add(f"{name} as _{name}")
-            return f"_{name}"
+            return self.use_aliased(module, name)
         self._names[module].add(name)
         return name
+
+    def use_aliased(self, module: str, name: str) -> str:
+        """As `use`, of what gives way to any name of a spec."""
+        self._names[module].add(f"{name} as _{name}")
+        return f"_{name}"
 
     @property
     def groups(self) -> list[list[str]]:

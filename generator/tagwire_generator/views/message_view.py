@@ -16,7 +16,9 @@ from tagwire.message.json import json_value
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.views.docstrings import deprecated_field, deprecated_versions
 
 __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
 
@@ -36,6 +38,10 @@ class RowView:
     tag: str
     default: str
     about: str
+    deprecated: str
+    """Why the field will go, as a sentence; "" if it will not."""
+    enum: str
+    members: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,9 @@ class MessageView:
     component: str
     versions: str
     flexible_versions: str
+    about: str
+    deprecated: str
+    """Which versions will go and why, as a sentence; "" if none will, or the spec does not say why."""
     fallback: tuple[str, str] | None
     rows: tuple[RowView, ...]
     wire: tuple[WireVersion, ...]
@@ -113,6 +122,8 @@ def message_view(spec: MessageSpec, package: str, options: SpecOptions, source: 
         component=spec.component,
         versions=str(spec.valid_versions),
         flexible_versions=str(spec.flexible_versions),
+        about=spec.about,
+        deprecated=deprecated_versions(spec),
         fallback=None if spec.fallback is None else (str(spec.fallback.version), str(spec.fallback.error_code)),
         rows=tuple(_rows(spec, spec.fields, "", 0)),
         wire=tuple(
@@ -141,11 +152,23 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             versions=str(field.versions),
             nullable="" if not field.nullable_versions else str(field.nullable_versions),
             tag="" if field.tag is None else str(field.tag),
-            default=_default(field.default),
-            about=field.about,
+            default=_default(_named_default(field)),
+            about=field.about or (spec.struct(field.struct).about if field.struct else ""),
+            deprecated=deprecated_field(field),
+            enum="" if field.enum is None else field.enum.name,
+            members=tuple((str(entry.key), entry.name) for entry in _entries(field)),
         )
         if field.struct is not None:
             yield from _rows(spec, spec.struct(field.struct).fields, f"{path}.", depth + 1)
+
+
+def _entries(field: FieldSpec) -> list[RegisterEntry]:
+    return [] if field.enum is None else sorted(field.enum.entries, key=lambda entry: entry.key)
+
+
+def _named_default(field: FieldSpec) -> object:
+    """A default, by the name that its enum gives it."""
+    return next((entry.name for entry in _entries(field) if entry.key == field.default), field.default)
 
 
 def _default(value: object) -> str:

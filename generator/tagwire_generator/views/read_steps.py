@@ -45,6 +45,7 @@ class ReadStep:
     body: "ReadStep | None" = None
     cases: tuple[TagCase, ...] = ()
     defaults: tuple[str, ...] = field(default=())
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class _Steps:
             absent.append(f"m.unknown_tags = {self.expressions.use('tagwire.wire', 'NO_TAGS')}")
         if absent:
             self.steps.append(ReadStep("statements", lines=tuple(absent)))
+        broken = self.expressions.broken_rules(struct)
+        if broken:
+            self.expressions.use("tagwire.wire", "Malformed")
+            self.steps.append(ReadStep("refuse", conditions=broken))
         return tuple(self.steps)
 
     # ------------------------------------------------------------ runs of fixed width

@@ -6,7 +6,7 @@ Part of the stable interface for users' templates (docs/templates.md).
 from dataclasses import dataclass
 
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
-from tagwire_generator.views.data_view import prose
+from tagwire_generator.views.docstrings import prose
 
 __all__ = ["RegisterModuleView", "register_view"]
 
@@ -19,6 +19,8 @@ class RegisterModuleView:
     doc: str
     name: str
     """The class."""
+    bases: str
+    """What the class extends, with keywords for what the register says of fields."""
     constants: tuple[tuple[str, str, str], ...]
     """Name, value and docstring of each, by key; the docstring may be empty."""
     ranges: tuple[str, ...]
@@ -35,10 +37,16 @@ def register_view(spec: RegisterSpec, source: str) -> RegisterModuleView:
         source=source,
         doc=prose(spec.about or f"The register {spec.name}."),
         name=spec.name,
+        bases=", ".join(_bases(spec)),
         constants=tuple((spec.constant(entry), _value(spec, entry), _doc(entry)) for entry in entries),
         ranges=tuple(map(_range, ranges)),
         retriable=tuple(spec.constant(entry) for entry in entries if entry.retriable),
     )
+
+
+def _bases(spec: RegisterSpec) -> list[str]:
+    closed = ["closed=True"] if spec.closed else []
+    return ["Register", *closed, *([f"names={spec.names!r}"] if spec.names else [])]
 
 
 def _range(each: KeyRangeSpec) -> str:

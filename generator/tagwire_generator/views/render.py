@@ -73,7 +73,7 @@ def _python_message(
         view = format_view(message, format_class(message, options), options, source)
         return {f"{module}.py": _render(templates, "format.py.jinja", view)}
     cls = message_class(message, options)
-    data = data_view(message, cls, options, source)
+    data = data_view(message, cls, options, source, package)
     serializers = serializer_view(cls, f"{package}.{module}", source)
     return {
         f"{module}.py": _render(templates, "message.py.jinja", data),

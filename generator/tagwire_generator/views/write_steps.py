@@ -73,6 +73,7 @@ class _Steps:
         if struct.section is None:
             no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")
             conditions.append(f"(m.unknown_tags is not {no_tags} and m.unknown_tags != {no_tags})")
+        conditions += self.expressions.broken_rules(struct)
         self.expressions.use("tagwire.wire", "Refused")
         return WriteStep("refuse", conditions=tuple(conditions))
 

@@ -43,7 +43,7 @@ RowName: TypeAlias = Callable[[int], str]
 
 
 def find_registry(package: str) -> Registry:
-    """The registry of a generated package. Raises PipelineError for what is none."""
+    """The registry of a generated package. Raises PipelineError for any other package."""
     try:
         registry = import_module(package or KAFKA_MESSAGES).registry
     except (ImportError, AttributeError, ValueError) as error:
@@ -75,9 +75,9 @@ _NO_VERSION: Final = "the version is null"
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
-    """The mask of rows that have a message and no version; None where there is no such row.
+    """The mask of rows with a message but no version; None if there is no such row.
 
-    Raises PipelineError for the first one, unless `permissive`: such a row is wrong, and not null.
+    Raises PipelineError for the first one, unless `permissive`: such a row is an error, not a null.
     """
     if not version.null_count:
         return None

@@ -73,7 +73,7 @@ def _columns(df: DataFrame, names: Iterable[str]) -> list[Column]:
 
 
 def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], into: str | None) -> Any:
-    """What a worker does with its batches, whose first column has the messages; columns are told by their places."""
+    """The work of a worker on its batches, whose first column has the messages; columns are identified by position."""
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

@@ -1,7 +1,7 @@
-"""Records of coordinator and metadata logs in a column, object by object: what each is, and its fields as JSON.
+"""Records of coordinator and metadata logs in a column, decoded as objects: the type of each, and its fields as JSON.
 
-The records of a log are of many messages and versions, each of which says
-itself what it is. So there is no one struct for a column of them; JSON holds all.
+The records of a log are different messages in different versions, and each names its own. No
+single struct fits them all, so the column holds JSON.
 """
 
 import json

@@ -1,10 +1,9 @@
-"""The columns that the schema of a read asks of a source: that there are such, and no nulls where it says NOT NULL.
+"""The columns that the schema of a read requests: checks that they exist, and that NOT NULL columns have no nulls.
 
-Spark takes a source's columns as they are declared: it looks for no null in one
-that is NOT NULL, and makes rows of such columns faster. So what is declared has
-to hold. Within a message each field is NOT NULL or not by its spec, and a
-schema may be less strict; a column as a whole may be declared NOT NULL by who
-knows his data, which is held against each batch.
+Spark trusts the declaration of a source's columns: it looks for no nulls in a NOT NULL column,
+and makes rows of such columns faster. So the declaration must be true. Within a message, the
+spec says which fields are NOT NULL, and a schema may be less strict. A schema may also declare a
+whole column NOT NULL, which is checked in each batch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +19,9 @@ __all__ = ["asked_batch", "check_asked", "under_names"]
 
 
 def check_asked(source: str, asked: StructType, there: StructType) -> StructType:
-    """The columns that a schema asks for, by the source's own names: as everywhere in Spark, case does not matter.
+    """The columns that a schema requests, by the source's own names; as everywhere in Spark, case does not matter.
 
-    Refuses columns that there are not, of other types, or NOT NULL where there may be nulls. Raises PipelineError.
+    Raises PipelineError for unknown columns, other types, and NOT NULL columns that may have nulls.
     """
     types = {field.name: field.dataType for field in there}
     names = {name.lower(): name for name in types}
@@ -89,5 +88,5 @@ def asked_batch(columns: Mapping[str, Any], schema: Any, file: str) -> Any:
 
 
 def _declared(column: Any, type: Any) -> Any:
-    """A column in the type that it is declared in: it may allow nulls where there are none."""
+    """A column in its declared type, which may allow nulls even if there are none."""
     return column if column.type.equals(type) else in_type(column, type)

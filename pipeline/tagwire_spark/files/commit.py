@@ -1,21 +1,20 @@
-"""How segments that tasks have written become part of a folder of logs: all of them at once, or none.
+"""Commits of the segments that tasks wrote to a folder of logs: all of them at once, or none.
 
-Tasks write to a hidden folder beside the logs, each attempt to one of its own,
-so an attempt that died, or that ran beside another, is in nobody's way. The
-driver then writes down what moves where, and what goes. That manifest is the
-commit. What it says is done by the driver, or, if the driver dies over it, by
-the next process that writes to the folder or reads it. If a file can't be
-moved, everything is moved back. No reader sees a part of it.
+Tasks write to a hidden folder beside the logs, each attempt to a folder of its own, so attempts
+that died or ran in parallel don't interfere. The driver then writes a manifest of the files to
+move and to remove. That manifest is the commit. The driver carries it out; if the driver dies,
+the next process that reads or writes the folder does. If a file can't be moved, all files are
+moved back. No reader sees a part of a commit.
 
     .tagwire-<job>.writing/<attempt>/orders-0/00000000000000000000.log     staged by a task
-    .tagwire-<job>.writing/removed/0                                       a file that goes with the commit
+    .tagwire-<job>.writing/removed/0                                       a file that the commit removes
     .tagwire-00000000000000000007.json                                     commit 7, not all done yet
     _SUCCESS                                                               the manifest of the last commit that was done
 
-A commit is a hard link to the next number. Creating one fails where another
-writer has taken the number, on network file systems as well; that writer's
-commit is done then, and this one is checked again. The lock on the folder only
-keeps others waiting meanwhile: not every file system has locks that hold.
+A commit is a hard link with the next number. Creating it fails if another writer has taken the
+number, also on network file systems; then that writer's commit is carried out, and this one is
+checked again. The lock on the folder only makes others wait, because not every file system has
+reliable locks.
 """
 
 import json
@@ -32,6 +31,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from tagwire.log.directory import is_partition
+from tagwire.log.whole_folder import on_disk
 from tagwire_spark.errors import PipelineError
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "old_files",
     "settled",
     "staging",
-    "sync",
     "write_failure",
 ]
 
@@ -75,7 +74,7 @@ class Change(NamedTuple):
     """What a commit does, in paths below the folder."""
 
     moves: tuple[tuple[str, str], ...]
-    """From where to where; a segment behind its indexes."""
+    """Source and target of each move; a segment comes after its indexes."""
     removes: tuple[str, ...] = ()
     facts: Any = None
     """What else the manifest says."""
@@ -134,7 +133,7 @@ def abandon(job: Job) -> None:
 
 @contextmanager
 def alone(root: Path) -> Generator[None]:
-    """Nobody else commits or plans here now, if locks hold; and what others have committed is done.
+    """Hold the folder's lock, if the file system has locks, with all earlier commits carried out.
 
     Raises PipelineError.
     """
@@ -151,9 +150,9 @@ def alone(root: Path) -> Generator[None]:
 
 @contextmanager
 def settled(root: Path) -> Generator[None]:
-    """What was committed is done, and nobody commits here now.
+    """Hold the folder for reading, with all earlier commits carried out.
 
-    Raises PipelineError; KAFKA_LOG_CHANGED where locks don't hold and somebody has committed meanwhile.
+    Raises PipelineError; KAFKA_LOG_CHANGED if locks don't hold and another process committed meanwhile.
     """
     while True:
         with _locked(root, shared=True):
@@ -183,7 +182,7 @@ def _pending(root: Path) -> list[Path]:
 
 
 def _done(root: Path) -> dict[str, Any]:
-    """The manifest of the last commit that was done; empty where there is none, or another program's."""
+    """The manifest of the last commit that was carried out; empty if there is none, or if another program wrote it."""
     try:
         found = json.loads((root / DONE).read_text())
     except (OSError, ValueError):
@@ -207,9 +206,9 @@ def _claim(job: Job, number: int, change: Change) -> bool:
     """Make a job the commit of this number. Whether it is; if not, another one was faster."""
     draft, manifest = job.folder / "manifest.json", _manifest(Path(job.root), number)
     draft.write_text(json.dumps({"number": number, "job": job.id, **change._asdict()}, indent=1))
-    sync(draft)
+    on_disk(draft)
     for folder in {Path(job.root, source).parent for source, _ in change.moves}:
-        sync(folder)
+        on_disk(folder)
     try:
         manifest.hardlink_to(draft)
     except FileExistsError:
@@ -218,7 +217,7 @@ def _claim(job: Job, number: int, change: Change) -> bool:
     if _done(Path(job.root)).get("number", 0) >= number:  # the other one is done already, and its manifest gone
         manifest.unlink(missing_ok=True)
         return False
-    sync(Path(job.root))
+    on_disk(Path(job.root))
     return True
 
 
@@ -264,7 +263,7 @@ def _do(manifest: Path) -> None:
         _move_back(job, change)
         manifest.unlink()
         raise
-    sync(root)
+    on_disk(root)
     shutil.rmtree(job.folder, ignore_errors=True)
 
 
@@ -282,7 +281,7 @@ def _move(job: Job, change: dict[str, Any]) -> None:
         with suppress(OSError):  # of a partition that is no more, unless something is left in it
             folder.rmdir()
         if folder.exists():
-            sync(folder)
+            on_disk(folder)
 
 
 def _rename(source: Path, target: Path) -> None:
@@ -352,16 +351,6 @@ def _flock() -> Any:
         return import_module("fcntl")
     except ImportError:  # not on Windows
         return None
-
-
-def sync(path: Path) -> None:
-    """See to it that a file or a folder is on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some file systems can't do it for folders
-            os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextmanager

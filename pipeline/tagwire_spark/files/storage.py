@@ -32,10 +32,10 @@ _ABOVE: Final = "log-start-offset-checkpoint"
 
 
 class Location:
-    """A path on this machine, and what it is called where it came from.
+    """A path on this machine, and its name at its origin.
 
-    `local` lies in `root`, or is it; `url` is what `root` is called, with
-    `behind` it what it is part of: zip://NAME::/path/of.zip is in an archive.
+    `local` is in `root`, or equals it; `url` is the name of `root`, followed by
+    `behind`, the container: zip://NAME::/path/of.zip is in an archive.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ def _system(path: str) -> tuple[Any, str]:
 
 @contextmanager
 def _reaching(path: str) -> Generator[None]:
-    """Whatever the library of a file system raises is a PipelineError."""
+    """Turn all errors of a file system's library into PipelineError."""
     try:
         yield
     except TagwireError:

@@ -3,13 +3,12 @@
     convert_logs        another format, codec or batch size
     compact_logs        the last record of every key
     whatif_logs         what another format would save
-    export_logs         as Parquet, for whoever reads Parquet
+    export_logs         as Parquet, for any program that reads it
     import_logs         and back, byte for byte
     audit_captures      which clients send which versions, and which releases refuse them
 
-A task's work is a segment or a partition, and what it reports is a few numbers: records go from
-file to file, never through the JVM and never to the driver. docs/spark.md is the
-guide, and says what jobs cost.
+A task works on a segment or a partition and reports a few numbers: records go from file to file,
+never through the JVM or to the driver. docs/spark.md is the guide, and has the costs of jobs.
 """
 
 from tagwire_spark.jobs.audit import audit_captures

@@ -99,6 +99,6 @@ def _serves(first: str, last: str, newest: Release, wanted: Release | None) -> b
 
 
 def _number(release: str) -> Release:
-    """A release as numbers; nothing for what is none."""
+    """A release as numbers; empty for anything else."""
     parts = release.split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else ()

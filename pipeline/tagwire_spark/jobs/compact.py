@@ -56,7 +56,7 @@ def compact_logs(
 
 
 class _Log:
-    """A partition on its way."""
+    """A partition being compacted."""
 
     def __init__(self, number: int, found: FoundPartition, asked: Compaction) -> None:
         self.number = number
@@ -68,7 +68,7 @@ class _Log:
         self.is_apart = sum(self.sizes) > TASK_BYTES and asked.dirty_from is None
         """Whether its segments are compacted each by itself."""
         self.begins = [0]
-        """Behind which offset each segment's batches begin, and behind all."""
+        """The offset before the first batch of each segment, and the last offset of all."""
         self.known = Survey()
         self.keys = 0
         self.results: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ class _Log:
     # ------------------------------------------------------------ the end
 
     def finish(self, made: Staging) -> None:
-        """Put what was written, and what stands beside it, to its place."""
+        """Move the output, and copy the files beside it, to their places."""
         (made.whole / self.found.target).mkdir(parents=True, exist_ok=True)
         for result in self.results:
             made.take(result["attempt"], self.found.target)

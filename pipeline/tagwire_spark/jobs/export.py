@@ -1,9 +1,9 @@
-"""`export_logs`: logs as Parquet, for whoever reads it, and for `import_logs`, which gives every file back to the byte.
+"""`export_logs`: logs as Parquet, for any reader, and for `import_logs`, which restores every file byte for byte.
 
-The table has a row for each record, as the source `kafka_log` shows them.
-Beside it is what records don't say: heads of batches, packed and emptied ones,
-markers, indexes, checkpoints, whatever else is in the folders (`exported`). A
-task reads a segment and writes its part; the driver hears counts.
+The table has a row for each record, as in the source `kafka_log`. Beside it are the bytes that
+records don't hold: heads of batches, packed and emptied batches, markers, indexes, checkpoints
+and all other files of the folders (`exported`). A task reads a segment and writes its part;
+the driver gets counts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ class ExportReport(NamedTuple):
     exact_bytes: int
     """Of what is beside it."""
     damage: tuple[tuple[int, str], ...]
-    """Where bytes are no batch, or records can't be read, and why. Their bytes are kept, but have no rows."""
+    """Places and reasons of invalid batches and unreadable records. Their bytes are kept, but have no rows."""
 
     def to_json(self) -> dict[str, Any]:
         """As what JSON can hold."""
@@ -69,13 +69,12 @@ def export_logs(
     mode: str = "FAILFAST",
     format: Formats = AUTO,
 ) -> list[ExportReport]:
-    """Write logs to a folder as Parquet, with all that stands beside them; the report of each segment, in order.
+    """Write logs to a folder as Parquet, with all files beside them; returns the report of each segment, in order.
 
-    A path is a partition's folder, or one above partitions, all of which is
-    exported; several come each below its own name. `columns` are those of the
-    table, all of `kafka_log` unless given; topic and partition are folders. Bytes that are no batch are refused,
-    unless `mode` is PERMISSIVE; then they are carried as well, and reported. Nothing is in `output` before all of it
-    is. Raises FormatError, PipelineError, LogPathError.
+    A path is a partition's folder, or a folder above partitions, which is exported as a whole; several paths go below
+    their own names. `columns` are those of the table, by default all of `kafka_log`; topic and partition are folders.
+    Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE; then they are kept, and reported. `output`
+    appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")

@@ -34,7 +34,7 @@ __all__ = ["TABLE", "How", "TopicPartition", "export_part"]
 TABLE: Final = "table"
 """The folder of an attempt that has its rows; pieces are in `EXACT`."""
 _CHUNK: Final = 4 << 20
-"""Of a file that is no segment: bytes of a piece."""
+"""Bytes of a piece of a file that is not a segment."""
 _PIECES: Final = 10_000
 _PIECE_BYTES: Final = 8 << 20
 """Gathered before they become columns."""
@@ -107,7 +107,7 @@ class _Segment:
         }
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
-        """The rows, which are not all written before they are closed; and where there is damage, with the reason."""
+        """The rows, the last of which are written on close, and the places of damage with the reasons."""
         query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats)
         split = Split(str(self.path), *place, 0, self.size, None, 0, NO_OFFSET, is_last=False)
         names = [name for name in self.how.columns if name != "file"]
@@ -172,7 +172,7 @@ def _errors(batch: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Pieces:
-    """The pieces of a part's files, one behind the other."""
+    """The pieces of a part's files, in sequence."""
 
     def __init__(self, path: Path) -> None:
         self.table = Table(path, PIECES)
@@ -195,7 +195,7 @@ class _Pieces:
         format: str | None = None,
         timestamps: tuple[int, ...] | None = None,
     ) -> None:
-        """Add a piece of so many bytes; those of the data unless said."""
+        """Add a piece of `size` bytes, by default those of the data."""
         length = len(data or b"") if size is None else size
         self._rows.append((self.file, self.end, length, kind, format, timestamps, data))
         self.end += length
@@ -214,7 +214,7 @@ class _Pieces:
                     self.add(BYTES, data)
 
     def close(self) -> int:
-        """There are no more; the bytes of the file that has them."""
+        """Finish, and return the size of the file with the pieces."""
         self._flush()
         return self.table.close()
 

@@ -1,16 +1,15 @@
-"""What an exported folder looks like, for those who write it and those who read it.
+"""The layout of an exported folder, for writing and reading it.
 
     OUT/
         topic=orders/partition=0/part-00000.parquet     the records of a segment, as `kafka_log` shows them
-        _exact/part-00000                               what these don't say, as Parquet too
+        _exact/part-00000                               the bytes that these don't hold, also as Parquet
         _export.json                                    which files of the logs are in which part
 
-What begins with `_` is no data for Spark, pyarrow and pandas: for them a folder is
-a table of records, partitioned by topic and partition.
+Spark, pyarrow and pandas ignore names that begin with `_`: they see a table of records,
+partitioned by topic and partition.
 
-The rows of a part in `_exact` are the bytes of its files, one piece behind the
-other. A piece is bytes, zeros, or the head of a batch whose records are in the
-table: who imports makes the batch of both.
+The rows of a part in `_exact` are the bytes of its files, piece by piece. A piece is bytes,
+zeros, or the head of a batch whose records are in the table; the import joins both.
 """
 
 import json
@@ -65,12 +64,12 @@ PIECES: Final = pa.schema(
 
 _OF_FOLDERS: Final = ("topic", "partition")
 ROWS: Final = {column.name: column.type for column in RECORD_COLUMNS if column.name not in (*_OF_FOLDERS, "_error")}
-"""The columns of the table that stand in its files; topic and partition are names of folders."""
+"""The columns of the table that are in its files; topic and partition are folder names."""
 NEEDED: Final = ("key", "value", "offset", "timestamp", "headers", "position")
 """The columns that batches are made of again."""
 _GROUP_ROWS: Final = 1 << 20
 _GROUP_BYTES: Final = 32 << 20
-"""Of a row group, which whoever writes or imports it has in memory."""
+"""The most bytes of a row group, which export and import hold in memory."""
 
 
 class Part(NamedTuple):
@@ -191,7 +190,7 @@ class Table:
         self._waiting, self._bytes, self._count = [], 0, 0
 
     def close(self) -> int:
-        """There are no more rows; the bytes of the file, which is on disk."""
+        """Finish and flush the file; returns its size."""
         self._flush()
         if self._writer is None:
             return 0
@@ -200,7 +199,7 @@ class Table:
         return self.path.stat().st_size
 
     def abandon(self) -> None:
-        """Nothing of it is wanted. A writer left open would write its end into whatever has the file's name then."""
+        """Discard the file. A writer left open would later write its footer into a new file of that name."""
         if self._writer is not None:
             self._writer.close()
             self.path.unlink()

@@ -1,11 +1,10 @@
 """The offset of the last record of each key: found by a shuffle of keys and offsets, kept in files beside the output.
 
-    lasts/ID/7          what one task has of the partition with the number 7
+    lasts/ID/7          the offsets of one task for partition number 7
 
-A file holds int64, ascending. There are as many folders as tasks behind the
-shuffle, which Spark sizes by its bytes; who rewrites a segment reads its range
-of each. Values are never moved, and a key once for each array of a segment's
-records that has it.
+A file holds int64, ascending. There is a folder for each task after the shuffle, which Spark
+sizes by its bytes; rewriting a segment reads its range of each. Values are never shuffled, and
+a key is shuffled once for each array of a segment's records that has it.
 """
 
 import sys
@@ -79,7 +78,7 @@ def last_offsets_between(folder: Path, log: int, first: int, end: int) -> LastOf
 
 
 class _Offsets(Sequence[int]):
-    """The offsets in a file, each read when it is looked at."""
+    """The offsets in a file, each read on access."""
 
     def __init__(self, data: FileBytes) -> None:
         self._data = data
@@ -112,7 +111,7 @@ def _last_of_keys(number: int, unit: Any, format: Any) -> Iterator[pa.RecordBatc
 
 
 def _counts(batch: Any, known: Survey) -> Any:
-    """Which records have a key that counts: those of nobody's markers, and of no transaction that was aborted."""
+    """The records whose keys count: neither markers nor records of aborted transactions."""
     counts = pc.and_(pc.is_valid(batch.column("key")), pc.invert(batch.column("is_control")))
     if not known.aborted:
         return counts
@@ -136,7 +135,7 @@ _GROUPED: Final = (("key", pa.binary()), ("offset_max", pa.int64()))
 
 
 def _writing(attempts: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task behind the shuffle does: a file for each partition that it has keys of."""
+    """The work of a task after the shuffle: a file for each partition whose keys it has."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()

@@ -1,13 +1,12 @@
-"""Folders that jobs write: nothing is there before all of it is, whatever workers go through.
+"""The folders that jobs write, which appear only when they are complete, even if workers die.
 
     .OUTPUT.3f2a.../            beside the output, on the same file system
-        attempts/ID/            what one attempt of one unit writes
-        lasts/                  what one round of a job leaves for the next (`last_offsets`)
-        whole/                  what becomes the output, by one rename
+        attempts/ID/            the output of one attempt of one unit
+        lasts/                  results of one round of a job for the next (`last_offsets`)
+        whole/                  becomes the output, by one rename
 
-Each attempt of a unit writes to a folder of its own, and tells its name in its
-result. Spark takes one result of each unit; what other attempts wrote is never
-looked at, and goes with the rest.
+Each attempt of a unit writes to a folder of its own and returns its name. Spark accepts one result
+for each unit; the output of other attempts is ignored and removed at the end.
 """
 
 import shutil
@@ -24,7 +23,7 @@ __all__ = ["Staged", "Staging", "attempt", "staging"]
 
 
 class Staged:
-    """The folders of a job, wherever they are looked at."""
+    """The folders of a job, for driver and workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -57,7 +56,7 @@ class Staging(Staged):
 def staging(output: Path) -> Generator[Staging]:
     """Folders to fill; `whole` becomes `output` when that ends well, and else nothing is left.
 
-    Raises LogPathError where the output is there already and not empty, another process is writing it, or it can't be
+    Raises LogPathError if the output exists and is not empty, another process is writing it, or it can't be
     written.
     """
     if output.exists() and (not output.is_dir() or any(output.iterdir())):

@@ -1,8 +1,7 @@
-"""`import_logs`: what `export_logs` has written becomes the logs that it was made from, to the byte.
+"""`import_logs`: restores the logs from what `export_logs` wrote, byte for byte.
 
-Every piece of a file has its place and size, and every batch that is made of
-records has a checksum: so a file is as it was, or it is refused, and then there
-is no output at all.
+Every piece of a file has its position and size, and every batch that is rebuilt from records has a
+checksum. So a file is restored exactly, or it is rejected and there is no output at all.
 """
 
 from bisect import bisect_right
@@ -168,7 +167,7 @@ class _Records:
         return found
 
     def _reaches(self, position: int) -> bool:
-        """Whether there are rows left; those of a next row group where there are none in this one."""
+        """Whether there are rows left; loads the next row group if needed."""
         while self._next >= len(self._positions):
             table = next(self._groups, None)
             if table is None:

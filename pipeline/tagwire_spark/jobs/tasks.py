@@ -21,7 +21,7 @@ from tagwire_spark.worker import settle_worker
 __all__ = ["TASK_BYTES", "over_units", "run_units"]
 
 TASK_BYTES: Final = 64 << 20
-"""Units share a task up to so many bytes."""
+"""The most bytes of the units that share a task."""
 _OPENING: Final = 1 << 20
 """What a unit costs beside its bytes, in bytes."""
 _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("text", pa.string())])

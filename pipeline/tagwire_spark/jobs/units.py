@@ -38,7 +38,7 @@ class SegmentUnit(NamedTuple):
 
 
 def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Paths as such, absolute. Raises PipelineError, LogPathError where there is nothing."""
+    """Paths as absolute `Path` objects. Raises PipelineError, and LogPathError for a path that does not exist."""
     found = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         text = str(path)
@@ -53,7 +53,7 @@ def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
 
 
 def found_partitions(path: Path) -> list[FoundPartition]:
-    """The partitions in and below a folder. Raises LogPathError where there is none, or the path is a file."""
+    """The partitions in and below a folder. Raises LogPathError if there is none, or the path is a file."""
     if path.is_file():
         raise LogPathError(f"{path}: a single segment is not a partition; give the folder of its partition")
     found = []

@@ -35,10 +35,10 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int] | No
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
-    """The batches that begin in a split, in order; up to the first that begins at or behind the last wanted offset.
+    """The batches that begin in a split, in order, up to the end offset of the query.
 
-    Raises LogError at the first batch that is wrong, unless the query is
-    permissive: then there is a Damage for the bytes that belong to no batch.
+    Raises LogError at the first invalid batch, unless the query is permissive: then
+    there is a Damage for the bytes that belong to no batch.
     """
     with _scan(split, query) as (scan, source):
         position, last = _begin(scan, source, split, query), NO_OFFSET
@@ -83,7 +83,7 @@ def _ends_at(scan: Scan, source: Opened, position: int) -> bool:
 
 
 def _reached(split: Split, position: int) -> int | None:
-    """The offset that comes next at the position where a split begins; None where nobody knows."""
+    """The next offset at the position where a split begins; None if it is unknown."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None
 

@@ -77,7 +77,7 @@ class LogColumn(NamedTuple):
         return [self.of_batch(place)] * len(records)
 
     def of_batch(self, place: BatchPlace) -> Any:
-        """The value that all records of a batch have, or its own; None where there is none."""
+        """The value that all records of a batch share, or that of the batch; None if there is none."""
         if self.split is not None:
             return self.split(place.split)
         return None if self.batch is None else self.batch(place)
@@ -111,7 +111,7 @@ def _timestamp_type(place: BatchPlace) -> int:
 
 
 def _sequences(place: BatchPlace, records: list[Record]) -> list[int]:
-    """Each record's sequence number, which comes again from 0 behind the highest int32."""
+    """The sequence number of each record; 0 follows the highest int32."""
     first, base = place.batch.base_sequence, place.batch.base_offset
     return [-1 if first < 0 else (first + record.offset - base) & 0x7FFFFFFF for record in records]
 
@@ -147,7 +147,7 @@ def _timestamp_type_array(words: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Null where there are none, and keys as text."""
+    """Headers with keys as text; null if there are none."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)

@@ -1,9 +1,8 @@
-"""Where logs end that are still written to, and how far into them so many bytes go.
+"""The ends of logs that are still written to, and the offsets up to which a number of bytes reaches.
 
-A log ends behind its last whole batch. What stands behind that is a batch that
-is not all there yet: cut off, or, in a file that was preallocated, with zeros
-for its rest, so the checksum of the last batch is looked at. If a whole batch
-comes later in the file, it is damage, and no end.
+A log ends after its last whole batch. A batch after that is still being written: it is cut off,
+or, in a preallocated file, its rest is zeros, so the checksum of the last batch is verified. If
+a whole batch follows later in the file, the gap is damage, not the end.
 """
 
 from collections.abc import Iterator
@@ -34,7 +33,7 @@ class LogEnd(NamedTuple):
     position: int
     """In the last segment."""
     rest: int
-    """Bytes of the last segment behind its last batch: to be written yet, or zeros."""
+    """Bytes of the last segment after its last batch: not written yet, or zeros."""
 
 
 def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
@@ -57,12 +56,12 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
 
 
 def batch_end(partition: Partition, offset: int, format: Any = "auto") -> int:
-    """The offset behind the batch that has this one, or behind the next batch. Raises LogError."""
+    """The offset after the batch that has this one, or after the next batch. Raises LogError."""
     return next((span.last_offset + 1 for span in _spans(partition, offset, format)), offset)
 
 
 def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any = "auto") -> int:
-    """Up to which offset there are at most so many bytes of batches from `start` on, or one batch. Raises LogError."""
+    """The offset up to which batches from `start` have at most `most` bytes; at least one batch. Raises LogError."""
     reached = start
     for span in _spans(partition, start, format):
         most -= span.size
@@ -73,7 +72,7 @@ def bytes_end(partition: Partition, start: int, end: int, most: int, format: Any
 
 
 def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
-    """The offsets behind the segments that have anything from `start` to before `end`; none is above `end`."""
+    """The end offsets of the segments that have offsets from `start` to before `end`; none is above `end`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     ranges = zip(bases, [*bases[1:], end], strict=True)
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
@@ -158,7 +157,7 @@ def _last_spans(scan: Scan, position: int, *, permissive: bool) -> Iterator[Batc
 
 
 def _until_next(scan: Scan, position: int, last: int) -> list[Any]:
-    """The damage at a position, and the batch behind it, if there is one."""
+    """The damage at a position, and the batch after it, if there is one."""
     found: list[Any] = []
     for piece in pieces(scan, position, last):
         found.append(piece)

@@ -1,7 +1,7 @@
-"""What filters of a query say about the bytes that have to be read.
+"""What the filters of a query exclude from reading.
 
-Only partitions and times are told from them, and a filter that says something else changes
-nothing: Spark applies each of them to the rows anyhow.
+Only filters of partitions and times are used. All others change nothing, because Spark applies
+every filter to the rows again.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""What is asked of the source `kafka_log`, read from its options and held against what there is.
+"""A query of the source `kafka_log`, read from its options and checked.
 
-Where Spark's own Kafka source has an option for a thing, the name is the same.
-A query is plain data: it goes to workers with each split.
+Options that Spark's own Kafka source has, too, have the same names. A query is plain data: it goes
+to workers with each split.
 """
 
 import re
@@ -38,7 +38,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 class LogQuery(NamedTuple):
-    """What is wanted of log segments; None is no bound."""
+    """The requested part of log segments; None is no bound."""
 
     paths: tuple[str, ...]
     by_batch: bool = False
@@ -120,7 +120,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
 
 
 def paths_of(options: Options) -> tuple[str, ...]:
-    """The paths that `load` was given, one or several. Raises PipelineError where there is none."""
+    """The paths given to `load`, one or several. Raises PipelineError if there is none."""
     if options.has("paths"):
         paths = options.json("paths")
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
@@ -160,7 +160,7 @@ def _assigned(options: Options) -> tuple[tuple[str, int], ...] | None:
 
 
 def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | None:
-    """Offsets by partition; the first word, or the number that stands for it in JSON, is no bound."""
+    """Offsets by partition; the first word, or its number in JSON, is no bound."""
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
@@ -177,7 +177,7 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
 
 
 def _whole(value: Any) -> int:
-    """A number of JSON. Raises TypeError for what is none, or has a fraction."""
+    """A JSON integer. Raises TypeError for anything else."""
     if type(value) is not int:
         raise TypeError
     return value

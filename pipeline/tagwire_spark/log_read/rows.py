@@ -150,7 +150,7 @@ class _Rows:
         }
 
     def rest(self) -> Iterable[Any]:
-        """What was gathered, as an Arrow batch; nothing where there are no rows."""
+        """The collected rows as an Arrow batch; nothing without rows."""
         self.bytes = 0
         if not self.builder.rows:
             return ()

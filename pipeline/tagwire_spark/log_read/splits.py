@@ -57,7 +57,7 @@ class Split(NamedTuple):
 
 
 def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
-    """The splits of a query, those of a partition one behind the other.
+    """The splits of a query; those of a partition are in sequence.
 
     Raises PipelineError, also for a path without any segment, unless it `may_be_empty`.
     """
@@ -93,8 +93,8 @@ def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
 def log_locations(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Location]:
     """The locations that paths and patterns mean. Raises PipelineError.
 
-    Of what a pattern matches, files that are no segments do not count, nor
-    folders of partitions on their way in or out; who wants those names them.
+    Among the matches of a pattern, files that are not segments and folders of partitions that
+    are being moved or deleted don't count; to read these, name them.
     """
     for path in paths:
         found = list(locations((path,), stack))
@@ -143,7 +143,7 @@ def _settled(query: LogQuery, location: Location) -> list[Split]:
 
 @contextmanager
 def settled_location(location: Location) -> Generator[None]:
-    """Nobody moves anything in a location now that was written by `kafka_log`. Raises PipelineError."""
+    """Hold a location that `kafka_log` wrote, so that no commit moves files in it. Raises PipelineError."""
     with ExitStack() as stack:
         if not is_remote(location.origin):
             for folder in sorted(_written_to(location.local)):
@@ -159,9 +159,9 @@ def _written_to(path: Path) -> set[Path]:
 
 
 def _check_found(path: str, found: Sequence[Location]) -> None:
-    """Refuse a path without a segment: nobody asks for that. Raises PipelineError, which tells what is there.
+    """Raise PipelineError for a path without a segment, with what was found there.
 
-    What was written by `kafka_log` may have no rows, and so no segment.
+    The output of `kafka_log` may have no rows, and so no segment.
     """
     names: list[str] = []
     for location in found:
@@ -184,9 +184,9 @@ def _splits(query: LogQuery, location: Location) -> Iterator[Split]:
 
 
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
-    """The partitions that are, or lie in, a folder, and are asked for; no files of others are listed.
+    """The requested partitions that are a folder or are in it; the files of others are not listed.
 
-    Those on their way in or out count where the folder is one.
+    Partitions that are being moved or deleted count only if the folder itself is one.
     """
     for folder in partition_folders(location.local):
         name = partition_name(folder.absolute())

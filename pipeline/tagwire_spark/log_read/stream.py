@@ -1,9 +1,9 @@
-"""`spark.readStream.format("kafka_log")`: logs that grow, read from where the last micro-batch ended.
+"""`spark.readStream.format("kafka_log")`: growing logs, read from where the last micro-batch ended.
 
-An offset of Spark's is, as in its Kafka source, the next offset of each
-partition: {"orders": {"0": 23}}. It always stands behind a whole batch. What
-is read for two of them depends on nothing else, so a restart from a checkpoint
-reads the same again, or goes on. Nothing is kept in mind but in the checkpoint.
+As in Spark's Kafka source, a stream offset is the next offset of each partition:
+{"orders": {"0": 23}}. It is always after a whole batch. The rows between two of them depend on
+nothing else, so a restart from a checkpoint reads the same rows again, or continues. All state
+is in the checkpoint.
 """
 
 import json
@@ -97,7 +97,7 @@ class Log(NamedTuple):
     first: int
     end: int
     position: int
-    """In the last segment, behind which nothing is whole."""
+    """The position in the last segment after its last whole batch."""
 
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
@@ -148,7 +148,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Read up to here, whatever comes."""
+        """Read up to this offset, even if the log grows."""
         self._target = {key: log.end for key, log in self._logs().items()}
 
     @_looked_again
@@ -223,7 +223,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found[key] = Log(partition, first, max(first, offset), end.position)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
-        """Refuse to go on where records are gone that were not read yet. Raises PipelineError."""
+        """Raise PipelineError if unread records are gone."""
         if not self.asked.fails_on_loss:
             return
         for key, start in starts.items():
@@ -240,7 +240,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise _loss(why)
 
     def _check_gaps(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends) -> None:
-        """Refuse to go on where a segment between others is gone that was not read yet. Raises PipelineError."""
+        """Raise PipelineError if an unread segment between others is gone."""
         for key, end in ends.items() if self.asked.fails_on_loss else ():
             if key not in logs:
                 continue  # it was never read; its partition is gone altogether
@@ -278,7 +278,7 @@ def _check_folder(location: Location) -> None:
 
 
 def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:
-    """A split without what is behind the log's end, which is not there to its end; none if that is all."""
+    """A split without the unfinished bytes after the log's end; none if nothing else is left."""
     end = split.end
     if log is not None and split.file == str(log.partition.segments[-1].path):
         end = min(end, log.position)
@@ -320,10 +320,10 @@ def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
 
 
 def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """What each partition has of a limit that is not to be exceeded: one after the other gets one, as long as it goes.
+    """The share of each partition in a limit that must not be exceeded: partitions get one each, in turn.
 
-    Who comes first is drawn, and the offsets are the lot: they are others after each micro-batch, so nobody waits for
-    long behind partitions that grow all the time. A fixed order would do that, and so would that of how much waits.
+    The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
+    an order by backlog, a partition could wait for long behind others that grow all the time.
     """
     order = Random(json.dumps(_json(starts))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)

@@ -1,11 +1,10 @@
-"""How much of a segment is earlier than a wanted time, by its time index.
+"""The part of a segment that is earlier than a requested time, by its time index.
 
-An entry of a `.timeindex` says that nothing up to its offset is later than its
-timestamp. An index of another segment, or a damaged one, must not hide records:
-an entry counts if the batch of its offset has just that timestamp as its
-latest one. What stands behind that batch is read, since records may be in any
-order of time. Times of files say nothing of records, whose times are their
-producers'; and no index says from where on all records are later.
+An entry of a `.timeindex` means that no record up to its offset is later than its timestamp. The
+index of another segment, or a damaged one, must not hide records, so an entry counts only if the
+batch of its offset has exactly that timestamp as its latest. Everything after that batch is read,
+since records may be in any order of time. File times tell nothing about records, whose times are
+set by producers, and no index tells from where on all records are later.
 """
 
 from itertools import islice
@@ -21,7 +20,7 @@ from tagwire_spark.log_read.ends import position_before
 __all__ = ["Earlier", "earlier_part"]
 
 _HEADS: Final = 64
-"""How many heads of batches are looked at behind an index entry, to find the batch of an offset."""
+"""How many heads of batches are read after an index entry to find the batch of an offset."""
 
 
 class Earlier(NamedTuple):
@@ -30,7 +29,7 @@ class Earlier(NamedTuple):
     end_offset: int
     """All records below it are earlier."""
     is_all: bool
-    """Whether nothing stands behind that."""
+    """Whether nothing follows that."""
 
 
 def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earlier | None:

@@ -44,7 +44,7 @@ class Transactions(NamedTuple):
 
 
 def transactions_of(partition: Partition, location: Location, query: LogQuery) -> Transactions:
-    """What is known of a partition's transactions. Raises LogError; in PERMISSIVE only for what is no batch's."""
+    """The transactions of a partition. Raises LogError; in PERMISSIVE mode only outside of batches."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for segment in partition.segments
@@ -75,7 +75,7 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
 def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -> Iterator[Found]:
     """The whole batches from an offset on. Raises LogError for damage, unless the query is permissive.
 
-    What is no batch at a log's end may not be written to its end yet: who reads it knows, and says so.
+    Bytes at a log's end that are not a batch may be unfinished; the reader of the rows decides that.
     """
     with open_file(segment.path) as data:
         scan = Scan(str(segment.path), data, query.formats)

@@ -1,1 +1,1 @@
-"""Writing `kafka_log`: the driver's side, what a task writes, and the log that a write goes on behind."""
+"""Writing `kafka_log`: the driver's side, the output of tasks, and the existing log that a write continues."""

@@ -78,7 +78,7 @@ class LogWriter(DataSourceArrowWriter):
         abandon(self.job)
 
     def _check_log(self, folder: Path, found: list[StagedSegment]) -> None:
-        """Refuse what does not go on where the log that is there ends."""
+        """Reject offsets that do not continue the existing log."""
         first = found[0]
         end = end_before(folder, first.format)
         if end is None:
@@ -140,7 +140,7 @@ def _epochs(job: Job, logs: dict[str, list[StagedSegment]], *, anew: bool) -> It
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:
-    """What the manifest says of a partition."""
+    """The manifest's entry for a partition."""
     return {
         "baseOffset": found[0].base_offset,
         "endOffset": found[-1].end_offset,

@@ -17,7 +17,7 @@ _INT32: Final = 0x7FFFFFFF
 
 
 class Facts(NamedTuple):
-    """What the records of a batch have in common; two that differ can't stand in one."""
+    """The properties that all records of a batch share."""
 
     topic: str
     partition: int
@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     producer_id: int
     producer_epoch: int
     sequence_at_zero: int
-    """The sequence number that offset 0 would have, -1 for none: numbers must go on with the offsets."""
+    """The sequence number that offset 0 would have, -1 for none; sequence numbers must advance with the offsets."""
     is_transactional: bool
     is_control: bool
     append_time: int | None
@@ -107,7 +107,7 @@ class _Columns:
         return self.batch.column(name).cast(pa.binary()).to_pylist()
 
     def offsets(self) -> Any:
-        """The offsets; None for each where there is no such column."""
+        """The offsets; None for each row without such a column."""
         if "offset" not in self.names:
             return self._all(None)
         column = self.batch.column("offset")
@@ -154,7 +154,7 @@ class _Columns:
         )
 
     def _sequences(self) -> Any:
-        """`Facts.sequence_at_zero`. Without offsets nobody knows how numbers go on."""
+        """`Facts.sequence_at_zero`. Without offsets, the following sequence numbers are unknown."""
         if not {"sequence", "offset"} <= self.names:
             return self._all(-1)
         pairs = zip(self.values("sequence", -1), self.offsets(), strict=True)

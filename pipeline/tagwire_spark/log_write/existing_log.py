@@ -1,8 +1,7 @@
-"""The log that a write goes on behind: where it ends, and which transactions are open there.
+"""The existing log that a write continues: its end, and its open transactions.
 
-What is written says what its magic byte means in the whole log. A log whose
-batches have that byte for another format can't be told apart from it any more,
-so nothing is written behind it: it reads as damage.
+A log must have one meaning for each magic byte. If the existing batches use the byte for another
+format, nothing is written after them, because the formats could no longer be told apart.
 """
 
 from pathlib import Path
@@ -22,7 +21,7 @@ _V3: Final = format_of("v3")
 
 
 def end_before(folder: Path, written: str) -> LogEnd | None:
-    """Where the log in a partition's folder ends that batches of this format go behind; None for none.
+    """The end of the log in a partition's folder, after which batches of this format go; None if there is no log.
 
     Raises PipelineError.
     """
@@ -51,6 +50,6 @@ def transactions_before(folder: Path, written: str) -> Transactions:
 
 
 def _formats(written: str) -> FormatSet:
-    """The formats that may stand before batches of this one: all whose magic byte is another."""
+    """The formats allowed before batches of this one: all with another magic byte."""
     found = FormatSet(written)
     return found if any(each.magic == _V3.magic for each in found.formats) else FormatSet(written, _V3)

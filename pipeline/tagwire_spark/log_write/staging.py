@@ -1,8 +1,7 @@
-"""What a task writes: its rows as batches, and these as segments, in a folder of the attempt's own.
+"""The output of a task: its rows as batches in segments, in a folder of the attempt's own.
 
-Rows come sorted: one partition behind the other, and in each the offsets
-ascend. Nothing is sorted or moved here, so a task holds one batch at a time,
-however many rows it has.
+Rows come sorted by partition and offset. Nothing is sorted here, so a task holds one batch at a
+time, however many rows it has.
 """
 
 import re
@@ -12,11 +11,12 @@ from typing import Any, Final, NamedTuple
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
+from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import Job, staging, sync
+from tagwire_spark.files.commit import Job, staging
 from tagwire_spark.log_write.entries import Entry, Facts, as_record
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
 from tagwire_spark.log_write.target import LogTarget
@@ -44,7 +44,7 @@ class StagedSegment(NamedTuple):
     records: int
     bytes: int
     files: tuple[str, ...]
-    """Its files, by paths below the root; the segment behind its indexes."""
+    """Its files, as paths below the root; each segment comes after its indexes."""
     epochs: tuple[tuple[int, int], ...]
     """Leaders' epochs that begin in it, each with its first offset."""
     has_transactions: bool
@@ -75,7 +75,7 @@ class Output:
         self.current.add(entry)
 
     def end(self) -> list[StagedSegment]:
-        """There are no more; all files are on disk."""
+        """Finish, with all files flushed to disk."""
         if self.current is not None:
             self.segments += self.current.end()
             self.current = None
@@ -139,7 +139,7 @@ class _Log:
         return self.segments.end()
 
     def _start(self, format: str) -> int:
-        """The first offset, where nobody says which: the one behind the log that is there."""
+        """The default of the first offset: the one after the existing log."""
         end = end_before(self.before, format) if self.before else None
         return end.offset if end else 0
 
@@ -198,7 +198,7 @@ class _Log:
 
 
 class _Segments:
-    """The segments of a partition, one behind the other."""
+    """The segments of a partition, in sequence."""
 
     def __init__(self, name: str, folder: Path, target: LogTarget, before: Path | None) -> None:
         self.name = name
@@ -212,7 +212,7 @@ class _Segments:
         self.last_epoch = -1
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Write a batch; messages that only stand one behind the other each alone."""
+        """Write a batch; unpacked messages are written one by one."""
         if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
             self._append(batch, count, first_record)
         else:
@@ -261,8 +261,8 @@ class _Segments:
         self.writer.__exit__(None, None, None)
         files = sorted(self.folder.glob(f"{self.writer.base_offset:020}.*"), key=lambda path: path.suffix == ".log")
         for file in files:
-            sync(file)
-        sync(self.folder)
+            on_disk(file)
+        on_disk(self.folder)
         root = self.folder.parents[2]
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)

@@ -1,8 +1,8 @@
-"""What is asked of a write to `kafka_log`: its options and columns, held against what there is.
+"""The options and columns of a write to `kafka_log`, checked.
 
-The columns are those that reading gives, so what was read can be written. Only
-`value` must be there. An option says for all records what a column would say
-for each; where there is neither, records get what a producer would give them.
+The columns are those of reading, so rows that were read can be written. Only `value` is required.
+An option sets for all records what a column sets for each; without either, records get the
+values that a producer would set.
 """
 
 from typing import Any, Final, NamedTuple
@@ -126,7 +126,7 @@ def _size(options: Options, name: str) -> int | None:
 
 
 def check_columns(schema: StructType, target: LogTarget) -> None:
-    """Refuse a DataFrame that can't be written: what lacks, and what nobody would look at. Raises PipelineError."""
+    """Raise PipelineError for a DataFrame that lacks columns or has columns that would be ignored."""
     for field in schema:
         if field.name not in COLUMNS:
             text = f"kafka_log writes no column {field.name}; it writes {', '.join(COLUMNS)}."

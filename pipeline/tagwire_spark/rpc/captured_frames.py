@@ -47,7 +47,7 @@ class CapturedFrame(NamedTuple):
     api_key: int | None
     version: int | None
     gap: str = ""
-    """What is missing here, where it stands for a gap in a network capture; `data` is empty then."""
+    """The missing bytes, if the frame represents a gap in a network capture; `data` is empty then."""
 
     @property
     def correlation_id(self) -> int | None:
@@ -58,9 +58,9 @@ class CapturedFrame(NamedTuple):
 
 
 def captured_frames(path: str, port: int, registry: Registry) -> Iterator[CapturedFrame]:
-    """The frames of a file, told by its first bytes. Raises PipelineError for a row that is no frame.
+    """The frames of a file, whose kind its first bytes tell. Raises PipelineError for a row that is not a frame.
 
-    With the registry's APIs, frames are found again behind a gap in a network capture.
+    The registry's APIs help to find frames again after a gap in a network capture.
     """
     try:
         with Path(path).open("rb") as file:

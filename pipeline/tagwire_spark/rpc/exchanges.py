@@ -21,7 +21,7 @@ class Exchange(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether it stands for a gap in a network capture: it has one side, with an error and no bytes."""
+        """Whether it represents a gap in a network capture: one side, with an error and no bytes."""
         return any(side is not None and side.gap for side in self)
 
 

@@ -64,7 +64,7 @@ class LogSource(DataSource):
 
 
 def _of_both(options: Any) -> dict[str, Any]:
-    """Without what only says where a stream begins, and how it goes on: Spark asks for columns before it says which."""
+    """The options without those about a stream: Spark asks for columns before it says which."""
     left_out = {"startingoffsets", *(name.lower() for name in STREAM_OPTIONS)}
     return {name: value for name, value in options.items() if name.lower() not in left_out}
 
@@ -83,15 +83,15 @@ class LogReader(DataSourceReader):
         return [InputPartition(splits) for splits in packed(plan(self.query), self.query)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The Arrow batches of a task's splits. Where there are none at all, Spark asks once with None."""
+        """The Arrow batches of a task's splits. Without any splits, Spark asks once with None."""
         for split in partition.value or ():
             yield from under_names(rows_of(split, self.query, self.columns), self.names)
 
 
 class PushingLogReader(LogReader):
-    """The same, with what can be told from filters of the query."""
+    """The same, with the bounds that follow from the filters of the query."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Read less for what filters say; Spark applies all of them again, so being too generous is no fault."""
+        """Use filters to read less; Spark applies all of them again, so reading too much is correct."""
         self.query = narrowed(self.query, filters)
         return filters

@@ -140,7 +140,7 @@ class RpcReader(DataSourceReader):
         return [InputPartition(file) for file in capture_files(self.query.paths)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The exchanges of a file as Arrow batches. Where there are no files, Spark asks once with none."""
+        """The exchanges of a file as Arrow batches. Without any files, Spark asks once with None."""
         settle_worker()
         if partition.value is not None:
             yield from under_names(_batches(str(partition.value), self.query, self.columns), self.names)

@@ -4,10 +4,10 @@
     decode_column(data, C, 8)             a column of bytes to a column of structs
     encode_column(structs, C, 8)          and back
 
-Columns come from and go to whatever speaks the Arrow PyCapsule interface (pyarrow, polars, duckdb, nanoarrow); none of
-these is needed here. A field in a column is what the attribute of a decoded object would be: same checks, same
-defaults, same refusals. The native engine does it straight from the plan of a version, without the interpreter's lock;
-without that engine the same columns are made through objects, and that needs pyarrow.
+Columns are exchanged with any library that has the Arrow PyCapsule interface (pyarrow, polars, duckdb, nanoarrow); none
+of them is required. A field in a column equals the attribute of a decoded object: same checks, same defaults, same
+errors. The native engine works directly from the plan of a version, without holding the interpreter's lock; without
+that engine, the same columns are made through objects, which needs pyarrow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def schema(
     """Return the Arrow type that `decode_column` gives for the same arguments, with `__arrow_c_schema__`.
 
     Several versions (such as `C.VERSIONS`) give the union of their fields.
-    Raises UnsupportedVersionError, and SchemaError for fields that there are not.
+    Raises UnsupportedVersionError, and SchemaError for unknown fields.
     """
     versions = (version,) if isinstance(version, int) else tuple(version)
     return schema_of(Wanted(message, versions, errors, _paths(fields), unknown_tags, wide_unsigned))
@@ -70,7 +70,7 @@ def decode_column(
 
     `fields` chooses fields by dotted paths (`topics.partitions.leader_id`); the
     others are checked all the same. `unknown_tags=False` drops unknown tagged
-    fields, `wide_unsigned` makes uint16 int32 and uint32 int64. `strict` and
+    fields, `wide_unsigned` makes uint8 int16, uint16 int32 and uint32 int64. `strict` and
     `limits` (for each row) are those of `Message.decode`.
 
     Where a row can't be decoded, "raise" raises its DecodeError, LimitError or
@@ -96,16 +96,14 @@ def encode_column(
     """Encode a column of structs to a column of messages (binary). Nulls stay null.
 
     `data` is an Arrow array of structs or a stream of them, such as a table;
-    the result has what `data` had. Fields that the structs lack have their defaults. Integers
-    may be of any width: each value is held against the range of its field.
-    Lists may be large or of fixed size, text and bytes large ones or views,
-    uuids 16 bytes of any kind. `version` and `versions` are as in
-    `decode_column`.
+    the result is of the same kind. Fields that the structs lack have their defaults.
+    Integers may have any width: each value is checked against the range of its field.
+    Lists may be large or of fixed size, strings and bytes large ones or views, uuids
+    16 bytes of any kind. `version` and `versions` are as in `decode_column`.
 
-    What `Message.encode` refuses is refused here: see `decode_column` for
-    `errors`, with EncodeError for DecodeError. Raises ColumnError for fields
-    that the message has not, or of another type, and for more than 2^31 - 1
-    bytes in an array.
+    Values that `Message.encode` rejects are rejected here, too: see `decode_column`
+    for `errors`, with EncodeError for DecodeError. Raises ColumnError for unknown
+    fields, fields of another type, and more than 2^31 - 1 bytes in an array.
     """
     chosen, rows = _version(message, version, versions)
     return encoder_of(Wanted(message, chosen, errors)).encode(data, rows, errors)

@@ -21,7 +21,7 @@ def in_row(error: E, row: int) -> E:
 
 
 def described(error: TagwireError) -> dict[str, Any]:
-    """An error as the struct that stands beside its row."""
+    """An error as the struct beside its row."""
     if isinstance(error, DecodeError):
         return {"path": error.path, "offset": error.offset, "reason": f"found {error.found}, expected {error.expected}"}
     if isinstance(error, EncodeError):
@@ -30,6 +30,6 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def no_bytes(type_name: str) -> ColumnError:
-    """What is to be decoded is a column of something else."""
+    """The column to decode has another type."""
     column = "; of a table, give the column that has them" if type_name.startswith("struct") else ""
     return ColumnError(f"data is of the Arrow type {type_name!r}; a binary was expected{column}")

@@ -60,7 +60,7 @@ def schema_of(wanted: Wanted) -> ArrowSchema:
 
 
 def decoder_of(wanted: Wanted) -> Any:
-    """What decodes columns: native, or pure where there is no native engine or it leaves a layout to the pure one."""
+    """The decoder of columns: native, or pure without the native engine or for layouts that it does not support."""
     return _decoder(engine(), wanted)
 
 
@@ -108,7 +108,7 @@ def _encoder(engine_name: str, wanted: Wanted) -> Any:
 
 @lru_cache(1)
 def spare_frames() -> Any:
-    """The memory of native columns that nobody holds any more; for all that make such columns."""
+    """The memory of released native columns, shared by everything that makes such columns."""
     from tagwire._columns import Spares
 
     return Spares(_SPARE_BYTES)

@@ -57,7 +57,7 @@ def export_schema(column: Column) -> Any:
 
 
 def array_of(column: Column, values: list[Any]) -> Any:
-    """Python values as an array of a column's type. Raises ColumnError where there is no pyarrow."""
+    """Python values as an array of a column's type. Raises ColumnError without pyarrow."""
     return _pyarrow().array(values, _type(column))
 
 
@@ -278,7 +278,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
     if value is None:
         return None
     if column.format == "+s":
-        made = column.cls()
+        made = column.cls._fresh()
         for name, each in value.items():
             child = column.child(name)
             assert child is not None  # types were checked

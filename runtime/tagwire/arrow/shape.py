@@ -1,8 +1,8 @@
 """The shape of columns: which Arrow column each field of a message becomes, for one version or several.
 
-A tree of plain data, made from layouts. The native columns and the pure ones both start from it, and so does the
-schema: so none of them can disagree about a type. A field is what the attribute of a decoded object would be: where a
-version lacks it, or a tagged field is absent, its default stands.
+A tree of plain data, made from layouts. Native columns, pure columns and the schema are all made from it, so they
+always agree about types. A field equals the attribute of a decoded object: if a version lacks it, or a tagged field is
+absent, it has its default.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ __all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name"
 
 TAGS: Final = "unknown_tags"
 
-_WIDE: Final = {"S": "i", "I": "l"}
+_WIDE: Final = {"C": "s", "S": "i", "I": "l"}
 _TYPE_NAMES: Final = {
     "b": "bool",
     "c": "int8",
@@ -59,7 +59,7 @@ def type_name(format: str) -> str:
 
 
 class Column:
-    """A column: its name, its Arrow type, and what stands where a message has no value for it."""
+    """A column: its name, its Arrow type, and the value for messages without one."""
 
     __slots__ = ("children", "cls", "default", "format", "is_words", "name", "nullable", "wire")
 
@@ -84,7 +84,7 @@ class Column:
         self.cls = cls
         """The data class of a struct's values."""
         self.is_words = is_words
-        """Of numbers (`i`): whether they stand for texts, of which few are different."""
+        """For numbers (`i`): whether they are indexes of a few distinct strings."""
 
         self.wire = wire
         """The wire type that says how values become Arrow's; None where they are that already."""
@@ -124,7 +124,7 @@ ERROR: Final = Column(
     nullable=True,
     children=(Column("path", "u"), Column("offset", "l", nullable=True), Column("reason", "u")),
 )
-"""What stands beside a value that could not be read or written."""
+"""The error beside a value that could not be read or written."""
 
 
 def with_error(value: Column) -> Column:
@@ -155,7 +155,7 @@ class Selection:
         return chosen
 
     def check(self, owner: str, names: list[str]) -> None:
-        """Refuse a path to a field that there is not."""
+        """Reject a path to an unknown field."""
         for first, *_ in self.paths or ():
             if first not in names:
                 raise SchemaError(f"{owner} has no field {first!r} here{near(first, names)}")

@@ -1,19 +1,18 @@
-"""Annotated bytes, edited by people, as bytes again: what `annotate` and `tagwire explain` print, the other way round.
+"""Edited annotations turned back into bytes: the reverse of `annotate` and `tagwire explain`.
 
-What counts is the column of bytes. Offsets, paths, types and values are for
-the reader and are not read, so that a line can be changed, left out, moved,
-doubled or added without care for the others: that is how bytes are made that
-no serializer would write. `parse_annotated` is the strict sibling, for golden
-files, where offsets must agree.
+Only the column of bytes is read. Offsets, paths, types and values are ignored, so a line can
+be changed, removed, moved, doubled or added without touching the others, to make bytes that
+no serializer would write. `parse_annotated` is the strict variant for golden files, in which
+offsets must agree.
 
 A line is, from its left end:
 
     an offset       digits left of the column `bytes`; may be wrong, may be missing
     bytes           00 0c, 000c, "text" in UTF-8, each with *N for N times; blanks between them are single
-    anything        behind two blanks: path, type and value
+    anything        after two blanks: path, type and value
 
-Not read are empty lines, comments (#), faults (!), what bytes unpack to (+),
-and the line of titles, which says where the bytes begin.
+Empty lines, comments (#), faults (!), unpacked bytes (+) and the line of titles are ignored;
+the titles tell the column of the bytes.
 """
 
 import json
@@ -41,12 +40,12 @@ _PART: Final = re.compile(r"# \w+ v\d+")
 """Where a header ends and a body begins; paths repeat there."""
 _CELLS: Final = re.compile(r"\s{2,}")
 _Gathered = tuple[list[bytes], str, str]
-"""The bytes of a line and of those below it that go on with it, path and type."""
+"""The bytes of a line and of the lines that continue it, path and type."""
 _SKIPPED: Final = ("#", "!", "+")
 
 
 class AssembleError(AnnotationError):
-    """A line that is no line of annotated bytes; `line` and `column`, from 1, say where."""
+    """A line that is not a line of annotated bytes; `line` and `column` count from 1."""
 
     def __init__(self, line: int, column: int, found: str, expected: str) -> None:
         super().__init__(f"line {line}, column {column}: found {found}, expected {expected}")
@@ -86,7 +85,7 @@ def assemble(text: str, *, fix: bool = False) -> list[bytes]:
 
 
 def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
-    """A line more; one of bytes alone goes on with the line above it."""
+    """Add a line; one with bytes alone continues the line above it."""
     path, type, *_ = [*_CELLS.split(rest.strip(), maxsplit=2), "", ""]
     if type or not lines:
         lines.append(([data], path, type))
@@ -95,7 +94,7 @@ def _add(lines: list[_Gathered], data: bytes, rest: str) -> None:
 
 
 def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[bytes, str]:
-    """The bytes of a line and what is behind them; none where the first thing stands under `path` or further right."""
+    """The bytes of a line and the text after them; no bytes if the first text is below `path` or further right."""
     place = _start(line, number, begin)
     data = bytearray()
     if place >= end:
@@ -123,13 +122,13 @@ def _line(line: str, number: int, begin: int, end: int, most: int) -> tuple[byte
             break
         if not line.startswith(" ", place):
             found = repr(line[place : place + 12].split()[0])
-            raise AssembleError(number, place + 1, found, "a blank behind the bytes")
+            raise AssembleError(number, place + 1, found, "a blank after the bytes")
         place += 1
     return bytes(data), line[place:]
 
 
 def _start(line: str, number: int, begin: int) -> int:
-    """Where the bytes of a line begin: behind its offset, if it has one left of their column."""
+    """The column at which the bytes of a line begin: after its offset, if there is one left of their column."""
     indent = len(line) - len(line.lstrip())
     if indent >= begin:
         return indent

@@ -89,7 +89,7 @@ class Node:
 
     @property
     def children(self) -> "list[Node]":
-        """What is in it, in the order of the bytes; nodes are made when they are looked at."""
+        """The nodes in it, in the order of the bytes; they are made on access."""
         if self._children is None:
             self._children = list(self.parts())
         return self._children
@@ -128,6 +128,17 @@ class Node:
         return self._spans.unpacked.get(self._row)
 
     @property
+    def messages(self) -> tuple[str, ...]:
+        """The messages that its trace holds: one, or the header and the body of a frame."""
+        return tuple(self._spans.messages)
+
+    @property
+    def member(self) -> str:
+        """What the register calls the value, where its field has one; "" elsewhere."""
+        wire = self._kind.wire
+        return wire.name_of(self.value) if wire is not None and self.complete else ""
+
+    @property
     def bits(self) -> "tuple[Bits, ...]":
         """The named bits of the value, where it has some."""
         return self._spans.bits.get(self._row, ())
@@ -144,18 +155,18 @@ class Node:
 
     @property
     def end(self) -> int:
-        """The offset of the byte behind it."""
+        """The offset after its last byte."""
         return self.offset + self.length
 
     @property
     def header_length(self) -> int:
-        """Bytes before the first child; all of them where there is none."""
+        """The bytes before the first child; all bytes if there is none."""
         first = next(self.parts(), None)
         return self.length if first is None or self.unpacked is not None else first.offset - self.offset
 
     @property
     def trailer_length(self) -> int:
-        """Bytes behind the last child."""
+        """The bytes after the last child."""
         if self._row in self._spans.opened:
             nodes = self._spans.opened[self._row].nodes
             return self.end - nodes[-1].end if nodes else 0
@@ -173,7 +184,7 @@ class Node:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether its bytes and its value are not to be shown: they are sensitive, and nobody asked for them."""
+        """Whether its bytes and its value are hidden, because they are sensitive and were not asked for."""
         if not self._spans.secrets or not hides():
             return False
         steps = [step.partition("[")[0] for step in self.path.split(".")]
@@ -192,6 +203,7 @@ class Node:
         """What `to_json` has but for the children."""
         from tagwire.message.json import json_value
 
+        member = {"member": self.member} if self.member else {}
         unpacked = {} if self.unpacked is None else {"unpacked": json_value(self.unpacked)}
         bits = {"bits": named_bits(self.bits, self.value)} if self.bits else {}
         return {
@@ -200,6 +212,7 @@ class Node:
             "offset": self.offset,
             "length": self.length,
             "value": HIDDEN if self.is_hidden and self._kind.is_leaf else json_value(self.value),
+            **member,
             **bits,
             **unpacked,
         }
@@ -218,5 +231,5 @@ class Node:
 
 
 def bytes_node(data: bytes, what: str) -> Node:
-    """Bytes that nobody reads, as a trace of their own; `what` is shown as their type."""
+    """Unread bytes as a trace of their own; `what` is shown as their type."""
     return Node(Spans.of_bytes(data, what), 0, "", data)

@@ -1,11 +1,10 @@
-"""What a trace keeps: one row of 32 bytes for each thing that was read, and what rows of a kind have in common.
+"""The data of a trace: a row of 32 bytes for each span that was read, and the kinds that rows share.
 
-A row says where a span is, of what kind, and how many rows are inside it; rows
-stand in the order of their first bytes. Paths, types and values are worked out
-when a node is looked at (`tagwire.explain.nodes.Node`), so that a trace of a megabyte
-takes a few megabytes. The native engine writes the same rows
-(`_native/spans.h`); it leaves out the elements of arrays of a fixed width,
-which the row of the array tells.
+A row has the place and kind of a span, and the number of rows inside it; rows are in the order
+of their first bytes. Paths, types and values are computed when a node is accessed
+(`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native
+engine writes the same rows (`_native/spans.h`); it leaves out the elements of arrays of a
+fixed width, which follow from the row of the array.
 """
 
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ _ROW: Final = Struct("=qqiiii")
 _PLACE: Final = Struct("=qq")
 _AFTER: Final = Struct("=28xi")
 NULL: Final = -1
-"""What `SpanRow.value` says where there is none."""
+"""The value of `SpanRow.value` that means none."""
 OPEN: Final = -1
 """What `SpanRow.after` says where a fault is inside."""
 _LEAVES: Final = (Fixed, Varint, Sized, Extent, Count, Checksum)
@@ -41,7 +40,7 @@ class SpanRow(NamedTuple):
     value: int
     """A count, a size, 1 for a struct that is there; -1 for null."""
     after: int
-    """The row behind all that are inside this one."""
+    """The row after all those inside this one."""
 
 
 class SpanKind:
@@ -111,6 +110,7 @@ class Spans:
         "bits",
         "data",
         "kinds",
+        "messages",
         "odd",
         "opened",
         "rows",
@@ -120,6 +120,8 @@ class Spans:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
+        self.messages: list[str] = []
+        """The names of what was read into it."""
         self.secrets: list[StructLayout] = []
         """The messages that were read and have sensitive fields."""
         self.begin = 0
@@ -153,21 +155,21 @@ class Spans:
         _ROW.pack_into(self.rows, row * _ROW.size, *self[row]._replace(**changes))
 
     def truncate(self, row: int) -> None:
-        """Forget this row and all behind it."""
+        """Forget this row and all later ones."""
         del self.rows[row * _ROW.size :]
         for kept in (self.odd, self.unpacked, self.bits):
             for late in [number for number in kept if number >= row]:
                 del kept[late]
 
     def inside(self, row: int, stop: int) -> Iterator[int]:
-        """The rows of the parts of a span, without those of parts of parts; `stop` is the row behind them all."""
+        """The rows of the direct parts of a span; `stop` is the row after them."""
         part = row + 1
         while part < stop:
             yield part
             part = self.after(part)
 
     def after(self, row: int) -> int:
-        """The row behind all that are in this one."""
+        """The row after all those inside a row."""
         after: int = _AFTER.unpack_from(self.rows, row * _ROW.size)[0]
         return len(self) if after == OPEN else after
 
@@ -178,7 +180,7 @@ class Spans:
 
     @classmethod
     def of_bytes(cls, data: bytes, what: str) -> "Spans":
-        """One span of bytes that nobody reads, and what they are."""
+        """One span of unread bytes, with a name for them."""
         spans = cls(data)
         kind = SpanKind(what, "")
         kind.is_leaf = True

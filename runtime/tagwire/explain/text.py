@@ -1,11 +1,10 @@
 """The text of a trace: bytes beside what they mean, one line a field.
 
-What `tagwire explain` prints, and what golden files consist of: columns of
-offset, hex, path, type and value. Long runs of bytes continue on lines that
-hold bytes alone. A fault has a line that begins with `!`, and the bytes behind
-it are shown as not read. Where bytes are packed, what they unpack to follows on
-lines whose offsets begin with `+`. `parse_annotated` reads the hex column back, so that a
-golden file can't have bytes that its annotation does not show.
+`tagwire explain` prints this text, and golden files consist of it: columns of offset, hex,
+path, type and value. Long runs of bytes continue on lines with bytes only. A fault has a line
+that begins with `!`, and the bytes after it are shown as not read. Packed bytes are followed
+by the unpacked ones, on lines whose offsets begin with `+`. `parse_annotated` reads the hex
+column, so a golden file can't have bytes that its annotation does not show.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,9 +24,11 @@ __all__ = [
     "Row",
     "annotate",
     "annotated_lines",
+    "kind_of",
     "parse_annotated",
     "rows_of",
     "title_of",
+    "value_of",
 ]
 
 BYTES_A_LINE: Final = 16
@@ -35,7 +36,7 @@ TITLES: Final = ("offset", "bytes", "path", "type", "value")
 
 
 class AnnotationError(TagwireError, ValueError):
-    """A text that is no annotated dump, or one whose lines disagree."""
+    """A text that is not an annotated dump, or whose lines disagree."""
 
 
 class Row:
@@ -79,10 +80,9 @@ class Row:
 def annotate(trace: Trace, note: Callable[[Node], str] | None = None, *, bytes_a_line: int = BYTES_A_LINE) -> str:
     """Return the trace as aligned text, one field per line.
 
-    `note` gives words that stand behind the value of a node, "" for none; of
-    longer runs of bytes, `bytes_a_line` stand in one line.
-    The first line is a comment (`# MetadataRequest v12: 21 bytes`), the second
-    the titles of the columns.
+    `note` returns a remark for the value of a node, "" for none. Longer runs of bytes
+    are split into lines of `bytes_a_line`. The first line is a comment
+    (`# MetadataRequest v12: 21 bytes`), the second has the titles of the columns.
     """
     return "\n".join([*(line for line, _ in annotated_lines(trace, note, bytes_a_line=bytes_a_line)), ""])
 
@@ -115,8 +115,8 @@ def annotated_lines(
 def parse_annotated(text: str) -> bytes:
     """The bytes of an annotated dump, from its hex column; lines before the titles may be of any kind.
 
-    Raises AnnotationError where there is no line of titles, where a cell is no
-    hex, or where an offset is not the count of the bytes before it.
+    Raises AnnotationError if there is no line of titles, a cell is not hex, or an
+    offset is not the number of bytes before it.
     """
     lines = iter(enumerate(text.splitlines(), 1))
     for _, line in lines:
@@ -185,10 +185,8 @@ def _node_rows(
     size = node.header_length
     if size:
         own = data[node.offset : node.offset + size]
-        value, kind = ("", "shape") if note is None else (f"{_value(node)} {note(node)}".rstrip(), _kind(node))
-        is_hidden = node.is_hidden
-        shown_value = HIDDEN if is_hidden and value else value
-        yield Row(node.offset, own, node.path, node.type, shown_value, kind=kind, is_hidden=is_hidden, **place)
+        value, kind = ("", "shape") if note is None else (value_of(node, note), kind_of(node))
+        yield Row(node.offset, own, node.path, node.type, value, kind=kind, is_hidden=node.is_hidden, **place)
     for child in node.parts():
         if node.unpacked is None:
             yield from _node_rows(child, data, note, mark, depth + 1)
@@ -202,7 +200,8 @@ def _node_rows(
         yield Row(node.end - rest_size, rest, node.path, node.type, value, is_hidden=node.is_hidden, **place)
 
 
-def _kind(node: Node) -> str:
+def kind_of(node: Node) -> str:
+    """Which kind of row shows a node, one of those of `Row.kind`."""
     if node.value is None:
         return "null" if node.complete else "shape"
     if isinstance(node.value, str):
@@ -213,6 +212,12 @@ def _kind(node: Node) -> str:
     return "shape" if is_shape else "number"
 
 
+def value_of(node: Node, note: Callable[[Node], str]) -> str:
+    """The value of a node in a few words, with the note about it; hidden where it is sensitive."""
+    value = f"{_value(node)} {note(node)}".rstrip()
+    return HIDDEN if value and node.is_hidden else value
+
+
 def _value(node: Node) -> str:
     value: Any = node.value
     if value is None:
@@ -221,5 +226,5 @@ def _value(node: Node) -> str:
         return count(value, "byte")
     if value is True and node.type != "bool":
         return "present" if node.type.startswith("nullable ") else ""
-    words = words_of_bits(node.bits, value)
+    words = [node.member] if node.member else words_of_bits(node.bits, value)
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

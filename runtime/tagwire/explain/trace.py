@@ -1,11 +1,10 @@
 """Traces: every field of some bytes, with its path, offset, length and value, up to the fault if there is one.
 
-A trace is what `LayoutReader` saw: the reader opens a span where something
-begins, notes what it holds, and closes it where it ends. The native engine
-writes the same spans in a walk of its own; where that stops at a fault, the
-reader goes on from there. Spans are rows of numbers (`tagwire.explain.spans`), and
-nodes (`tagwire.explain.nodes`) are made of them when somebody looks. Nothing here
-decodes; so a trace can't disagree with the error places or with lenient reading.
+A trace records what `LayoutReader` reads: the reader opens a span where a part begins, notes
+its content, and closes the span where it ends. The native engine writes the same spans; if it
+stops at a fault, the reader continues from there. Spans are rows of numbers
+(`tagwire.explain.spans`), which become nodes (`tagwire.explain.nodes`) on access. This module
+decodes nothing, so a trace always agrees with the places of errors and with lenient reading.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +31,7 @@ __all__ = ["Trace", "trace", "trace_request", "trace_response"]
 class Trace:
     """The content of some bytes as a tree, up to the first fault if there is one."""
 
-    __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "version")
+    __slots__ = ("_canonical", "data", "error", "message_name", "parts", "root", "structs", "version")
 
     def __init__(
         self,
@@ -44,12 +43,15 @@ class Trace:
         *,
         error: DecodeError | None,
         canonical: "bool | Callable[[], bool]",
+        structs: Sequence[StructLayout] = (),
     ) -> None:
         self.message_name = message_name
         self.version = version
         self.root = root
         self.parts = tuple(parts)
         """The message itself, or the header and the body of a frame."""
+        self.structs = tuple(structs)
+        """What each of the parts was read as."""
         self.data = data
         self.error = error
         """Why reading stopped, or None."""
@@ -192,7 +194,7 @@ def _no_such_version(body: "type[Message]", version: int, offset: int) -> Decode
 
 
 class _Session:
-    """A layout, or those of a frame one behind the other, read into one tree until one fails."""
+    """A layout, or the layouts of a frame in sequence, read into one tree until one fails."""
 
     def __init__(self, data: bytes, strict: bool, limits: Limits, *, frame: str = "") -> None:
         self.data = data
@@ -203,7 +205,8 @@ class _Session:
         self.pos = 0
         self.canonical = True
         self.unsure: list[Callable[[], bool]] = []
-        """What tells whether parts are canonical whose tagged fields nobody has looked at."""
+        """Tells whether parts are canonical whose tagged fields were not read yet."""
+        self.structs: list[StructLayout] = []
         self.error: DecodeError | None = None
         self.is_frame = bool(frame)
         if frame:
@@ -212,7 +215,7 @@ class _Session:
     def read_message(self, message: "type[Message]", version: int, *, whole: bool) -> None:
         """Read one more, by the native engine if it has the version."""
         layout = layout_of(message, version)
-        self.learn_secrets(layout)
+        self.learn(layout)
         plan = message.serializer(version)
         if self.error is None and not (hasattr(plan, "walk") and self.walk(layout, plan, whole=whole)):
             self.read(layout, whole=whole)
@@ -248,7 +251,7 @@ class _Session:
         """Read one more by its layout, unless a fault has ended it all."""
         if self.error is not None:
             return
-        self.learn_secrets(layout)
+        self.learn(layout)
         reader = LayoutReader(
             layout, self.data, offset=self.pos, strict=self.strict, limits=self.limits, recorder=self.recorder
         )
@@ -259,8 +262,11 @@ class _Session:
         self.pos = reader.pos
         self.canonical = self.canonical and reader.canonical
 
-    def learn_secrets(self, layout: Layout) -> None:
-        """Remember a message that has sensitive fields."""
+    def learn(self, layout: Layout) -> None:
+        """Remember what is read, and a message that has sensitive fields."""
+        if not any(struct is layout.root for struct in self.structs):
+            self.structs.append(layout.root)
+        self.spans.messages.append(layout.name)
         if layout.root.has_sensitive and not any(root is layout.root for root in self.spans.secrets):
             self.spans.secrets.append(layout.root)
 
@@ -275,4 +281,5 @@ class _Session:
         root = Node(self.spans, 0, "", self.data)
         parts = root.children if self.is_frame else [root]
         canonical = (lambda: all(tell() for tell in self.unsure)) if self.canonical and self.unsure else self.canonical
-        return Trace(name, version, root, parts, self.data, error=self.error, canonical=canonical)
+        structs = self.structs
+        return Trace(name, version, root, parts, self.data, error=self.error, canonical=canonical, structs=structs)

@@ -1,4 +1,4 @@
-"""The header of a frame that is written: made for its message, or given with it and held against it."""
+"""The header of a frame to write: made for its message, or given by the caller and checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
 
 def check_kind(message: Any, version: int, kind: str) -> None:
-    """Refuse what is no message of this kind, "request" or "response". Raises EncodeError."""
+    """Raise EncodeError unless it is a message of this kind, "request" or "response"."""
     found = getattr(message, "KIND", None)
     if found is None:
         from tagwire.text_format import shown

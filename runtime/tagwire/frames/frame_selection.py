@@ -202,7 +202,7 @@ def _single(rows: list[Row], paths: tuple[str, ...]) -> list[Any]:
 
 
 def _opened(frame: Any, sized: bool) -> bytes:
-    """The frame without its size, which must be that of the bytes behind it."""
+    """The frame without its size, which must match the bytes after it."""
     data = as_bytes(frame)
     if not sized:
         return data

@@ -1,9 +1,8 @@
-"""The generated packages that come with the runtime, by name: what it imports of them, and only when it is asked for.
+"""The generated packages that the runtime loads by name, on first use.
 
-Generated packages stand above the runtime, which therefore has no import of
-one: the import contracts hold that. What it loads by name the contracts can't
-see, so every such name is here, and a test holds that no other module of the
-product has one.
+Generated packages import the runtime, so the runtime must not import them, and import
+contracts enforce that. The contracts can't see packages that are loaded by name, so all such
+names are here, and a test checks that no other module has one.
 """
 
 from importlib import import_module

@@ -50,5 +50,5 @@ def _range_of(api_key: int | None, peer: Any) -> Versions:
 
 
 def _versions(lowest: int, highest: int) -> Versions:
-    """A peer's range; what it says below zero is no version."""
+    """A peer's range; numbers below zero are not versions."""
     return Versions(max(lowest, 0), highest)

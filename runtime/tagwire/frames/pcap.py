@@ -1,10 +1,10 @@
-"""Frames out of network captures (pcap, pcapng), by scapy: it reads the files, and we put TCP's segments in order.
+"""Frames in network captures (pcap, pcapng): scapy reads the files, and this module orders TCP segments.
 
-A capture may lack packets: it begins or ends in the middle of a connection, was
-written by a machine that was too slow, or holds only the first bytes of each
-packet. Frames are found again behind such a gap (`tagwire.frames.tcp_frames`), and the
-gap is reported. A gap is known where the capture ends, where its connection
-begins again, or where too much waits for it. Needs the extra `pcap`.
+A capture may lack packets: it begins or ends in the middle of a connection, was written by a
+machine that was too slow, or holds only the first bytes of each packet. Frames are found again
+after such a gap (`tagwire.frames.tcp_frames`), and the gap is reported: when the capture
+ends, when its connection begins again, or when too much data waits for it. Needs the extra
+`pcap`.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b
 """How files of network captures begin: pcap in both byte orders, in microseconds and nanoseconds; pcapng."""
 
 _NUMBERS: Final = 1 << 32
-"""Sequence numbers of TCP; they begin again behind the last."""
+"""The number of TCP sequence numbers, after which they wrap."""
 _WINDOW: Final = 1 << 30
-"""The most that TCP has on its way: what is further off was sent by another connection."""
+"""The most bytes in flight on a TCP connection; anything further off belongs to another connection."""
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
 """Segments, and bytes of them, that may wait for one that was captured late."""
@@ -60,7 +60,7 @@ class NetworkGap(NamedTuple):
     """Captured bytes that are in no whole frame."""
     reason: str
     time: float
-    """When the segment behind it came, or the last one."""
+    """The time of the next segment, or of the last one."""
 
     def __str__(self) -> str:
         side = "requests" if self.is_request else "responses"
@@ -80,7 +80,7 @@ class _Direction:
         self.start = start
         self._frames = DirectionFrames(self._headers, is_start=start is not None)
         self._next = start
-        """The sequence number of the next byte; it goes on counting behind 2^32."""
+        """The sequence number of the next byte, counted on beyond 2^32."""
         self._waiting: list[tuple[int, int, bytes, float]] = []
         """A heap: sequence number, which segment it is, its bytes and time."""
         self._waiting_bytes = self._count = 0
@@ -105,7 +105,7 @@ class _Direction:
             yield from self._jump()
 
     def close(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """What is behind gaps that nothing fills any more."""
+        """The bytes after gaps that nothing can fill any more."""
         while self._waiting:
             yield from self._jump()
         for each in self._frames.close():
@@ -125,7 +125,7 @@ class _Direction:
                     yield each, self._time
 
     def _jump(self) -> Iterator[tuple[bytes | LostBytes, float]]:
-        """Over a gap, to the first segment that waits behind it."""
+        """Skip a gap, to the first segment that waits after it."""
         assert self._next is not None
         first = self._waiting[0][0]
         for each in self._frames.miss(first - self._next):
@@ -176,12 +176,12 @@ class _Connection:
 def network_frames(
     file: "str | BinaryIO", port: int = 9092, registry: "Registry | None" = None
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """The frames to and from a broker's port, out of a path or an open file, as each is complete.
+    """The frames to and from a broker's port in a path or an open file, each when it is complete.
 
-    Where bytes are in no frame there is a `NetworkGap`; frames behind one may come
-    late, so `time` has the order. With a registry the first request behind a gap is
-    told by the API keys and versions that it has, else by what is usual. Raises
-    CaptureError for a file that can't be read, MissingExtraError.
+    Bytes outside of frames give a `NetworkGap`. Frames after a gap may come late, so
+    sort by `time` if the order matters. With a registry, the first request after a gap
+    is recognised by the registry's API keys and versions, otherwise by usual ones.
+    Raises CaptureError for a file that can't be read, MissingExtraError.
     """
     required("scapy", "pcap")
     for layers in ("inet", "inet6"):

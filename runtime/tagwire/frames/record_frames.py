@@ -1,4 +1,4 @@
-"""How a message stands in a log record: the few bytes before it that say what it is.
+"""How a log record holds a message: the few bytes before it that tell its type.
 
 Records of Kafka's internal topics and of its metadata logs have no header.
 Three forms, each a layout of its own:
@@ -7,9 +7,9 @@ Three forms, each a layout of its own:
     value      coordinator logs, the record's value: int16 version, body; its key says what it is
     metadata   uvarint frame version (1), uvarint API key, uvarint version, body
 
-Record types repeat across the coordinators, so a reader is told the log. A
-tombstone is a coordinator record with a null value: it deletes what its key
-names, has no version, and is decoded to no message.
+Coordinators use the same record types for different messages, so readers need the log's
+name. A tombstone is a coordinator record with a null value: it deletes the record of its key,
+has no version, and decodes to no message.
 Sources: Kafka's coordinator record serializers and KIP-631.
 """
 
@@ -68,7 +68,7 @@ _METADATA = _frame(
 
 
 def encode_record(message: Message, version: int) -> bytes:
-    """`message` as a record of its log. Raises EncodeError, also for what is no record."""
+    """`message` as a record of its log. Raises EncodeError, also for messages that are not records."""
     body = message.encode(version)
     if message.KIND == "coordinator-key":
         return encode(_KEY, {"record_type": message.API_KEY}) + body
@@ -84,12 +84,11 @@ def encode_record(message: Message, version: int) -> bytes:
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:
     """The record of a log; `Frame.header` is None.
 
-    In the coordinator logs ("group", "transaction", "share") `data` is a key
-    where `key` is None, and else the value that goes with it: `key` is then the
-    key's bytes or its message. A value of None is a tombstone: the Frame's
-    message is None, its version -1. Raises DecodeError (also for None where
-    there are no tombstones), UnsupportedVersionError, and TagwireError for a
-    log that there is not.
+    In the coordinator logs ("group", "transaction", "share"), `data` is a key if
+    `key` is None, and otherwise the value of `key`, which is the key's bytes or
+    message. A value of None is a tombstone: the Frame's message is None, its version
+    -1. Raises DecodeError (also for None in logs without tombstones),
+    UnsupportedVersionError, and TagwireError for an unknown log.
     """
     record = _Record(registry, data, log, options)
     if log in METADATA_LOGS:

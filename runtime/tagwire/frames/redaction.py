@@ -17,7 +17,7 @@ __all__ = ["Redaction", "sensitive_paths"]
 
 
 class Redaction:
-    """Redacts messages and frames of a registry's package. With `same_length`, zeros and x stand for what was there."""
+    """Redacts messages and frames of a registry's package. With `same_length`, zeros and x replace values."""
 
     def __init__(self, registry: Registry, *, same_length: bool = False) -> None:
         self._registry = registry

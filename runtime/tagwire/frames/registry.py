@@ -1,10 +1,9 @@
 """The messages of a package by name and by API key, and whole frames of them.
 
-A generated package has one `Registry`. It loads a message's module when the
-message is asked for, so that a program pays for what it uses. A frame is what
-stands between two int32 sizes on a connection: a header and a body; which
-header goes with which body, the message classes say (`Message.header_version`).
-Records, which have no header, are framed by `tagwire.frames.record_frames`.
+A generated package has one `Registry`. It imports the module of a message on first use, so a
+program loads only what it needs. A frame is a header and a body; on a connection, an int32
+size comes before it. The message class knows its header (`Message.header_version`). Records
+have no header; `tagwire.frames.record_frames` frames them.
 """
 
 from __future__ import annotations
@@ -355,7 +354,7 @@ class Registry:
     # ------------------------------------------------------------ records
 
     def encode_record(self, message: Message, version: int) -> bytes:
-        """A record as it stands in its log: see `tagwire.frames.record_frames`."""
+        """A record in the form of its log: see `tagwire.frames.record_frames`."""
         from tagwire.frames.record_frames import encode_record
 
         return encode_record(message, version)

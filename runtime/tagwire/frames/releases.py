@@ -1,12 +1,12 @@
-"""Which releases have which versions of a message: what a package knows of its own history.
+"""The releases that have each version of a message, as a package knows them.
 
 A package whose specs came from several releases has a module `releases` with a
 text for each message, made by the generator:
 
     "0-1 2.4.1 3.9.2; 2 2.4.1 4.4.0"
 
-versions, first and last release with these bytes. A version that stands in it
-twice was redefined in place: its bytes differ between the two spans.
+Each part has versions, and the first and last release with these bytes. A version that occurs
+twice was redefined: its bytes differ between the two spans.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Spans = tuple[tuple[str, str], ...]
 
 
 def releases_text(versions: Mapping[int, Spans]) -> str:
-    """The text of a message's history: versions that share their spans stand together."""
+    """The text of a message's history, with versions of equal spans joined."""
     runs: list[tuple[int, int, Spans]] = []
     for version, spans in sorted(versions.items()):
         if runs and runs[-1][1] == version - 1 and runs[-1][2] == spans:

@@ -1,9 +1,9 @@
 """Cutting a stream of bytes into frames, without any I/O.
 
-A frame on a Kafka connection is an int32 size and that many bytes. Bytes go in
-as they come from a socket or a file, whole frames come out. Linear in the
-bytes, however they are cut: nothing is looked at before a frame is whole, and
-a `bytearray` gives up its front without moving the rest.
+A frame on a Kafka connection is an int32 size and that many bytes. Bytes go in as they come
+from a socket or a file, and whole frames come out. The time is linear in the bytes, however
+they are cut: a frame is not touched before it is complete, and a `bytearray` drops its front
+without moving the rest.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from tagwire.text_format import count
 __all__ = ["DEFAULT_MAX_SIZE", "FrameSplitter"]
 
 DEFAULT_MAX_SIZE: Final = 104_857_600
-"""What Kafka's brokers allow unless they are told otherwise (`socket.request.max.bytes`)."""
+"""The default of Kafka's brokers (`socket.request.max.bytes`)."""
 
 _SIZE_WIDTH: Final = 4
 
@@ -23,8 +23,8 @@ _SIZE_WIDTH: Final = 4
 class FrameSplitter:
     """Splits a stream into frames: `feed` it bytes, then iterate over the complete frames.
 
-    Iterating again goes on where it stopped. A size below zero or above
-    `max_size` raises, and does so for good: what follows can't be found.
+    Iterating again continues where it stopped. A size below zero or above `max_size`
+    raises, and every later call raises, too: the next frame can't be found.
     """
 
     __slots__ = ("_buffer", "max_size", "offset")

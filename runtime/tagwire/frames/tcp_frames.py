@@ -1,12 +1,11 @@
 """The frames in one direction of a TCP connection, some of whose bytes may be missing from a capture.
 
-Sizes lead from frame to frame as long as no byte is missing. Behind a gap the
-size of the frame that it damaged may still say where the next one begins. Else
-the next frame is searched for: a size, behind it a head that a request or a
-response of this connection can have, and behind the frame either another such
-head or the end of a segment. What is left out is reported as a `LostBytes`.
+Sizes lead from frame to frame as long as no byte is missing. After a gap, the size of the
+damaged frame may still tell where the next one begins. Otherwise the next frame is searched:
+a size, a plausible head of a request or response of this connection, and after the frame
+another such head or the end of a segment. Skipped bytes are reported as `LostBytes`.
 
-The search looks at each byte once, and keeps no more than a frame may hold.
+The search reads each byte once, and keeps no more than the largest frame.
 """
 
 import re
@@ -67,7 +66,7 @@ class RequestHeaders:
             return False
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Whether a request can begin at `behind`, after the one at `at`."""
+        """Whether a request can begin at `behind`, following the one at `at`."""
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
@@ -103,7 +102,7 @@ class ResponseHeaders:
         return number in self._asked if self._asked else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
-        """Whether a response can begin at `behind`, after the one at `at`."""
+        """Whether a response can begin at `behind`, following the one at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
         return self.holds(data, behind) and (second != first if self._asked else 0 < second - first < _APIS)
 
@@ -116,7 +115,7 @@ FrameHeaders = RequestHeaders | ResponseHeaders
 
 
 class _Search:
-    """Where the next frame begins, in bytes of which nobody knows where one does."""
+    """Finds the beginning of the next frame in bytes after a gap."""
 
     def __init__(self, headers: FrameHeaders) -> None:
         self.data = bytearray()
@@ -129,7 +128,7 @@ class _Search:
         self._trimmed = 1 << 20
 
     def feed(self, data: bytes | bytearray) -> int | None:
-        """Take some more bytes; where in `data` the first frame begins that holds, None where there is none yet."""
+        """Take more bytes; returns the position in `data` of the first plausible frame, None if there is none yet."""
         self.data += data
         found = min((at for end, at in self._decidable() if self._is_frame(at, end)), default=None)
         return self._new() if found is None else found
@@ -158,7 +157,7 @@ class _Search:
         return end == len(self.data) or self._headers.follows(self.data, at, end)
 
     def _new(self) -> int | None:
-        """The first frame in the bytes that were not looked at before."""
+        """The first frame in the bytes that were not searched before."""
         last = len(self.data) - self._headers.width
         for match in self._headers.pattern.finditer(self.data, self._checked):
             at = match.start()
@@ -189,7 +188,7 @@ class DirectionFrames:
     """Bytes of a direction in their order, and how many are missing, to frames and losses."""
 
     def __init__(self, headers: FrameHeaders, *, is_start: bool) -> None:
-        """With `is_start` the first byte is the first of the connection, else of whatever was captured first."""
+        """With `is_start`, the first byte is that of the connection; otherwise it is the first that was captured."""
         self._headers = headers
         self._splitter = FrameSplitter()
         self._is_start = is_start
@@ -265,7 +264,7 @@ class DirectionFrames:
                 self._begin_search(f"found {error.found} of a frame, expected {error.expected}")
 
     def _settle(self) -> Iterator[bytes | LostBytes]:
-        """Where frames are searched for, those that are whole though nothing stands behind them."""
+        """At the end of a search, the complete frames that nothing follows."""
         while self._search is not None and (at := self._search.close()) is not None:
             data = self._found(self._search, at)
             yield from self._told()
@@ -276,7 +275,7 @@ class DirectionFrames:
         self._reason = reason
 
     def _restart(self, search: _Search) -> None:
-        """Search behind a gap: what is before it holds no frame."""
+        """Search after a gap; the bytes before it hold no frame."""
         self._skipped += search.dropped + len(search.data)
         self._search = _Search(self._headers)
 

@@ -1,13 +1,13 @@
-"""What unknown bytes may be: every message of a package tried on them, the likeliest first.
+"""The messages that unknown bytes may be: every message of a package is tried, and the likeliest comes first.
 
-A request says in its first bytes what it is; a response and a message alone
-do not, so all of them are tried: what reads strictly to the last byte may be
-it. Often several do. `plausibility` says which of the readings has the likelier
-values, and the distance of the first to the second says how far to trust it.
-Record batches have checksums, so they are told with certainty.
+The first bytes of a request identify it; a response, or a message without header, has no such
+bytes, so all are tried, and any that reads strictly to the last byte is a candidate. Often
+there are several. `plausibility` ranks them by their values, and the distance between the
+first and the second shows how reliable the result is. Record batches have checksums, so they
+are recognised with certainty.
 
-Versions of a message that read the same value out of the bytes are one
-candidate: nobody can tell them apart.
+Versions of a message that read the same values from the bytes are one candidate, because
+nothing distinguishes them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -36,7 +36,7 @@ CLEARLY: Final = 16.0
 _ALONE: Final = 30.0
 """How much rarer messages without a header are than frames, in bits."""
 _FAULT: Final = 24.0
-"""What a fault costs, beside the bytes behind it that nobody could read."""
+"""The cost of a fault, in addition to the unread bytes after it."""
 _SMALLEST_BATCH: Final = 26
 """Bytes of an empty message of the oldest format, at offset 0."""
 _HIGHEST_MAGIC: Final = 2
@@ -108,7 +108,7 @@ class Guess:
 
     @property
     def best(self) -> Candidate | None:
-        """The likeliest, None where there is none at all."""
+        """The likeliest candidate; None if there is none."""
         return self.candidates[0] if self.candidates else None
 
     @property
@@ -124,12 +124,12 @@ class Guess:
 
 
 def guess(registry: "Registry", data: Any, *, kinds: Collection[str] = KINDS, limits: Limits = DEFAULT_LIMITS) -> Guess:
-    """What `data` (any bytes-like object, without the size of a frame) may be, of the messages of `registry`.
+    """The messages of `registry` that `data` (any bytes-like object, without the size of a frame) may be.
 
-    Candidates read every byte strictly, and stand in the order of what their
-    values cost. The request that the header names is one even if it reads in
-    part; other readings in part are looked for only where there is no whole one.
-    Raises nothing for any bytes; ValueError for a kind that is not in `KINDS`.
+    Candidates read every byte strictly, and are sorted by the cost of their values.
+    The request that the header names is listed even if only a part of it reads; other
+    partial readings are searched only if there is no complete one. Raises no error for
+    any bytes; ValueError for a kind that is not in `KINDS`.
     """
     if unknown := sorted(set(kinds) - set(KINDS)):
         raise ValueError(f"{unknown[0]!r} is none of the kinds {', '.join(KINDS)}")

@@ -1,13 +1,11 @@
-"""How likely a reading of bytes is, in bits: what it would cost to tell its values to who knows the message.
+"""How likely a reading of bytes is, measured in bits: the cost of telling its values to a reader who knows the message.
 
-Bytes that were written as a message hold the values that people and programs
-use: small numbers, zeros, -1, names in letters, known error codes. Read as
-another message, the same bytes are large numbers and texts of odd characters.
-So ordinary values cost few bits and odd ones many, and of two readings the one
-that costs less is the likelier: one bit less, twice as likely. This is minimum
-description length (Rissanen 1978), with Elias' delta code for numbers. What a
-value costs here is a choice that was tried on captured traffic, not a measure
-of it.
+Bytes of a message hold the values that people and programs use: small numbers, zeros, -1,
+names in letters, known error codes. Read as another message, the same bytes are large numbers
+and strings of odd characters. So ordinary values cost few bits and odd ones many, and the
+cheaper of two readings is likelier: one bit less means twice as likely. This is minimum
+description length (Rissanen 1978), with Elias' delta code for numbers. The costs were chosen
+by hand and tried on captured traffic; they are not measured from it.
 """
 
 from collections.abc import Callable
@@ -22,10 +20,10 @@ from tagwire.limits import Limits
 __all__ = ["CHECKED", "cost_of"]
 
 _ODD: Final = 24.0
-"""What a sender would hardly write: an error code that nobody has, a tag that nobody knows."""
+"""The cost of values that senders hardly write: an unknown error code, an unknown tag."""
 _NULL: Final = 2.0
 CHECKED: Final = 8.0
-"""Record batches, whatever they hold: their checksum says that it is them."""
+"""The cost of record batches with any content, because their checksums identify them."""
 _BYTE: Final = 8.0
 _NAME_CHARACTER: Final = 6.0
 _TEXT_CHARACTER: Final = 9.0
@@ -34,16 +32,16 @@ _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 
 _ZERO_BYTE: Final = 2.0
 _BYTE_COSTS: Final = [_NAME_CHARACTER if chr(byte) in _NAME_CHARACTERS else _TEXT_CHARACTER for byte in range(256)]
-"""Of bytes that nobody reads on: passwords are texts, and what was encoded once more has many zeros."""
+"""The cost of opaque bytes: passwords are text, and nested encodings have many zeros."""
 _BYTE_COSTS[0] = _ZERO_BYTE
 
 NameOf = Callable[[int], "str | None"]
 
 
 def cost_of(trace: Trace, error_name: NameOf | None = None, limits: Limits | None = None) -> float:
-    """The bits that the reading costs; bytes behind a fault cost more than any field.
+    """The cost of a reading in bits; bytes after a fault cost more than any field.
 
-    `error_name` gives the name of an error code, None for one that is not known.
+    `error_name` returns the name of an error code, None for an unknown one.
     """
     cost = sum(_part(part, error_name, limits) for part in trace.parts)
     read = max((part.end for part in trace.parts), default=0)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tagwire.interpreter.framed_cursor import Scopes
 from tagwire.interpreter.reader import LayoutReader
-from tagwire.interpreter.tag_sections import TagFields
+from tagwire.interpreter.ruled_cursor import TagFields
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits

@@ -11,7 +11,8 @@ non-zero boolean true, bad UTF-8 becomes U+FFFD as in Java, any null marker
 below zero is null and any other present, varints may be longer than needed,
 tags may repeat (the last counts) or descend, an unknown one above 2^31 - 1 is
 dropped (Kafka keeps it and fails when it writes), the size of a known tagged
-field is not held against its value, bytes may follow the message.
+field is not held against its value, a union may have none or several of its
+alternatives, keys may repeat, bytes may follow the message.
 """
 
 from struct import unpack_from
@@ -20,6 +21,7 @@ from typing import Any
 from tagwire.interpreter.cursor import byte_count
 from tagwire.interpreter.framed_cursor import PLACES, Good, Scopes, lookup
 from tagwire.interpreter.tag_sections import TagSectionReader
+from tagwire.interpreter.value_rules import Keys
 from tagwire.layout import (
     Array,
     Condition,
@@ -203,10 +205,22 @@ class LayoutReader(TagSectionReader):
         self.elements += count
         self.bound("elements", self.elements)
         self.note(count)
+        if type.unique:
+            return self.unique_elements(type, count, scopes)
         first, last = self.after_good(start)
         values = tuple([self.element(type, index, scopes) for index in range(first, count)])
         self.in_order(type, values, first, last)
         return values
+
+    def unique_elements(self, type: Array, count: int, scopes: Scopes) -> tuple[Any, ...]:
+        """Elements of which each has a key of its own."""
+        keys = Keys(type.unique)
+        values = []
+        for index in range(count):
+            start = self.pos
+            values.append(self.element(type, index, scopes))
+            self.own_key(keys, index, values[-1], start)
+        return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
         """How many elements another item says that there are."""

@@ -8,24 +8,15 @@ from struct import unpack_from
 from typing import Any
 
 from tagwire.interpreter.cursor import byte_count
-from tagwire.interpreter.framed_cursor import FramedCursor, Scopes
+from tagwire.interpreter.framed_cursor import Scopes
+from tagwire.interpreter.ruled_cursor import RuledCursor, TagFields
 from tagwire.layout import Item, OptionalBuffer, TaggedSection
 from tagwire.wire.unknown_tags import NO_TAGS
 
-__all__ = ["TagFields", "TagSectionReader"]
+__all__ = ["TagSectionReader"]
 
 
-class TagFields:
-    """What a tag section may hold, and what it holds beyond that."""
-
-    __slots__ = ("known", "unknown")
-
-    def __init__(self, fields: tuple[Item, ...]) -> None:
-        self.known = {field.tag: field for field in fields}
-        self.unknown: dict[int, bytes] = {}
-
-
-class TagSectionReader(FramedCursor):
+class TagSectionReader(RuledCursor):
     """A cursor that reads them into the innermost scope."""
 
     def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
@@ -36,11 +27,12 @@ class TagSectionReader(FramedCursor):
             most = f"at most {self.left // 2} in the {byte_count(self.left)} left"
             self.fail(f"{count} tagged field{'s' * (count != 1)}", most, start)
         self.note(count)
-        fields = TagFields(section.fields)
+        fields = TagFields(section.fields, section.unions)
         last = -1
         for _ in range(count):
             last = self.tagged_entry(fields, last, scopes)
         self.finish_section(fields, scopes[-1])
+        self.filled_unions(section, scopes[-1], start)
         self.close()
 
     def tagged_entry(self, fields: TagFields, last: int, scopes: Scopes) -> int:
@@ -105,6 +97,7 @@ class TagSectionReader(FramedCursor):
                 fields.unknown[tag] = data
         else:
             scopes[-1][field.name] = self.known_field(field, tag, size, scopes)
+            self.only_alternative(fields, field.name, scopes[-1], start)
         self.close()
         del self.path[-len(step) :]
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from tagwire.interpreter.framed_cursor import key_of
 from tagwire.interpreter.reader import holds
+from tagwire.interpreter.value_rules import Keys, key_text, present_alternatives, several_text
 from tagwire.interpreter.value_walk import ValueWalk, differs
 from tagwire.layout import (
     Array,
@@ -238,6 +239,21 @@ class LayoutWriter(ValueWalk):
             with self.at(index):
                 self.value(type.element, element, out)
         self.in_order(type, elements)
+        keys = Keys(type.unique)
+        for index, element in enumerate(elements) if type.unique else ():
+            with self.at(index):
+                self.own_key(keys, index, element)
+
+    def own_key(self, keys: Keys, index: int, element: Any) -> None:
+        """Refuse an element with the key of one before it."""
+        twin = keys.twin(index, element)
+        if twin is not None:
+            key = key_text(keys.names, element, self.shown_key)
+            self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
+
+    def shown_key(self, name: str, value: Any) -> str:
+        with self.at(name):
+            return self.shown(value)
 
     def in_order(self, type: Array, values: Any) -> None:
         if type.filled and not values:
@@ -258,7 +274,18 @@ class LayoutWriter(ValueWalk):
 
     # ------------------------------------------------------------ tag sections
 
+    def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
+        """Refuse several alternatives of a union, and none, unless an unknown tag may be one."""
+        for union in section.unions:
+            present = present_alternatives(union, get)
+            if len(present) > 1:
+                with self.at(present[1]):
+                    self.fail(several_text(union.name, present[0]))
+            if not present and not get("unknown_tags"):
+                self.fail(f"the union {union.name} has no alternative; set one of {', '.join(union.alternatives)}")
+
     def tagged_section(self, section: TaggedSection, get: Callable[[str], Any], out: Any) -> None:
+        self.unions(section, get)
         self.entries(section, self.tagged_fields(section.fields, get, UVARINT_MAX), out)
 
     def optional_buffer(self, section: OptionalBuffer, get: Callable[[str], Any], out: Any) -> None:

@@ -18,6 +18,7 @@ from tagwire.layout.parts import (
     Fixed,
     LengthCode,
     Order,
+    Union,
     Varint,
 )
 from tagwire.layout.types import (
@@ -63,6 +64,7 @@ __all__ = [
     "StructLayout",
     "TaggedSection",
     "Type",
+    "Union",
     "Varint",
     "primitive",
 ]

@@ -10,6 +10,10 @@ import them from there. What record formats add:
     Compression, Order    how an array or bytes are packed; how its elements ascend
     Condition  on what the presence of an item depends
 
+And what only messages of tagwire's own dialect have:
+
+    Union      tagged fields of which a struct has exactly one
+
 The first three are framing: a writer works them out, so the values of a struct
 have no lengths and counts (a checksum that was read is kept, to be looked at).
 """
@@ -41,6 +45,7 @@ __all__ = [
     "FrozenData",
     "LengthCode",
     "Order",
+    "Union",
     "Varint",
 ]
 
@@ -122,7 +127,7 @@ class Fixed(FrozenData):
         return self.wire.width
 
     def __str__(self) -> str:
-        return self.wire.name
+        return self.wire.label
 
 
 class Varint(FrozenData):
@@ -306,3 +311,21 @@ class Condition(FrozenData):
         self.field = field
         self.mask = mask
         self.equals = equals
+
+
+class Union(FrozenData):
+    """Tagged fields of a struct of which exactly one is there: the `alternatives`, by name and in spec order.
+
+    An alternative is there where it is not null. A struct without one may have
+    unknown tagged fields instead: one of these may be an alternative that newer
+    specs know.
+    """
+
+    __slots__ = ("alternatives", "name")
+
+    def __init__(self, name: str, alternatives: tuple[str, ...]) -> None:
+        self.name = name
+        self.alternatives = alternatives
+
+    def __str__(self) -> str:
+        return f"union {self.name} of {' and '.join(self.alternatives)}"

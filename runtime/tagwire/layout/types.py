@@ -31,6 +31,7 @@ from tagwire.layout.parts import (
     FrozenData,
     LengthCode,
     Order,
+    Union,
     Varint,
 )
 from tagwire.wire.types import WireType
@@ -97,10 +98,11 @@ class Array(FrozenData):
 
     Where `length` is None, there are as many as the item `counted_by` says
     (see `Count`), and without that, as many as fill the enclosing extent.
-    `order` says that they ascend; with `filled` there is at least one.
+    `order` says that they ascend; with `filled` there is at least one. `unique`
+    names the fields that together are different in each element.
     """
 
-    __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order")
+    __slots__ = ("counted_by", "element", "filled", "length", "nullable", "order", "unique")
 
     def __init__(
         self,
@@ -111,6 +113,7 @@ class Array(FrozenData):
         counted_by: str = "",
         order: Order | None = None,
         filled: bool = False,
+        unique: tuple[str, ...] = (),
     ) -> None:
         if element.minimum < 1:
             raise SchemaError(
@@ -123,6 +126,10 @@ class Array(FrozenData):
         self.counted_by = counted_by
         self.order = order
         self.filled = filled
+        self.unique = unique
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in super().given() if name != "unique" or value]
 
     @property
     def minimum(self) -> int:
@@ -273,16 +280,23 @@ class Missing(FrozenData):
 
     def default_value(self) -> Any:
         """The value of a fresh object; a fresh one where it is a struct."""
-        return self.cls() if self.default is DEFAULT_STRUCT and self.cls else self.default
+        return _fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
 
 
 class TaggedSection(FrozenData):
-    """KIP-482's section at the end of a struct: count, then tag, size and data of each, ascending."""
+    """KIP-482's section at the end of a struct: count, then tag, size and data of each, ascending.
 
-    __slots__ = ("fields",)
+    `unions` say which of the fields exclude each other.
+    """
 
-    def __init__(self, fields: tuple[Item, ...] = ()) -> None:
+    __slots__ = ("fields", "unions")
+
+    def __init__(self, fields: tuple[Item, ...] = (), unions: tuple[Union, ...] = ()) -> None:
         self.fields = _in_tag_order(fields, 0x7FFFFFFF)
+        self.unions = unions
+
+    def given(self) -> list[tuple[str, Any]]:
+        return [(name, value) for name, value in super().given() if name != "unions" or value]
 
 
 class OptionalBuffer(FrozenData):
@@ -365,6 +379,18 @@ class StructLayout(FrozenData):
         return tuple(field for field in self.fields if field.name not in self.framing)
 
     @property
+    def unions(self) -> tuple[Union, ...]:
+        """The unions of its tagged fields."""
+        return self.section.unions if isinstance(self.section, TaggedSection) else ()
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether it, or a struct in it, has a union, or an array of unique elements."""
+        inner = [_struct_of(field.type) for field in self.fields]
+        is_unique = any(isinstance(field.type, Array) and field.type.unique for field in self.fields)
+        return bool(self.unions) or is_unique or any(struct and struct.has_rules for struct in inner)
+
+    @property
     def has_sensitive(self) -> bool:
         """Whether a field of it, or of a struct in it, is sensitive."""
         inner = [_struct_of(field.type) for field in self.fields]
@@ -388,12 +414,17 @@ class StructLayout(FrozenData):
 
     def default_value(self) -> Any:
         """A fresh object of the class, or a dict."""
-        return self.cls() if self.cls else {field.name: field.default_value() for field in self.values}
+        return _fresh(self.cls) if self.cls else {field.name: field.default_value() for field in self.values}
 
     @property
     def depth(self) -> int:
         """Structs inside each other, this one included."""
         return 1 + max((_depth(field.type) for field in self.fields), default=0)
+
+
+def _fresh(cls: Any) -> Any:
+    """An object of defaults; the constructor of a class with required fields does not make one."""
+    return cls._fresh()
 
 
 def _struct_of(type: Type) -> StructLayout | None:

@@ -3,8 +3,8 @@
     read                            batches of a segment file or a partition's folder
     columns                         the same as Arrow columns
     Segment, Partition, LogDirectory
-    OffsetIndex, TimeIndex, ...     what stands beside segments
-    LogError, LogPathError          what is wrong, and where
+    OffsetIndex, TimeIndex, ...     the files beside a segment
+    LogError, LogPathError          a fault and its place
 
 docs/logs.md explains them. Packed batches and CRC-32C need the extra `records`.
 """

@@ -1,4 +1,4 @@
-"""The rules about batches, one after the other through all segments of a partition."""
+"""The rules about batches, checked in order through all segments of a partition."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ class Seen(NamedTuple):
 
 
 class BatchRules:
-    """What every batch must keep, given those before it; one object for a partition."""
+    """The rules that each batch must follow, given the batches before it; one object for each partition."""
 
     def __init__(self, leader_epochs: list[EpochStart]) -> None:
         self._epochs = _decisive(leader_epochs)
         self.last_offset: int | None = None
         self.last_epoch = -1
         self.problems = Problems()
-        """Of the file that is checked now."""
+        """Problems of the file that is being checked."""
 
     def check(self, position: int, batch: RecordBatch, base_offset: int | None) -> Seen:
-        """The batch with its records read; `problems` has what is wrong. `base_offset` is its segment's."""
+        """Check a batch and read its records; `problems` gets what is wrong. `base_offset` is the segment's."""
         self._offsets(position, batch, base_offset)
         self._epoch(position, batch)
         return self._records(position, batch)
@@ -46,7 +46,7 @@ class BatchRules:
     def _offsets(self, position: int, batch: RecordBatch, base_offset: int | None) -> None:
         first, last, before = batch.base_offset, batch.last_offset, self.last_offset
         if before is not None and first <= before:
-            self.problems.add(position, "TWL108", f"offset {first}, after {before} of the batch before it")
+            self.problems.add(position, "TWL108", f"offset {first}, but the previous batch ends at {before}")
         if base_offset is not None and not is_within(first, last, base_offset):
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"
@@ -58,20 +58,20 @@ class BatchRules:
         if epoch < 0:
             return
         if epoch < self.last_epoch:
-            self.problems.add(position, "TWL112", f"leader epoch {epoch}, after {self.last_epoch}")
+            self.problems.add(position, "TWL112", f"leader epoch {epoch}, but the previous batch has {self.last_epoch}")
         self.last_epoch = epoch
         known = self._epoch_at(batch.base_offset)
         if known is not None and known != epoch:
-            where = f"at offset {batch.base_offset}, where the checkpoint has {known}"
+            where = f"at offset {batch.base_offset}, but the checkpoint says {known}"
             self.problems.add(position, "TWL243", f"leader epoch {epoch} {where}")
 
     def _epoch_at(self, offset: int) -> int | None:
-        """The epoch that the checkpoint has; None below its first start, where records may be deleted."""
+        """The epoch in the checkpoint; None below its first start offset, where records may have been deleted."""
         at = bisect_right(self._epochs, offset, key=lambda start: start.start_offset)
         return self._epochs[at - 1].epoch if at else None
 
     def _records(self, position: int, batch: RecordBatch) -> Seen:
-        """Read the records; a fault in them is a problem at the batch, which has their bytes."""
+        """Read the records; a fault in them is reported at the batch that holds their bytes."""
         before = batch.base_offset - 1
         latest, count, marker = -1, 0, None
         try:
@@ -88,7 +88,9 @@ class BatchRules:
             )
         if latest > batch.max_timestamp:
             self.problems.add(
-                position, "TWL113", f"a record at {latest}, in a batch whose highest timestamp is {batch.max_timestamp}"
+                position,
+                "TWL113",
+                f"a record with timestamp {latest}, but the batch gives {batch.max_timestamp} as its highest",
             )
         return Seen(position, batch, count, marker)
 
@@ -97,12 +99,12 @@ class BatchRules:
         if not is_right and self.problems.has_room("TWL107", position):
             among = f"{batch.base_offset} to {batch.last_offset}"
             self.problems.keep(
-                position, "TWL107", f"record offset {record.offset}, after {before}, in a batch of {among}"
+                position, "TWL107", f"record offset {record.offset} after {before}, in a batch of {among}"
             )
 
 
 def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
-    """Those with a start offset below that of all entries behind them: in a checkpoint without a fault, all."""
+    """The entries whose start offset is below that of all later entries: all of them, if the checkpoint is valid."""
     found: list[EpochStart] = []
     for start in reversed(starts):
         if not found or start.start_offset < found[-1].start_offset:
@@ -116,27 +118,27 @@ def _marker(record: Record) -> int | None:
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:
-    """Whether an index of a segment with this base offset can have these offsets."""
+    """Whether these offsets fit into an index of a segment with this base offset."""
     return 0 <= first - base_offset <= last - base_offset < _RELATIVE_OFFSETS
 
 
 def refuse_far(file: str, position: int, batch: RecordBatch, base_offset: int) -> None:
-    """Raises LogError (TWL109) for a batch that no segment with this base offset can have; it is not unpacked."""
+    """Raise LogError (TWL109) for a batch that can't be in a segment with this base offset. Nothing is unpacked."""
     last = batch.last_offset
     first = last if batch.described_by.records is None else batch.base_offset
     if not is_within(first, last, base_offset):
         end = base_offset + _RELATIVE_OFFSETS
-        expected = f"{base_offset} or more and less than {end}, as the segment's name says; salvage the log first"
+        expected = f"{base_offset} to {end - 1}, as the segment's name says; salvage the log first"
         refuse(file, "TWL109", position, f"offsets {first} to {last}", expected)
 
 
 def overlaps(last_offset: int | None, next_base: int | None) -> Iterator[Problem]:
-    """The rule between a segment and the next one."""
+    """The rule about two segments in a row."""
     if last_offset is not None and next_base is not None and last_offset >= next_base:
-        yield Problem(0, "TWL110", f"offset {last_offset}, in the segment before the one that begins at {next_base}")
+        yield Problem(0, "TWL110", f"offset {last_offset}, but the next segment begins at {next_base}")
 
 
 def zeros(end: int, size: int) -> Iterator[Problem]:
-    """The rule about what is behind the data of a segment that is not the last."""
+    """The rule about zeros after the data of a segment that is not the last."""
     if end < size:
         yield Problem(end, "TWL111", f"{count(size - end, 'byte')} of zeros, in a segment that is not the last")

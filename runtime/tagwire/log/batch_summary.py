@@ -1,9 +1,9 @@
-"""What the heads of a segment's batches say to who compacts it, and of segments in a row.
+"""What compaction needs to know from the heads of a segment's batches.
 
-A segment is looked at by itself, wherever that is, and `go_on` puts together what
-is known of some with what is known of the next: who began a transaction, who
-ended it, and the last word of each producer. So it makes no difference whether
-segments are read one after the other or all at once.
+Each segment is summarised alone, possibly in another process, and `go_on` joins the
+summaries of neighbours: which transactions began and ended, and the last sequence
+number of each producer. The result is the same whether segments are read in
+sequence or in parallel.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Producer:
     ) -> None:
         self.epoch = epoch
         self.last_data_offset = last_data_offset
-        """None behind a marker that has raised the epoch, and where there was none."""
+        """None after a marker that raised the epoch, and if there was none."""
         self.last_timestamp = last_timestamp
         self.is_steady = is_steady
         """Whether the epoch is still the first that was seen."""
@@ -52,7 +52,7 @@ class Producer:
         self.last_timestamp = timestamp
 
     def go_on(self, later: "Producer") -> None:
-        """Take what is known of it by the segment behind."""
+        """Join what the next segment knows about it."""
         stays = later.is_steady and later.epoch == self.epoch
         if later.last_data_offset is not None or not stays:
             self.last_data_offset = later.last_data_offset
@@ -65,28 +65,28 @@ class Producer:
 
 
 def spans_from_json(facts: dict[str, list[list[int]]]) -> dict[int, list[tuple[int, int]]]:
-    """Transactions of producers, out of what JSON could hold."""
+    """Transactions of producers, from their JSON form."""
     return {int(each): [(first, last) for first, last in spans] for each, spans in facts.items()}
 
 
 class BatchSummary:
-    """Feed it the batches of a segment, or put it together of those of several."""
+    """The summary of a segment, fed with its batches, or joined from those of several segments."""
 
     def __init__(self) -> None:
         self.end: int | None = None
-        """Behind the last batch; None where there is none."""
+        """The offset after the last batch; None without batches."""
         self.first: int | None = None
         self.newest = -1
         """The highest timestamp."""
         self.ascends = True
-        """Whether each batch begins behind the one before it."""
+        """Whether each batch begins after the end of the previous one."""
         self.producers: dict[int, Producer] = {}
         self.begun: dict[int, int] = {}
-        """Producers with batches behind their last marker, records or none, and the offset of the first of these."""
+        """Producers with batches after their last marker, and the offset of the first of these batches."""
         self.open: dict[int, int] = {}
-        """The transactions that have no end: producer, and first offset."""
+        """Open transactions: producer and first offset."""
         self.aborted: dict[int, list[tuple[int, int]]] = {}
-        """Of each producer the transactions that it aborted: first offset, and that of the marker."""
+        """The aborted transactions of each producer: first offset, and offset of the marker."""
         self.markers: dict[int, tuple[int, int]] = {}
         """The first marker of each producer: its type and offset."""
 
@@ -123,7 +123,7 @@ class BatchSummary:
             self.aborted.setdefault(producer_id, []).append((first, batch.base_offset))
 
     def go_on(self, later: "BatchSummary") -> None:
-        """Take what is known of the segment behind."""
+        """Join the summary of the next segment."""
         in_order = self.end is None or later.first is None or later.first >= self.end
         self.ascends = self.ascends and later.ascends and in_order
         self.first = later.first if self.first is None else self.first
@@ -138,7 +138,7 @@ class BatchSummary:
         self.markers = later.markers | self.markers
 
     def _aborted_in(self, later: "BatchSummary", producer_id: int) -> list[tuple[int, int]]:
-        """The transactions that a producer has aborted in the segment behind; the first may have begun before."""
+        """The transactions that a producer aborted in the next segment; the first of them may have begun earlier."""
         spans = later.aborted.get(producer_id, [])
         if producer_id not in self.open or producer_id not in later.markers:
             return spans
@@ -154,7 +154,7 @@ class BatchSummary:
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> "BatchSummary":
-        """The same, out of what JSON could hold."""
+        """The summary from its JSON form."""
         found = cls()
         vars(found).update(facts)
         found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
@@ -168,7 +168,7 @@ class BatchSummary:
 def summarize(
     segment: Segment, format: Any, limits: Limits, *, partial: bool, tell: Callable[[int], None] | None = None
 ) -> BatchSummary:
-    """Look at all batches of a segment; with `partial`, not at a last one that is cut off. Raises LogError."""
+    """Summarise all batches of a segment; with `partial`, a last batch that is cut off is left out. Raises LogError."""
     found = BatchSummary()
     for position, batch in segment.placed_batches(None, format, limits, partial=partial):
         try:

@@ -1,4 +1,4 @@
-"""The small files of text beside a log: what brokers keep in mind from one start to the next.
+"""The small text files beside a log, in which brokers keep facts between restarts.
 
 A checkpoint has its version in the first line, the number of its entries in
 the second, and an entry a line. Properties are `name=value` or `name: value`.
@@ -30,7 +30,7 @@ __all__ = [
 _RULE: Final = "TWL241"
 _VERSION: Final = 0
 _MOST_BYTES: Final = 1 << 24
-"""Of a file of text: the offsets of some 400,000 partitions."""
+"""The most bytes of a text file: enough for the offsets of some 400,000 partitions."""
 _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _OFFSET: Final = "a topic, a partition and an offset"
 
@@ -100,19 +100,19 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        refuse(str(path), _RULE, 0, f"{count(len(data), 'byte')} that are no JSON object", "one")
+        refuse(str(path), _RULE, 0, f"{count(len(data), 'byte')} that are not a JSON object", "one")
     return found
 
 
 def check_offsets(path: Path) -> None:
-    """Read a checkpoint of offsets and keep nothing of it. Raises LogError."""
+    """Check that a checkpoint of offsets can be read. Raises LogError."""
     for at, (_, partition, offset) in _entries(path, _OFFSET, 3):
         _number(path, at, partition)
         _number(path, at, offset)
 
 
 def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]]]:
-    """The lines behind version and count, in as many words as there must be, with the places of the lines."""
+    """The lines after version and count, split into the expected number of words, with their byte positions."""
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
     for expected in ("a version", "a number of entries"):
@@ -123,7 +123,7 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
         if expected == "a version" and number != _VERSION:
             _refuse(path, at, text, f"version {_VERSION}")
         if expected != "a version" and number != (left := sum(1 for _ in _lines(path, data)) - 2):
-            _refuse(path, at, text, f"{left}, as many as there are")
+            _refuse(path, at, text, f"{left}, the number of lines")
     for at, line in lines:
         words = line.split(" ")
         if len(words) != width or not all(words):

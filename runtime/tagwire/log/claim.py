@@ -1,9 +1,8 @@
-"""One process at a time writes an output: a lock beside it, which goes with its process.
+"""A lock file beside an output, so that only one process writes it at a time.
 
-The lock file says who holds it, for whoever comes second. A process that was
-killed leaves the file but not the lock, so the next run takes it over. Where
-the file system has no locks nobody is kept out: writers must not depend on the
-lock for what they promise.
+The file names the process that holds the lock, for the error of the second one. A
+killed process leaves the file but not the lock, so the next run takes it over. Some
+file systems have no locks, so writers must stay correct without one.
 """
 
 import os
@@ -26,10 +25,10 @@ def host() -> str:
 
 @contextmanager
 def claimed(target: Path, *, waits: bool = False) -> Generator[bool]:
-    """Be the one who writes `target`; whether a lock says so. The folder above it is made.
+    """Claim `target` for this process and create its parent folder; yields whether a lock is held.
 
-    With `waits`, wait until whoever writes it has ended. Else raises LogPathError, which names that process. Raises
-    LogPathError where the lock's file can't be written.
+    If another process holds the lock, wait for it with `waits`, else raise LogPathError, which names that process.
+    Raises LogPathError if the lock file can't be written.
     """
     path = target.with_name(f".{target.name}.lock")
     flock = _flock()
@@ -65,7 +64,7 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
             os.close(handle)
             who = said if said.isprintable() and said else "another process"
             raise LogPathError(
-                f"{target}: {who} is writing it (it holds {path}); wait until that has ended, or name another output"
+                f"{target}: {who} is writing it and holds {path}; wait until it has finished, or name another output"
             ) from None
         except BaseException:
             os.close(handle)
@@ -74,7 +73,7 @@ def _taken(flock: Any, target: Path, path: Path, *, waits: bool) -> tuple[int, b
 
 
 def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
-    """Lock the file; False where the file system can't. Raises BlockingIOError where somebody else has."""
+    """Lock the file; False if the file system has no locks. Raises BlockingIOError if another process holds it."""
     try:
         flock.flock(handle, flock.LOCK_EX | (0 if waits else flock.LOCK_NB))
     except BlockingIOError:
@@ -85,7 +84,7 @@ def _is_locked(flock: Any, handle: int, *, waits: bool) -> bool:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Whether the file is still the one of that name."""
+    """Whether the path still names this file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:

@@ -1,9 +1,8 @@
 """The state that a metadata log adds up to: topics, brokers, configurations and the rest of a KRaft cluster.
 
-A record is a fact or a change of one; each kind has its method. What stands
-between a BeginTransactionRecord and an AbortTransactionRecord never happened,
-so the records of a transaction wait for its end. Source: KIP-631, KIP-866,
-KIP-868.
+A record is a fact or changes one; each kind has a method. Records between a
+BeginTransactionRecord and an AbortTransactionRecord don't count, so the records of
+a transaction are held back until it ends. Source: KIP-631, KIP-866, KIP-868.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,7 @@ __all__ = ["ClusterState"]
 
 _NO_LEADER_CHANGE: Final = -2
 _NO_CHANGE: Final = {"leader": _NO_LEADER_CHANGE, "leader_recovery_state": -1}
-"""What a change says of a field that it leaves as it is, where that is not null."""
+"""The value by which a change leaves a field as it is, if that is not null."""
 _FENCING: Final = {-1: False, 1: True}
 """The field `fenced` of a change of a broker: -1 unfences it."""
 
@@ -29,11 +28,11 @@ class ClusterState:
         self._topics: dict[UUID, Any] = {}
         self._partitions: dict[UUID, dict[int, Any]] = {}
         self._facts: dict[str, dict[Any, Any]] = {}
-        """By the name of the record that makes them: brokers, configurations, whatever is one record each."""
+        """By record name: brokers, configurations and all other facts that are one record each."""
         self._waiting: list[Entry] | None = None
 
     def add(self, entry: Entry) -> None:
-        """The next entry. Kinds that change nothing, such as markers, are passed over."""
+        """Apply the next entry. Kinds that change nothing, such as markers, are ignored."""
         if entry.name == "BeginTransactionRecord":
             self._waiting = []
         elif entry.name in ("EndTransactionRecord", "AbortTransactionRecord"):
@@ -70,7 +69,7 @@ class ClusterState:
         self._partitions.setdefault(record.topic_id, {})
 
     def remove_topic(self, record: Any) -> None:
-        """RemoveTopicRecord: its partitions and its configuration go as well."""
+        """RemoveTopicRecord: removes the topic's partitions and configuration, too."""
         topic = self._topics.pop(record.topic_id, None)
         self._partitions.pop(record.topic_id, None)
         configs = self._facts.get("ConfigRecord", {})
@@ -82,7 +81,7 @@ class ClusterState:
         self._partitions.setdefault(record.topic_id, {})[record.partition_id] = record
 
     def change_partition(self, record: Any) -> None:
-        """PartitionChangeRecord: fields that are null stay; a leader that is named begins a new epoch."""
+        """PartitionChangeRecord: null fields stay as they are; naming a leader begins a new epoch."""
         partitions = self._partitions.get(record.topic_id, {})
         current = partitions.get(record.partition_id)
         if current is None:
@@ -95,7 +94,7 @@ class ClusterState:
         partitions[record.partition_id] = current.replace(**changes)
 
     def clear_elr(self, record: Any) -> None:
-        """ClearElrRecord: of one topic, or of all where no name is given."""
+        """ClearElrRecord: for one topic, or for all if it has no name."""
         for topic_id, topic in self._topics.items():
             if record.topic_name in ("", topic.name):
                 partitions = self._partitions[topic_id].items()
@@ -150,7 +149,7 @@ class ClusterState:
 
 _TOPIC_CONFIG: Final = 2
 _TOPIC_ID: Final = "topicId"
-"""Partitions are shown without it: their topic has it."""
+"""Left out of partitions, because their topic has it."""
 
 _KEYS: Final = {
     "RegisterBrokerRecord": ("broker_id",),
@@ -164,7 +163,7 @@ _KEYS: Final = {
     "DelegationTokenRecord": ("token_id",),
     "ZkMigrationStateRecord": (),
 }
-"""Records that are a fact each, and the fields that say which; a later one takes the place of an earlier one."""
+"""Records that are one fact each, and the fields that identify it; a later record replaces an earlier one."""
 
 _REMOVALS: Final = {
     "UnregisterBrokerRecord": ("RegisterBrokerRecord", "broker_id"),
@@ -174,7 +173,7 @@ _REMOVALS: Final = {
     "RemoveUserScramCredentialRecord": ("UserScramCredentialRecord", "name", "mechanism"),
     "RemoveDelegationTokenRecord": ("DelegationTokenRecord", "token_id"),
 }
-"""Records that take such a fact away."""
+"""Records that remove such a fact."""
 
 _CHANGES: Final[dict[str, Callable[[ClusterState, Any], None]]] = {
     "TopicRecord": ClusterState.topic,
@@ -203,7 +202,7 @@ _PLURALS: Final = {
 
 
 def _removes(name: str, record: Any) -> bool:
-    """Whether a record of a fact says that there is none."""
+    """Whether a record says that its fact no longer exists."""
     if name == "ConfigRecord":
         return record.value is None
     if name == "FeatureLevelRecord":
@@ -216,12 +215,12 @@ def _key(record: Any, fields: Any) -> tuple[Any, ...]:
 
 
 def _hashable(value: Any) -> Any:
-    """The entity of a quota is an array of structs, whose order says nothing."""
+    """The entity of a quota is an array of structs whose order has no meaning."""
     if isinstance(value, tuple | list):
         return tuple(sorted((each.entity_type, each.entity_name or "", each.entity_name is None) for each in value))
     return value
 
 
 def _shown(record: Any, without: str = "") -> StateMessage:
-    """In the highest version: a change may have brought what the record's own version has no field for."""
+    """In the highest version, because a change may have set a field that the record's own version lacks."""
     return StateMessage(record, record.VERSIONS.highest, without=without)

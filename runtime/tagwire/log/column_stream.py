@@ -1,10 +1,9 @@
 """`tagwire.log.columns`: the records, or the heads of batches, of a log as Arrow columns.
 
-The native engine reads batches straight into columns. It says yes or no, like
-all that is fast here: what it refuses, and what only Python can tell (zeros at
-the end, two formats that bytes could be), is read as `tagwire.log.read` reads
-it, which raises the error with its place. Without that engine every batch goes
-this way, and pyarrow makes the arrays.
+The native engine reads batches directly into columns. What it rejects, and what only
+Python can decide (zeros at the end, bytes of two possible formats), is read by
+`tagwire.log.read`, which raises the error with its place. Without that engine, all
+batches are read that way, and pyarrow makes the arrays.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,7 +35,7 @@ __all__ = ["LogColumns", "arrays_between", "columns"]
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
-"""Of one array: rows, and bytes of the log that they come from."""
+"""Bounds of one array: rows, and bytes of the log that they come from."""
 _ERRORS: Final = ("raise", "skip")
 
 
@@ -61,12 +60,12 @@ def columns(
     `columns` names those that are wanted; the others are not made. With
     `level="batch"` there is a row for the head of each batch (of formats of
     messages: of each outermost message); nothing is unpacked, and no checksum is
-    held against its bytes. Rows begin with `start_offset`; `format`, `only`,
+    held against its bytes. Rows begin at `start_offset`; `format`, `only`,
     `partial` and `from_log_start` are as in `tagwire.log.read`.
 
-    Where a batch is not right, "raise" raises its LogError when the rows before
-    it have been handed out; "skip" goes on behind it, as `salvage` would, and
-    puts what was left out into `skipped`.
+    For an invalid batch, "raise" raises its LogError after the rows before it;
+    "skip" continues after it, as `salvage` would, and adds what was left out to
+    `skipped`.
 
     `message`, a class, adds a last column `message`: the values decoded, in the
     version that is given, or those of its `fields`. A record of a coordinator
@@ -110,7 +109,7 @@ def arrays_between(
 
 
 class ReadOptions(NamedTuple):
-    """How a log is read, but for the columns."""
+    """How a log is read, apart from the columns."""
 
     start_offset: int | None = None
     formats: FormatSet = format_set(AUTO)
@@ -124,9 +123,9 @@ class ReadOptions(NamedTuple):
 class LogColumns:
     """A log as Arrow arrays of one type, through `__arrow_c_stream__` or as an iterator.
 
-    Each pass reads the log again, in the memory of one array. What is wrong is
-    a LogError for who iterates; a consumer of the stream raises an error of its
-    own with the same text.
+    Each pass reads the log again, in the memory of one array. Iterating raises
+    LogError for a fault; a consumer of the stream raises an error of its own
+    with the same text.
     """
 
     def __init__(self, path: str | Path, records: Column, wanted: ReadOptions, payload: Payload | None = None) -> None:
@@ -136,12 +135,12 @@ class LogColumns:
         self.wanted = wanted
         self.payload = payload
         self.root = self.gathered = records
-        """The struct of all columns, and that of those which are read out of batches."""
+        """The struct of all columns, and the struct of those that are read from batches."""
         if payload is not None:
             self.root = Column("", "+s", children=(*records.children, payload.column))
             self.gathered = payload.with_sources(records)
         self.skipped: list[Damage] = []
-        """What the last pass left out with errors="skip": from where to where, and why."""
+        """What the last pass left out with errors="skip": byte ranges with reasons."""
         self._segments = self._found()
 
     @property
@@ -175,12 +174,12 @@ class LogColumns:
     # ------------------------------------------------------------ files
 
     def _found(self) -> list[tuple[Segment, int | None, bool]]:
-        """The segments, the offset that is looked for in each, and whether it is the last. Raises LogPathError."""
+        """The segments, each with the offset to begin at, and whether it is the last. Raises LogPathError."""
         start = self.wanted.start_offset
         if not self.path.is_dir():
             return [(Segment(self.path), start, True)]
         if not is_partition(self.path.absolute()):
-            raise LogPathError(f"{self.path}: there is no segment in it; name a segment, or the folder of a partition")
+            raise LogPathError(f"{self.path}: found no segment; name a segment, or the folder of a partition")
         partition = Partition(self.path)
         if self.wanted.from_log_start and partition.log_start_offset is not None:
             start = max(partition.log_start_offset, start or 0)
@@ -188,12 +187,12 @@ class LogColumns:
         return [(segment, first, number == len(found)) for number, (segment, first) in enumerate(found, 1)]
 
     def files(self) -> Iterator[tuple[Segment, int | None, bool]]:
-        """Each segment, the offset that is looked for in it, and whether it is the last."""
+        """Each segment, the offset to begin at, and whether it is the last."""
         return iter(self._segments)
 
 
 class Pass:
-    """One way through the files of a log, and the rows on the way."""
+    """One pass over the files of a log, collecting rows."""
 
     def __init__(self, root: Column, wanted: ReadOptions) -> None:
         self.root = root
@@ -220,7 +219,7 @@ class Pass:
             yield self.rows.take()
 
     def of_file(self, scan: Scan, first_offset: int | None, *, cut_off: bool, end: int | None = None) -> Iterator[Any]:
-        """Full arrays on the way through a file, or of its batches before `end`; what is left stays in the rows."""
+        """The arrays that fill up within a file, or within its batches before `end`; the remaining rows are kept."""
         rows, window = self.rows, _Window(scan)
         stop = len(scan.data) if end is None else end
         while True:
@@ -244,7 +243,7 @@ class Pass:
                 self.skip(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
-        """The batch that the loop left to Python, from the record on that it stopped at. Raises LogError."""
+        """Read the batch that the loop left to Python, from the record at which it stopped. Raises LogError."""
         rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
         batch = scan.outline(position) if heads_only else scan.batch(position)
@@ -268,7 +267,7 @@ class Pass:
         rows.leave(position + size, batch.last_offset)
 
     def skip(self, scan: Scan, error: LogError) -> None:
-        """Leave out what is wrong: the batch, or the bytes up to the next one."""
+        """Skip the fault: the batch, or the bytes up to the next one."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
@@ -281,7 +280,7 @@ class Pass:
 
 
 class _Window:
-    """The part of a file that the native loop has before it: some batches, the first and maybe others whole."""
+    """The bytes of a file that the native loop works on: some batches, of which at least the first is whole."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
@@ -289,7 +288,7 @@ class _Window:
         self.start = 0
 
     def turn(self, position: int) -> bool:
-        """Begin with the batch at a position, unless the window has all of it, or nobody can say how long it is."""
+        """Move to the batch at a position, unless the window holds all of it, or its length is unknown."""
         try:
             size = self.scan.size(position)
         except LogError:
@@ -304,7 +303,7 @@ class _Window:
 
 
 def _rows(root: Column, wanted: ReadOptions) -> Any:
-    """What gathers rows: the native loop, or where there is none for this, Python."""
+    """What collects rows: the native loop, or Python if the loop can't."""
     is_native = engine() == "native" and wanted.limits.bound_nothing_counted
     if is_native and is_uniform(root, wanted.formats):
         from tagwire._columns import RecordColumns
@@ -345,7 +344,7 @@ class GatheredRows:
             self.last_offset = last_offset
 
     def walk(self, data: Any, start: int, end: int) -> str:
-        """Why Python has to see to the next batch; "done" where there is none."""
+        """Why Python has to read the next batch; "done" at the end."""
         return "unclear" if self.position < end else "full" if self.is_full else "done"
 
     def put(self, values: dict[str, Any]) -> None:
@@ -357,11 +356,11 @@ class GatheredRows:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more rows should be put in."""
+        """Whether the array is full."""
         return len(self.values) >= _ROWS
 
     def take(self) -> Any:
-        """The rows so far as an array; the next ones go into another."""
+        """The rows so far as an array; later rows go into a new one."""
         from tagwire.arrow.pure import array_of
 
         made, self.values = array_of(self.root, self.values), []

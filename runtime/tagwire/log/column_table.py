@@ -1,8 +1,8 @@
 """The columns of a log: what they are called, their Arrow types, and their values by way of objects.
 
-A name is that of an attribute of `Record` or `RecordBatch` where these have it,
-and means the same. The native engine fills columns of the same tree without
-objects; what is here makes them where it does not, and is what it is held to.
+A column has the name and meaning of an attribute of `Record` or `RecordBatch`, if there is
+one. The native engine fills the same columns without objects; this module is used where it
+can't, and tests compare the two.
 """
 
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ _OF_RECORD: Final = (
 _HEADERS: Final = "headers"
 LEVELS: Final = ("record", "batch")
 _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
-"""Formats of numbers, and what is just too high for them."""
+"""Formats of numbers, and the first number above their range."""
 
 
 def _columns(level: str, formats: FormatSet) -> tuple[Column, ...]:
@@ -67,7 +67,7 @@ def _columns(level: str, formats: FormatSet) -> tuple[Column, ...]:
 
 
 def _headers(formats: FormatSet) -> Column:
-    """Headers as the formats have them: keys are text, but int32 where all formats with headers have such keys."""
+    """The type of headers: keys are text, or int32 if all formats with headers have int32 keys."""
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)
@@ -94,18 +94,18 @@ def column_names(level: str) -> list[str]:
 
 
 def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> Column:
-    """The struct of the columns that are wanted, in that order; None for all. Raises ColumnError for others."""
+    """The struct of the requested columns, in that order; None for all. Raises ColumnError for unknown names."""
     if level not in LEVELS:
         raise ColumnError(f"level is {level!r}; 'record' or 'batch' was expected")
     if isinstance(names, str):
-        raise ColumnError(f"columns is the text {names!r}; a list of names was expected: [{names!r}]")
+        raise ColumnError(f"columns is the string {names!r}; expected a list of names: [{names!r}]")
     there = {column.name: column for column in _columns(level, formats)}
     wanted = list(there if names is None else names)
     for name in wanted:
         if name not in there:
             raise ColumnError(f"there is no column {name!r} with level={level!r}{near(name, list(there))}")
         if wanted.count(name) > 1:
-            raise ColumnError(f"column {name!r} is wanted twice")
+            raise ColumnError(f"column {name!r} is named twice")
     return Column("", "+s", children=tuple(there[name] for name in wanted))
 
 
@@ -115,9 +115,9 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 def batch_values(
     root: Column, batch: RecordBatch, format: Format, file: str, position: int, *, heads_only: bool
 ) -> dict[str, Any]:
-    """The values that a batch has for these columns. Raises LogError for a number that no column can hold.
+    """The values of a batch for these columns. Raises LogError for a number that does not fit its column.
 
-    With `heads_only` nothing is unpacked: a wrapper then has no base offset, which is in what it has packed.
+    With `heads_only` nothing is unpacked; a wrapper then has no base offset, because that is in its packed bytes.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
@@ -132,7 +132,7 @@ def batch_values(
 
 
 def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
-    """The values of a record, and those that it shares with its batch. Raises LogError as `batch_values`."""
+    """The values of a record, including those of its batch. Raises LogError as `batch_values`."""
     values = dict(shared)
     for column in root.children:
         name = column.name

@@ -1,10 +1,10 @@
 """Partitions compacted off the broker, to a new folder.
 
-Three ways through the log, each in the memory of a batch: its heads and markers
-(`tagwire.log.survey`), the last offset of every key (`tagwire.log.key_map`), and
-the batches with what is kept of them (`tagwire.log.rewriting`), by the rule
-(`tagwire.log.compaction`). What is not compacted, the active segment first of
-all, is carried byte by byte.
+Three passes over the log, each in the memory of a batch: heads and markers
+(`tagwire.log.survey`), the last offset of every key (`tagwire.log.key_map`), and the
+batches with the records that stay (`tagwire.log.rewriting`), by the rule in
+`tagwire.log.compaction`. Segments that are not compacted, such as the active one, are
+copied byte by byte.
 """
 
 import shutil
@@ -35,12 +35,12 @@ class CompactReport(NamedTuple):
 
     partition: Path
     compacted_to: int
-    """The first offset that was left alone."""
+    """The first offset that was not compacted."""
     because: str
     keys: int
-    """How many were kept in mind."""
+    """How many keys were held in memory."""
     segments: list[SegmentReport]
-    """Those that were compacted."""
+    """The segments that were compacted."""
 
 
 def compact_partition(
@@ -50,10 +50,10 @@ def compact_partition(
     tell: Tell | None = None,
     explain: Explain | None = None,
 ) -> CompactReport:
-    """Write a partition, compacted, to a folder that must not be there yet; nothing is there before all of it is.
+    """Write a compacted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is told how many more bytes were read, of three times those of the segments. Raises LogError,
-    CompactionError; LogPathError where the folder is there already, or can't be written.
+    `tell` is called with the number of bytes read since the last call; all calls add up to three times the size of the
+    segments. Raises LogError, CompactionError; LogPathError if the folder exists or can't be written.
     """
     with whole_folder(Path(target)) as folder:
         return _Compactor(partition, folder, compaction, tell, explain).run()
@@ -121,7 +121,7 @@ class _Compactor:
                 if record.key is not None and record.offset >= begin:
                     if record.offset > _HIGHEST:
                         found = f"record offset {record.offset}"
-                        refuse(str(segment.path), "TWL107", position, found, f"at most {_HIGHEST}, as an int64 has")
+                        refuse(str(segment.path), "TWL107", position, found, f"at most {_HIGHEST}, the highest int64")
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(
@@ -132,7 +132,7 @@ class _Compactor:
 
 
 def carry_segment(segment: Segment, folder: Path) -> None:
-    """A segment as it is, with its indexes."""
+    """Copy a segment with its indexes."""
     for kind in BESIDE:
         path = segment.path if kind == "log" else segment.beside(kind)
         if path is not None:
@@ -142,9 +142,9 @@ def carry_segment(segment: Segment, folder: Path) -> None:
 
 
 def carry_files(partition: Partition, folder: Path, end: int) -> None:
-    """What stands beside segments and is still true of those that are in the folder, compacted up to an offset.
+    """Copy the other files that are still true after compaction up to an offset.
 
-    Of snapshots of producers, those where a segment begins.
+    Snapshots of producers are copied where a segment begins.
     """
     written = {path.stem for path in folder.glob("*.log")}
     for path in partition.files:

@@ -1,17 +1,17 @@
 """The rule of compaction: which records of a batch stay, and why.
 
-For each key the last record stays. What deletes a key, a tombstone, stays until
-everyone can have read it: formats with a delete horizon say in the batch until
-when, and get one with the first compaction; in older ones a tombstone goes when
-its segment was last written to so long before the last one that is compacted.
-What transactions aborted goes at once, their markers when no batch of their
-transaction is left and the horizon has passed. A batch that loses all its
-records stays, empty, if it has the last sequence number of a producer that may
-go on, or the last offset of all. Offsets never change.
+The last record of each key stays. A tombstone stays until consumers have had time to
+read it: formats with a delete horizon say until when in the batch, and get that time at
+the first compaction; in older formats a tombstone is removed when its segment was last
+written that long before the last compacted one. Records of aborted transactions are
+removed at once, and their markers when no batch of the transaction is left and the
+horizon has passed. A batch that loses all its records stays, empty, if it has the last
+sequence number of an active producer, or the last offset of the log. Offsets never
+change.
 
-A broker's cleaner comes to this in several rounds: a marker gets its horizon in
-the round after the one that removes its transaction. Here it is one, by what is
-left and not by what was there; so compacting again changes nothing.
+A broker's cleaner needs several rounds for this: a marker gets its horizon in the round
+after the one that removes its transaction. Here it is one round, which looks at what is
+left rather than at what was there, so compacting again changes nothing.
 Source: KIP-98, KIP-534, KIP-87 for its flag; what Kafka's cleaner does.
 """
 
@@ -39,30 +39,30 @@ KEPT: Final = {
     "latest": "the last of its key",
     "tombstone": "a tombstone whose time has not come",
     "no_flag": "a null value without the tombstone flag, which counts as a value",
-    "marker": "a marker: of its transaction something is left, or its time has not come",
+    "marker": "a marker whose transaction has records left, or whose time has not come",
     "control": "a control record that ends no transaction",
-    "last_offset": "has the last offset, in a format without empty batches",
+    "last_offset": "the last offset of the log, in a format without empty batches",
 }
 """Why a record is kept."""
 REMOVED: Final = {
     "superseded": "a later record has its key",
     "expired_tombstone": "a tombstone whose time has passed",
     "aborted": "of a transaction that was aborted",
-    "expired_marker": "a marker with nothing left of its transaction, whose time has passed",
+    "expired_marker": "a marker whose transaction has no records left, and whose time has passed",
     "no_key": "has no key",
 }
 """Why a record is removed."""
 
 
 class CompactionError(TagwireError):
-    """A log that can't be compacted as it was asked for."""
+    """A log that can't be compacted with these options."""
 
 
 class Compaction:
-    """What is asked for. Times are milliseconds, `now` since 1970.
+    """Options of a compaction. Times are in milliseconds; `now` counts from 1970.
 
-    `dirty_from`: what is below this offset was compacted before, so that its
-    keys need not be kept in mind; None if that is not known.
+    `dirty_from`: records below this offset were compacted before, so their keys need
+    no memory; None if that is unknown.
     """
 
     def __init__(
@@ -86,12 +86,12 @@ class Compaction:
         self.producer_expiration_ms = producer_expiration_ms
         self.dirty_from = dirty_from
         self.include_active = include_active
-        """Also the last segment, which brokers leave alone."""
+        """Compact the last segment, too, which brokers leave alone."""
         self.drop_keyless = drop_keyless
-        """Records without a key are removed, not refused."""
+        """Remove records without a key, instead of rejecting them."""
         self.max_keys = max_keys
         self.segment_bytes = segment_bytes
-        """Neighbours of no more than this together become one segment; each stays one with 0."""
+        """Join neighbouring segments up to this size in bytes; 0 joins none."""
         self.format = format_set(format)
         self.limits = limits
 
@@ -101,22 +101,22 @@ Judged = list[tuple[Record, str]]
 
 
 class Verdict(NamedTuple):
-    """What becomes of a batch."""
+    """The result for one batch."""
 
     batch: RecordBatch | None
-    """As it is to be written; None if nothing of it is."""
+    """The batch to write; None if nothing is left of it."""
     counts: Mapping[str, int]
-    """How many records there are of each reason, one of KEPT or REMOVED."""
+    """The number of records by reason, one of KEPT or REMOVED."""
     kept: int
     """How many records are kept."""
     marker: int | None = None
     """The type of a control batch that is kept with its record."""
     records: Sequence[tuple[Record, str]] = ()
-    """Each record with its reason, where somebody wants to know."""
+    """Each record with its reason, if asked for."""
 
 
 class Judge:
-    """Feed it the batches of a log in their order. With `tells`, verdicts have the records."""
+    """Decides about the batches of a log, in order. With `tells`, verdicts hold the records."""
 
     def __init__(self, compaction: Compaction, survey: Survey, lasts: LastOfKeys, *, tells: bool = False) -> None:
         self.compaction = compaction
@@ -124,15 +124,15 @@ class Judge:
         self.lasts = lasts
         self.tells = tells
         self.left: set[int] = set()
-        """Producers of whose running transaction a batch is left."""
+        """Producers with a batch left of their open transaction."""
         self.old_tombstones_stay = True
 
     def begin_segment(self, modified_ms: int) -> None:
-        """Go on with a segment that was last written to at this time: in older formats that is what counts."""
+        """Begin a segment that was last written at this time, which counts in older formats."""
         self.old_tombstones_stay = modified_ms > self.survey.oldest_kept_ms
 
     def verdict(self, batch: RecordBatch) -> Verdict:
-        """What becomes of the next batch. Raises DecodeError for records that can't be read, CompactionError."""
+        """Decide about the next batch. Raises DecodeError for records that can't be read, CompactionError."""
         format = batch.described_by
         horizon = self._horizon(batch, format)
         if batch.is_control:
@@ -158,7 +158,7 @@ class Judge:
         return ((record, self._reason_for(record, is_due=is_due)) for record in batch)
 
     def _in_parts(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
-        """The verdict on a batch of so many records that they are not kept as objects."""
+        """The verdict on a batch with too many records to hold as objects."""
         counts = Counter(reason for _, reason in self._judged(batch, horizon))
         kept = sum(counts[reason] for reason in counts if reason in KEPT)
         if not kept:
@@ -177,8 +177,8 @@ class Judge:
     def _reason_for(self, record: Record, *, is_due: bool) -> str:
         if record.key is None and not self.compaction.drop_keyless:
             raise CompactionError(
-                f"the record at offset {record.offset} has no key: a topic that is compacted takes none, and a"
-                " broker's cleaner removes them; remove them too (drop_keyless, --drop-keyless), or leave the log"
+                f"the record at offset {record.offset} has no key, which compacted topics don't allow and a"
+                " broker's cleaner removes; remove such records, too (drop_keyless, --drop-keyless), or leave the log"
                 " as it is"
             )
         fact = HAS_NO_KEY if record.key is None else IS_LAST * self.lasts.is_last(record.key, record.offset)
@@ -186,7 +186,7 @@ class Judge:
         return _reason(fact, is_tombstone=record.is_tombstone, is_due=is_due)
 
     def _natively(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict | None:
-        """The same without an object for each record; None where that is not to be had."""
+        """The same without an object for each record; None if native code can't do it."""
         found = None if self.tells or self.survey.is_aborted(batch) else self.lasts.movable(batch)
         if found is None:
             return None
@@ -210,7 +210,7 @@ class Judge:
         return Verdict(made, counts, kept)
 
     def _horizon(self, batch: RecordBatch, format: Format) -> int | None:
-        """Until when tombstones and markers of a batch stay; None in formats that can't say it."""
+        """The time until which tombstones and markers of a batch stay; None in formats without a delete horizon."""
         if "has_delete_horizon" not in format.bits:
             return None
         stated = batch.delete_horizon_ms
@@ -242,7 +242,7 @@ class Judge:
         return self._told(self._written(batch, format, judged, horizon), judged, kind if is_kept else None)
 
     def _written(self, batch: RecordBatch, format: Format, records: Judged, horizon: int | None) -> RecordBatch | None:
-        """The batch of the records that are kept, in the shape that it has."""
+        """The batch with the records that are kept, otherwise unchanged."""
         kept = [record for record, reason in records if reason in KEPT]
         if not kept:
             return self._emptied(batch, format, records)
@@ -254,9 +254,9 @@ class Judge:
         return _builder(batch, format, new_horizon).extend(kept).build()
 
     def _emptied(self, batch: RecordBatch, format: Format, records: Judged) -> RecordBatch | None:
-        """A batch without records, where one is to stay: it has the last word of a producer, or the last offset.
+        """An empty batch, if one has to stay for the last sequence number of a producer, or the last offset.
 
-        `records` are needed in formats that have no empty batches.
+        Formats without empty batches keep the last of `records` instead.
         """
         is_last = batch.last_offset + 1 == self.survey.end
         if not (is_last or self.survey.is_last_of_producer(batch)):
@@ -300,7 +300,7 @@ _OF_FACTS: Final = {is_due: _of_facts(is_due=is_due) for is_due in (False, True)
 
 
 def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBuilder:
-    """For what is left of a batch, which keeps its place in the log."""
+    """A builder for the records left of a batch, with the same place in the log."""
     place: dict[str, int] = {}
     if format.records is not None:
         place = {"base_offset": batch.base_offset, "last_offset": batch.last_offset}
@@ -308,7 +308,7 @@ def _builder(batch: RecordBatch, format: Format, horizon: int | None) -> BatchBu
 
 
 def _moved(found: Movable, format: Format, kept: bytes, horizon: int | None) -> RecordBatch | None:
-    """The batch of the records that are kept; None where they can't be moved natively."""
+    """The batch with the records that are kept; None if native code can't move them."""
     run = new_run(found.batch.base_offset, horizon)
     found.move(run, kept)
     return None if found.next_offset is None else _builder(found.batch, format, horizon).build_run(run)

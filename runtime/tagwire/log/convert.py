@@ -1,13 +1,13 @@
 """Partitions in another format, with another codec, or in batches of another size.
 
-What does not change is carried byte by byte: a batch that has the wanted format,
-codec and size is not even unpacked. Segments stay segments: each begins with the
-offset that it began with, and gets new indexes. One that would outgrow what an
-index can point to is continued in a next one.
+Whatever needs no change is copied byte by byte: a batch that already has the requested
+format, codec and size is not unpacked. Each segment becomes a segment with the same
+base offset and new indexes; if it outgrows what an index can point to, a second one
+continues it.
 
-Two kinds of batches have no place in formats that know neither producers nor
-empty batches: markers, which a reader there would take for records, and what
-compaction has emptied. They are left out, and counted as losses.
+Formats without producers and empty batches have no place for two kinds of batches:
+markers, which readers there would take for records, and batches that compaction has
+emptied. They are left out and counted as losses.
 """
 
 import shutil
@@ -46,13 +46,13 @@ __all__ = [
 ]
 
 _SEGMENT_BYTES: Final = 0x7FFFFFFF
-"""What the positions of an index reach."""
+"""The highest position that an index can hold."""
 _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata", "quorum-state")
 _CLEAN: Final = ".kafka_cleanshutdown"
 
 
 class Conversion:
-    """What is to become of batches; None keeps format, codec or size as they are.
+    """How batches change; None keeps the format, codec or size.
 
     Raises FormatError for an unknown format, TagwireError for a codec that it lacks.
     """
@@ -74,11 +74,11 @@ class Conversion:
         known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODECS)))
         if codec is not None and codec not in known:
             where = f"in {self.to.name}" if self.to else "in any format"
-            raise TagwireError(f"there is no codec {shown(codec)} {where}; there are {', '.join(known)}")
+            raise TagwireError(f"no codec {shown(codec)} {where}; there are {', '.join(known)}")
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether each batch becomes one batch, with its producer: what brokers remember of producers then holds."""
+        """Whether each batch becomes one batch with its producer, so that snapshots of producers stay valid."""
         return self.size is None and (self.to is None or "producer_id" in self.to.fields)
 
     def target(self, batch: RecordBatch) -> Format:
@@ -86,20 +86,20 @@ class Conversion:
         return batch.described_by if self.to is None else self.to
 
     def pieces(self, segment: Segment) -> Iterator[Piece]:
-        """The batches of a segment, in the sizes that they are to have. Raises LogError."""
+        """The batches of a segment in their new sizes. Raises LogError."""
         batches = segment.placed_batches(None, self.source, self.limits)
         if self.size is None:
             return as_they_are(batches)
         return rebatched(batches, self.size, self.to, str(segment.path))
 
     def codec_of(self, piece: Piece) -> str:
-        """What a batch is to be packed with. Markers stay as brokers write them; emptied batches hold nothing."""
+        """The codec for a batch. Markers stay unpacked, as brokers write them; emptied batches hold nothing."""
         if len(piece.batch) == 0:
             return "none"
         return piece.compression if self.codec is None or piece.batch.is_control else self.codec
 
     def convert(self, piece: Piece, segment: Segment, losses: LossReport) -> RecordBatch | None:
-        """The batch as it is to be, None for one that is left out; `losses` counts what was lost.
+        """The converted batch, or None if it is left out; `losses` counts what was lost.
 
         Raises LogError for records that can't be read, EncodeError for a batch that the format can't carry.
         """
@@ -129,10 +129,10 @@ class ConvertReport(NamedTuple):
     records: int
     bytes: int
     new_batches: int
-    """Plain messages, which stand alone, are batches of one."""
+    """Messages that are not packed count as batches of one."""
     new_bytes: int
     left_out: int
-    """Batches that have no place in the format."""
+    """Batches without a place in the target format."""
     losses: LossReport
 
     def to_json(self) -> dict[str, Any]:
@@ -146,10 +146,10 @@ Tell = Callable[[int], None]
 def convert_partition(
     partition: Partition, target: str | Path, conversion: Conversion, tell: Tell | None = None
 ) -> list[ConvertReport]:
-    """Write a partition, converted, to a folder that must not be there yet; nothing is there before all of it is.
+    """Write a converted copy of a partition to a new folder, which appears only when it is complete.
 
-    `tell` is told how many more bytes were read. Raises LogError, EncodeError; LogPathError where the folder is
-    there already, or can't be written.
+    `tell` is called with the number of bytes read since the last call. Raises LogError, EncodeError; LogPathError if
+    the folder exists or can't be written.
     """
     with whole_folder(Path(target)) as folder:
         transactions = Transactions()
@@ -162,7 +162,7 @@ def convert_partition(
 def convert_segment(
     segment: Segment, folder: Path, conversion: Conversion, transactions: Transactions, tell: Tell | None = None
 ) -> ConvertReport:
-    """Write a segment, converted, to a folder that is there; `transactions` knows those of the segments before it.
+    """Write a converted segment to an existing folder; `transactions` knows those of earlier segments.
 
     Raises LogError, EncodeError.
     """
@@ -198,14 +198,14 @@ class _Converter:
         return ConvertReport(segment.path, batches, records, segment.size, new_batches, output.bytes, skipped, losses)
 
     def _seen(self, batch: RecordBatch, count: int) -> Seen:
-        """What the indexes need to know; of markers, which one it is."""
+        """What the indexes need to know; for markers, the kind."""
         if batch.is_control:
             return self.rules.check(0, batch, None)
         return Seen(0, batch, count, None)
 
 
 def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
-    """A batch of so many records, or each of the messages that stand one behind the other where they are not packed."""
+    """A batch of records, or the separate messages of a format in which they are not packed."""
     if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
         yield batch, count
     else:
@@ -214,7 +214,7 @@ def _alone(batch: RecordBatch, count: int) -> Iterator[tuple[RecordBatch, int]]:
 
 
 class _Segments:
-    """The output of a segment: one, and a next one where it would outgrow its indexes."""
+    """Write the output of a segment, and begin another when its indexes would overflow."""
 
     def __init__(self, folder: Path, segment: Segment, transactions: Transactions) -> None:
         self.folder = folder
@@ -249,7 +249,7 @@ class _Segments:
 
 
 def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
-    """What does not depend on how records are laid out, and is copied as it is; of producers, what is still true."""
+    """Copy the files that do not depend on the record format, and snapshots of producers that are still valid."""
     found = []
     for path in partition.files:
         name = log_file(path)
@@ -261,11 +261,11 @@ def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
 
 
 def carry_directory_files(folders: Iterable[tuple[Path, Path]], *, keeps_producers: bool) -> None:
-    """Copy who the broker is, and its checkpoints of offsets, from folders of logs, each to another.
+    """Copy the broker's properties and its checkpoints of offsets from folders of logs, each to another folder.
 
-    Where several go to the same, as those of a broker with several disks, it gets the entries of all checkpoints, and
-    all else of the first. The mark of a clean stop says that of all logs there; it is left out where snapshots of
-    producers were: a broker then reads them from the records. Raises LogError for checkpoints that can't be joined.
+    If several go to the same folder, such as those of a broker with several disks, it gets the entries of all
+    checkpoints, and everything else from the first. The clean-shutdown mark is left out if there were snapshots of
+    producers, so that the broker rebuilds them. Raises LogError for checkpoints that can't be joined.
     """
     sources: dict[Path, list[Path]] = {}
     for folder, target in folders:
@@ -289,7 +289,7 @@ def _carry_files(folders: Sequence[Path], target: Path, *, keeps_producers: bool
 
 
 def _join_offsets(name: str, folders: Sequence[Path], target: Path) -> None:
-    """A checkpoint with the entries of all, those that are there first; whoever has a partition knows it best."""
+    """A checkpoint with the entries of all; a folder's own entry wins for a partition that it has."""
     paths = [path for folder in (target, *folders) if (path := folder / name).is_file()]
     if len(paths) == 1:
         shutil.copyfile(paths[0], target / name)

@@ -1,11 +1,10 @@
-"""What the coordinators' logs say now: groups with their offsets, transactions, share partitions.
+"""The current state of the coordinators' logs: groups with their offsets, transactions, share partitions.
 
 The results are trees as `tagwire.log.state_json` takes them.
-Fields have the names of their messages' JSON form. Group by group, offsets
-stand under `offsets`, and every other kind of record under the name of its
-message: as it is where the group has one, by member (or whatever else its key
-has beside the group) where it has several. So a kind of record that is new
-tomorrow has its place.
+Fields have the names of the messages' JSON. In each group, offsets are in `offsets`,
+and every other kind of record is under the name of its message: the record itself if a
+group has one, else by member, or by what else its key holds beside the group. New kinds
+of records appear without any change here.
 """
 
 from collections.abc import Iterable
@@ -28,7 +27,7 @@ _CONSUMER: Final = "consumer"
 
 
 def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry") -> dict[str, Any]:
-    """Group id to `offsets`, `pendingOffsets` of open transactions, and other records by the name of their message."""
+    """By group id: `offsets`, `pendingOffsets` of open transactions, and other records by message name."""
     found: dict[str, Any] = {}
     for name, entries in (("offsets", kept), ("pendingOffsets", pending)):
         for entry in entries:
@@ -50,14 +49,14 @@ def groups(kept: Iterable[Entry], pending: Iterable[Entry], registry: "Registry"
 
 
 def transactions(kept: Iterable[Entry]) -> dict[str, Any]:
-    """Transactional id to its state."""
+    """The state of each transactional id."""
     return {
         entry.key.transactional_id: _value(entry) for entry in sorted(kept, key=lambda each: each.key.transactional_id)
     }
 
 
 def share_partitions(entries: Iterable[Entry]) -> list[StateMessage]:
-    """The partitions of share groups, each its snapshot and the updates since put together; entries in their order."""
+    """The partitions of share groups: each snapshot joined with the updates since; entries are in log order."""
     found: dict[tuple[Any, ...], SharePartition] = {}
     for entry in entries:
         key = (entry.key.group_id, entry.key.topic_id, entry.key.partition)
@@ -76,7 +75,7 @@ def _value(entry: Entry) -> StateMessage:
 
 
 def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[str, Any]:
-    """A classic group with what its consumers' bytes say; those of other programs, and bytes that do not fit, stay."""
+    """A classic group with its consumers' bytes decoded; bytes of other programs, or invalid ones, stay as they are."""
     value: dict[str, Any] = entry.value.to_json(entry.version)
     if value.get("protocolType") != _CONSUMER:
         return _value(entry)
@@ -90,7 +89,7 @@ def _group_metadata(entry: Entry, registry: "Registry") -> StateMessage | dict[s
 
 
 def _protocol(text: str, registry: "Registry", name: str) -> Any:
-    """Base64 of a version and a message, as JSON; versions above those known are read as the highest, as clients do."""
+    """The JSON of a version and a message in base64; like clients, it reads higher versions as the highest known."""
     from base64 import b64decode
 
     data, cls = b64decode(text), registry[name]

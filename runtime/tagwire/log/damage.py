@@ -1,15 +1,14 @@
 """The whole batches of a segment that may be damaged, and the bytes between them that belong to none.
 
-Two ways over a fault, and no third. If the batch at fault says how long it is,
-and a whole batch or the end of the data is there, its length is right and the
-rest of it is skipped: nothing in it is looked at, so that no value of a record
-is taken for a batch. If not, the next bytes are tried one after the other: a
-candidate is a batch only if length, magic byte and checksum agree, its offsets
-go on from those before, and its records can be read: magic bytes are under no
-checksum, and with a wrong one the bytes of a batch may look like those of
-another format a little further on. Where zeros stand one behind the other, as
-in a hole of a file or before it is full, only their last ones are tried: no
-batch has a head of zeros. What is skipped is always reported.
+There are two ways to continue after a fault. If the length of the invalid batch leads to
+a whole batch or to the end of the data, the length is right, and the rest of the batch is
+skipped unread, so that no value of a record is taken for a batch. Otherwise, each
+following byte is tried as the beginning of a batch. A candidate counts only if its
+length, magic byte and checksum agree, its offsets continue the earlier ones, and its
+records can be read: checksums don't cover the magic byte, and with a wrong one the bytes
+of a batch may look like another format a little further on. In a run of zeros only the
+last ones are tried, because no batch begins with a head of zeros. Skipped bytes are
+always reported.
 """
 
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Bytes that are no batch: why not, and where the next batch or the end of the file is."""
+    """Bytes that are not a batch: the reason, and the position of the next batch or the end of the file."""
 
     position: int
     end: int
@@ -43,9 +42,9 @@ class Damage(NamedTuple):
 
 
 def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Found | Damage]:
-    """Every byte of the file from a position up to its end, or to the zeros at its end, as batches and damage.
+    """Every byte of the file from a position to its end, or to the zeros at its end, as batches and damage.
 
-    `last` is the last offset before the position. Records in a batch may be wrong still: whoever reads them finds that.
+    `last` is the last offset before the position. Records in a batch may still be invalid; reading them shows that.
     """
     while not scan.ends_at(position):
         try:
@@ -73,7 +72,7 @@ def _next(scan: Scan, position: int, last: int) -> int:
 
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
-    """From a position on, where a batch might begin."""
+    """The positions where a batch might begin, from this one on."""
     data, pattern = scan.data, scan.formats.pattern
     window, start = b"", position
     while position < len(data):

@@ -1,4 +1,4 @@
-"""A broker's folder of logs: its partitions, who the broker is, and the offsets that it kept in mind."""
+"""A broker's folder of logs: its partitions, the broker's properties, and its checkpoints of offsets."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _CHECKPOINT: Final = "{}-checkpoint"
 def is_partition(path: Path) -> bool:
     """Whether a folder is a partition's: it has segments, or the name of one and no folders in it.
 
-    Folders of logs may have such a name: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
+    Folders of logs may be named like a partition: kafka-logs-1 of a second broker, a volume data-0. Raises OSError.
     """
     has_folders = False
     with os.scandir(path) as found:
@@ -32,19 +32,19 @@ def is_partition(path: Path) -> bool:
 def find_partitions(path: Path) -> Iterator[Partition]:
     """Find the partitions in a folder and below it, in order of their names. Raises LogPathError.
 
-    What a hidden folder has is not looked for: it is on its way, unless it is a partition by its name. A link to a
-    folder that is looked through anyway finds nothing a second time.
+    Hidden folders are skipped, because they are being written, unless they are named like a partition. A link to a
+    folder that is searched anyway does not list it twice.
     """
     return map(Partition, partition_folders(path))
 
 
 def partition_folders(path: Path) -> Iterator[Path]:
-    """The folders of `find_partitions`, whose files are not listed. Raises LogPathError."""
+    """The folders of `find_partitions`, without listing their files. Raises LogPathError."""
     yield from _below(path, ())
 
 
 def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Path]:
-    """The partitions in and below a folder; `way` are the folders that led to it, without links."""
+    """The partitions in and below a folder; `way` are the folders above it, with links resolved."""
     try:
         if is_partition(path.absolute()):
             yield path
@@ -59,7 +59,7 @@ def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Path]:
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:
-    """Whether a folder is found without the link to it, or is above one that led to the link."""
+    """Whether a linked folder is searched anyway, or is above the link."""
     return target.is_relative_to(way[0]) or any(each.is_relative_to(target) for each in way)
 
 
@@ -89,27 +89,27 @@ class LogDirectory:
 
     @property
     def was_stopped_cleanly(self) -> bool:
-        """Whether the broker said so; without it, ends of segments may be missing."""
+        """Whether the broker shut down cleanly; otherwise, ends of segments may be missing."""
         return (self.path / ".kafka_cleanshutdown").exists()
 
     @property
     def log_start_offsets(self) -> dict[TopicPartition, int]:
-        """Where logs begin whose first records were deleted."""
+        """The start offsets of logs whose first records were deleted."""
         return self._offsets("log-start-offset")
 
     @property
     def recovery_points(self) -> dict[TopicPartition, int]:
-        """Up to where everything is known to be on disk."""
+        """The offsets up to which records are known to be on disk."""
         return self._offsets("recovery-point-offset")
 
     @property
     def high_watermarks(self) -> dict[TopicPartition, int]:
-        """Up to where everything is replicated."""
+        """The offsets up to which records are replicated."""
         return self._offsets("replication-offset")
 
     @property
     def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        """Up to where compacted logs are compacted."""
+        """The offsets up to which logs are compacted."""
         return self._offsets("cleaner-offset")
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:

@@ -1,8 +1,8 @@
 """Batches as lines of JSON, one a record.
 
-What a batch's records have in common is written once and put before each of
-them. Names are those of Kafka's tools; bytes are base64 or null. Where native
-code writes the lines, this is what they are held against.
+What the records of a batch share is formatted once and put before each of them. Names
+are those of Kafka's tools; bytes are base64 or null. Native code writes the same lines,
+and tests compare the two.
 """
 
 import json
@@ -24,11 +24,11 @@ _TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 _TRUTH: Final = ("false", "true")
 _NULL: Final = "null"
 _AT_ONCE: Final = 1 << 20
-"""Letters of lines that are kept in memory."""
+"""Characters of lines held in memory."""
 
 
 def _head(file: str, batch: RecordBatch) -> str:
-    """What every line of a batch says, up to its offset. Written out: there may be hundreds of thousands of batches."""
+    """The part of each line before the offset. It is formatted by hand for speed: logs have many batches."""
     return (
         f'{{"file": {_quoted(file)}, "baseOffset": {batch.base_offset}, '
         f"{_described(batch.described_by, batch.magic, batch.attributes)}, "
@@ -40,7 +40,7 @@ def _head(file: str, batch: RecordBatch) -> str:
 
 @lru_cache(maxsize=256)
 def _described(format: Format, magic: int, attributes: int) -> str:
-    """What the attributes say, which is the same for most batches."""
+    """The part from the attributes, which is the same for most batches."""
 
     def flag(name: str) -> int:
         return format.bits[name].of(attributes) if name in format.bits else 0
@@ -59,13 +59,13 @@ def _quoted(file: str) -> str:
 
 
 More = Callable[[Record], dict[str, str]]
-"""What else a record's line is to say, behind the rest, as JSON texts; `value` stands in the place of the value."""
+"""More members for a record's line, as JSON texts after the others; `value` replaces the value."""
 
 
 def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iterator[bytes]:
-    """A line of JSON for each record, some lines at a time: the batch's fields and attributes, then the record's.
+    """A JSON line for each record, several lines at a time: members of the batch, then those of the record.
 
-    Raises DecodeError for records that are not right.
+    Raises DecodeError for invalid records.
     """
     head = _head(file, batch)
     done: int | None = 0
@@ -76,7 +76,7 @@ def batch_lines(file: str, batch: RecordBatch, more: More | None = None) -> Iter
 
 
 def in_parts(lines: Iterable[str]) -> Iterator[bytes]:
-    """Some lines at a time, as bytes; those that stand before a DecodeError are given before it is raised."""
+    """Several lines at a time, as bytes; the lines before a fault are returned before the DecodeError is raised."""
     part: list[str] = []
     size = 0
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with a log: bytes with their file, and paths where there is no log.
+"""Errors of logs: invalid bytes of a file, and paths without a log.
 
 A fault in a segment is a `DecodeError`, as it is everywhere, whose offset is
 that in the file. It also knows its rule, so that reading, which stops at it,
@@ -13,7 +13,7 @@ __all__ = ["LogError", "LogLimitError", "LogPathError", "placed", "refuse", "unw
 
 
 class LogPathError(TagwireError):
-    """A path that can't be read or that has no log."""
+    """A path that can't be read or has no log."""
 
 
 class LogError(DecodeError):
@@ -55,7 +55,7 @@ def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoRe
 
 
 def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
-    """The same fault with its file; `error.offset` counts from `position` of it, unless it has its file already."""
+    """The error with its file; `error.offset` counts from `position`, unless it names a file already."""
     if isinstance(error, LogError):
         return error
     kind = LogLimitError if isinstance(error, LimitError) else LogError
@@ -72,6 +72,6 @@ def placed(error: DecodeError, file: str, rule: str, position: int) -> LogError:
 
 
 def unwritable(error: EncodeError, file: str, position: int) -> EncodeError:
-    """The same refusal with the batch that it is about."""
+    """The error with the batch that it is about."""
     reason = f"{error.reason}; in the batch at byte {position} of {file}"
     return EncodeError(reason, message_name=error.message_name, version=error.version, path=error.path)

@@ -24,13 +24,13 @@ from tagwire.text_format import count
 __all__ = ["Bytes", "FileBytes", "open_file", "pread", "window_of"]
 
 _WINDOW: Final = 1 << 19
-"""Bytes that are read at once: what fits into a core's cache."""
+"""Bytes read at once: as many as fit into a core's cache."""
 _JUMP: Final = 1 << 12
-"""Bytes that are read at a place that nothing led to."""
+"""Bytes read after a jump."""
 
 
 def pread(file: FileIO, size: int, start: int) -> bytes:
-    """Up to so many bytes from `start` on. Raises OSError."""
+    """Up to `size` bytes from `start` on. Raises OSError."""
     if hasattr(os, "pread"):
         return os.pread(file.fileno(), size, start)
     file.seek(start)
@@ -38,7 +38,7 @@ def pread(file: FileIO, size: int, start: int) -> bytes:
 
 
 class FileBytes:
-    """A file as it was when it was opened: its length does not change, and slices are bytes."""
+    """A file with the length that it had when it was opened; slices are bytes."""
 
     __slots__ = ("_end", "_file", "_path", "_size", "_start", "_window")
 
@@ -53,7 +53,7 @@ class FileBytes:
         return self._size
 
     def __getitem__(self, part: slice) -> bytes:
-        """The bytes from `start` to before `stop`, both given. Raises LogPathError where the file is shorter now."""
+        """The bytes from `start` to before `stop`, both given. Raises LogPathError if the file is shorter now."""
         start, stop = part.start, part.stop
         if stop > self._end or start < self._start:
             stop = min(stop, self._size)
@@ -68,17 +68,17 @@ class FileBytes:
         return os.fstat(self._file.fileno())
 
     def forget(self) -> None:
-        """Read anew from now on: what somebody has written to the file is seen."""
+        """Forget what was read, so that later changes of the file are seen."""
         self._window, self._end = b"", self._start
 
     def _turn(self, start: int, least: int) -> None:
-        """Have a window that begins there."""
+        """Move the window to begin there."""
         follows = self._start <= start <= self._end
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
     def read(self, start: int, size: int) -> bytes:
-        """So many bytes from `start` on, which the file had when it was opened. Raises LogPathError."""
+        """Bytes from `start` on that the file had when it was opened. Raises LogPathError."""
         try:
             data = pread(self._file, size, start)
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
@@ -88,8 +88,8 @@ class FileBytes:
         if len(data) < size:
             end = start + len(data)
             raise LogPathError(
-                f"{self._path}: it was cut while it was read: it had {count(self._size, 'byte')}, and now ends at byte"
-                f" {end} or before; read it again"
+                f"{self._path}: the file was cut while it was read: it had {count(self._size, 'byte')}, and now ends at"
+                f" byte {end} or before; read it again"
             )
         return data
 
@@ -98,14 +98,14 @@ Bytes = bytes | FileBytes
 
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
-    """At least so many bytes of a file from `start` on, and some more if there are. Raises LogPathError."""
+    """At least `least` bytes of a file from `start` on, and more if there are any. Raises LogPathError."""
     size = min(max(least, _WINDOW), len(data) - start)
     return data[start : start + size] if isinstance(data, bytes) else data.read(start, size)
 
 
 @contextmanager
 def open_file(path: Path) -> Generator[FileBytes]:
-    """The bytes of a file. Raises LogPathError where it can't be read."""
+    """The bytes of a file. Raises LogPathError if it can't be read."""
     try:
         file = FileIO(path)
     except OSError as error:

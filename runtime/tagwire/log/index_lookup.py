@@ -1,11 +1,10 @@
 """Single entries of an `.index` or `.timeindex`, found by bisection.
 
-An index of a segment of 1 GiB has some 65,000 entries, and that of a segment
-which is written to is preallocated to 10 MiB. A lookup reads the few entries
-that it compares, and never the file. So it trusts that entries ascend and that
-zeros stand behind the last one only; what it finds is a hint, which the caller
-compares with the batch that stands there. `tagwire.log.indexes` reads all
-entries, and `verify` checks them.
+The index of a 1 GiB segment has some 65,000 entries, and that of an active segment is
+preallocated to 10 MiB. A lookup reads only the few entries that it compares. It trusts
+that entries ascend and that zeros follow the last one only, so its result is a hint,
+which the caller compares with the batch at that position. `tagwire.log.indexes` reads
+all entries, and `verify` checks them.
 """
 
 from bisect import bisect_left, bisect_right
@@ -25,7 +24,7 @@ __all__ = ["IndexLookup", "index_lookup"]
 
 
 class IndexLookup(Sequence[tuple[int, ...]]):
-    """The entries of an open index as they stand in it: pairs of numbers; offsets are above the segment's base."""
+    """The entries of an open index as pairs of numbers, with offsets relative to the segment's base."""
 
     def __init__(self, path: Path, file: FileIO, layout: Struct) -> None:
         self._path = path
@@ -39,7 +38,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._count
 
     def __getitem__(self, index: Any) -> Any:
-        """An entry. Raises IndexError, LogError where the file was cut meanwhile, LogPathError."""
+        """An entry. Raises IndexError, LogPathError, and LogError if the file was cut meanwhile."""
         number, width = range(self._count)[index], self._layout.size
         try:
             data = pread(self._file, width, number * width)
@@ -50,18 +49,18 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         return self._layout.unpack(data)
 
     def at_or_before(self, value: int, column: int = 0) -> tuple[int, ...] | None:
-        """The last entry whose number in this column is no higher than a value; None where there is none."""
+        """The last entry whose number in this column is at most `value`; None if there is none."""
         found = bisect_right(self, value, key=lambda entry: entry[column])
         return self[found - 1] if found else None
 
     def from_on(self, value: int, column: int, start: int = 0) -> int:
-        """The place of the first entry, from `start` on, whose number in this column is not below a value."""
+        """The index of the first entry, from `start` on, whose number in this column is at least `value`."""
         return bisect_left(self, value, start, key=lambda entry: entry[column])
 
 
 @contextmanager
 def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
-    """The entries of an index file; `layout` is that of its class in `tagwire.log.indexes`. Raises LogPathError."""
+    """The entries of an index file; `layout` comes from its class in `tagwire.log.indexes`. Raises LogPathError."""
     try:
         file = FileIO(path)
     except OSError as error:

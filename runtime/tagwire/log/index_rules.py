@@ -1,13 +1,12 @@
-"""The rules about what stands beside a segment, held against its batches in the one pass over them.
+"""The rules about the files beside a segment, checked in the same pass as its batches.
 
-Entries and batches both ascend, so each rule keeps its place among the entries
-and looks at those that a batch settles.
+Entries and batches both ascend, so each rule remembers its place among the entries and
+checks those that the current batch decides.
 
-What brokers have written into offset indexes changed: the first offset of what
-was appended at once (0.8, 0.9), its last (0.10 to 3), the last of each batch
-(4), and behind compaction the last that was kept. All of them agree in what a
-reader needs: every batch before the position ends below the offset, and a batch
-at the position or behind it has it.
+Brokers have changed what they write into offset indexes: the first offset of an append
+(0.8, 0.9), its last (0.10 to 3), the last of each batch (4), and after compaction the
+last that was kept. All of these give a reader what it needs: every batch before the
+position ends below the offset, and a batch at or after the position has it.
 """
 
 from collections import deque
@@ -25,7 +24,7 @@ __all__ = ["IndexRule", "OffsetIndexRule", "TimeIndexRule", "TransactionIndexRul
 
 
 class IndexRule:
-    """A file beside a segment: what it says, what was seen of the segment, and what is wrong."""
+    """A file beside a segment: its entries, what was seen of the segment so far, and the problems."""
 
     def __init__(self, path: Any, entries: int) -> None:
         self.path = path
@@ -37,7 +36,7 @@ class IndexRule:
         raise NotImplementedError
 
     def end(self) -> None:
-        """There are no more batches."""
+        """Finish after the last batch."""
 
 
 class OffsetIndexRule(IndexRule):
@@ -49,11 +48,14 @@ class OffsetIndexRule(IndexRule):
         self.next = 0
         self.last_offset = index.base_offset - 1
         self.open: deque[tuple[int, OffsetEntry]] = deque()
-        """Entries whose position was passed, and whose offset is still to come."""
+        """Entries whose position was passed, but whose offset was not seen yet."""
         for number in index.not_ascending():
             if self.problems.has_room("TWL202", index.at(number)):
                 before, entry = index[number - 1], index[number]
-                what = f"offset {entry.offset} at {entry.position}, after offset {before.offset} at {before.position}"
+                what = (
+                    f"offset {entry.offset} at position {entry.position} after offset {before.offset}"
+                    f" at position {before.position}"
+                )
                 self.problems.keep(index.at(number), "TWL202", what)
 
     def see(self, seen: Seen) -> None:
@@ -87,7 +89,7 @@ class OffsetIndexRule(IndexRule):
 
 
 class TimeIndexRule(IndexRule):
-    """TWL202, TWL211, TWL212: entries ascend, and say up to where nothing is later than what."""
+    """TWL202, TWL211, TWL212: entries ascend, and each gives the latest timestamp up to its offset."""
 
     def __init__(self, index: TimeIndex) -> None:
         super().__init__(index.path, len(index))
@@ -97,7 +99,10 @@ class TimeIndexRule(IndexRule):
         for number in index.not_ascending():
             if self.problems.has_room("TWL202", index.at(number)):
                 before, entry = index[number - 1], index[number]
-                what = f"{entry.timestamp} at {entry.offset}, after {before.timestamp} at {before.offset}"
+                what = (
+                    f"timestamp {entry.timestamp} at offset {entry.offset} after {before.timestamp}"
+                    f" at offset {before.offset}"
+                )
                 self.problems.keep(index.at(number), "TWL202", what)
 
     def see(self, seen: Seen) -> None:
@@ -116,14 +121,16 @@ class TimeIndexRule(IndexRule):
     def _settle(self, at: int, entry: TimeEntry, base_offset: int) -> None:
         timestamp, offset = entry
         if self.latest > timestamp:
-            self.problems.add(at, "TWL211", f"{timestamp} at offset {offset}: there is {self.latest} at or before it")
+            self.problems.add(
+                at, "TWL211", f"{timestamp} at offset {offset}: a record at or before it has {self.latest}"
+            )
         elif self.latest < timestamp or offset < base_offset:
-            what = f"there is nothing later than {self.latest}" if self.latest < timestamp else "no batch has it"
+            what = f"no record is later than {self.latest}" if self.latest < timestamp else "no batch has it"
             self.problems.add(at, "TWL212", f"{timestamp} at offset {offset}: {what}")
 
 
 class TransactionIndexRule(IndexRule):
-    """TWL222, TWL223: each entry has its abort marker, and each abort with records before it has its entry."""
+    """TWL222, TWL223: each entry has an abort marker, and each abort after records has an entry."""
 
     def __init__(self, path: Any, entries: list[tuple[int, AbortedTransaction]]) -> None:
         super().__init__(path, len(entries))
@@ -135,12 +142,14 @@ class TransactionIndexRule(IndexRule):
 
     def end(self) -> None:
         for at, entry in self.entries_left.values():
-            what = f"producer {entry.producer_id}, offset {entry.last_offset}: there is no abort marker of its there"
+            what = (
+                f"producer {entry.producer_id}, offset {entry.last_offset}: no abort marker of that producer is there"
+            )
             self.problems.add(at, "TWL222", what)
 
 
 def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
-    """The entries that no batch has settled, of which each breaks a rule: those whose problems are kept."""
+    """The remaining entries, each of which breaks a rule, as far as their problems are kept."""
     number, count = rule.next, len(rule.index)
     while number < count and rule.problems.has_room(id, rule.index.at(number)):
         yield number
@@ -150,7 +159,7 @@ def _kept_of(rule: "OffsetIndexRule | TimeIndexRule", id: str) -> Iterator[int]:
 
 
 def index_rules(segment: Segment) -> tuple[list[IndexRule], list[tuple[Any, LogError | LogPathError]]]:
-    """The rules for the files beside a segment, and files that can't be read, with their errors."""
+    """The rules for the files beside a segment, and the errors of files that can't be read."""
     rules: list[IndexRule] = []
     faults: list[tuple[Any, LogError | LogPathError]] = []
     makers: tuple[tuple[str, Callable[[Any, int], IndexRule]], ...] = (

@@ -4,9 +4,8 @@
     .timeindex   int64 timestamp, int32 offset above the base: no earlier record has a later timestamp
     .txnindex    int16 version, then an AbortedTxn of the archive
 
-The first two are preallocated while their segment is written to, and then have
-a tail of zeros, which is no entry. They are kept as bytes, since most of their
-entries are never looked at.
+The first two are preallocated while their segment is active, and then end in zeros, which
+are not entries. They are kept as bytes, because most entries are never looked at.
 """
 
 from bisect import bisect_right
@@ -25,18 +24,18 @@ __all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "Tim
 
 
 _MOST_BYTES: Final = 1 << 26
-"""Of an index: sixteen times what one has that points to a batch every 4096 bytes of the largest segment."""
+"""The most bytes of an index: sixteen times one that points to a batch every 4096 bytes of the largest segment."""
 
 
 class OffsetEntry(NamedTuple):
-    """The batch with this offset begins at this position or before it."""
+    """A batch with this offset is found from this position on."""
 
     offset: int
     position: int
 
 
 class TimeEntry(NamedTuple):
-    """No record up to this offset is later than this timestamp."""
+    """No record up to this offset has a later timestamp."""
 
     timestamp: int
     offset: int
@@ -52,9 +51,9 @@ class AbortedTransaction(NamedTuple):
 
 
 def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
-    """All of a small file. Raises LogPathError; LogLimitError under this rule for one that is longer than `most`.
+    """All bytes of a small file. Raises LogPathError, and LogLimitError under this rule if it is longer than `most`.
 
-    Brokers keep these files small. One that is not was made to be a hole of gigabytes, or is no such file.
+    Brokers keep these files small. A large one is a sparse file made as an attack, or a file of another kind.
     """
     try:
         with path.open("rb") as file:
@@ -62,13 +61,13 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
     except OSError as error:
         raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
     if data is None or len(data) > most:
-        found, expected = f"more than {count(most, 'byte')}", f"at most {most}, as a file of this kind has"
+        found, expected = f"more than {count(most, 'byte')}", f"at most {most} for a file of this kind"
         raise LogLimitError(str(path), rule, offset=most, found=found, expected=expected)
     return data
 
 
 class _Index:
-    """Entries of one width; a bytes object that is looked at entry by entry. Raises LogError for half an entry."""
+    """Entries of one width, in a bytes object. Raises LogError if the last entry is incomplete."""
 
     LAYOUT: ClassVar[Struct]
 
@@ -87,14 +86,14 @@ class _Index:
         return self._count
 
     def placed(self, index: int) -> int:
-        """The number of an entry that may be counted from the end. Raises IndexError."""
+        """The number of an entry; a negative one counts from the end. Raises IndexError."""
         return range(self._count)[index]
 
     def raw(self, index: int) -> tuple[int, ...]:
         return self.LAYOUT.unpack_from(self._data, index * self.LAYOUT.size)
 
     def not_ascending(self) -> Iterator[int]:
-        """The entries that are not above the one before them. No object is made of an entry that is."""
+        """The entries that are not above the previous one. Other entries become no objects."""
         before: tuple[int, ...] = ()
         for number, entry in enumerate(self.LAYOUT.iter_unpack(self._data[: self._count * self.LAYOUT.size])):
             if before and not self._ascends(before, entry):
@@ -106,7 +105,7 @@ class _Index:
         raise NotImplementedError
 
     def at(self, index: int) -> int:
-        """Where in the file an entry stands."""
+        """The position of an entry in the file."""
         return index * self.LAYOUT.size
 
 
@@ -126,7 +125,7 @@ class OffsetIndex(_Index, Sequence[OffsetEntry]):
         return OffsetEntry(self.base_offset + offset, position)
 
     def position(self, offset: int) -> int:
-        """A position from which on this offset is found, 0 where the index has no nearer one."""
+        """A position from which this offset is found; 0 if the index has no nearer one."""
         found = bisect_right(self, offset, key=lambda entry: entry.offset)
         return self[found - 1].position if found else 0
 
@@ -147,7 +146,7 @@ class TimeIndex(_Index, Sequence[TimeEntry]):
         return TimeEntry(timestamp, self.base_offset + offset)
 
     def offset(self, timestamp: int) -> int:
-        """An offset from which on records of this timestamp or later are found."""
+        """An offset from which records of this timestamp or later are found."""
         found = bisect_right(self, timestamp - 1, key=lambda entry: entry.timestamp)
         return self[found - 1].offset if found else self.base_offset
 

@@ -1,12 +1,11 @@
-"""The last offset of every key of a log: the one thing that compaction keeps of all of it in memory.
+"""The last offset of every key of a log, the only thing that compaction holds in memory for the whole log.
 
-Keys of 16 bytes and more are kept as a digest of 16, others as they are: what
-is kept of a short key has another length than a digest, so the two never meet.
-That two keys have one digest is as likely as guessing one of Kafka's own map.
-An entry takes 110 to 200 bytes, by how full the table is.
+Keys of 16 bytes or more are stored as a 16-byte digest, shorter ones as they are; the
+lengths differ, so the two can't collide. Digests collide as rarely as those of Kafka's
+own map. An entry takes 110 to 200 bytes, depending on how full the table is.
 
-Where every record was put in, the keys can be forgotten: a record is the last
-of its key if its offset is one of the last ones (`LastOffsets`, 8 bytes each).
+When all records are in, the keys can be dropped: a record is the last of its key if its
+offset is among the last offsets (`LastOffsets`, 8 bytes each).
 """
 
 from array import array
@@ -23,10 +22,10 @@ _DIGEST: Final = 16
 
 
 class LastOfKeys(Protocol):
-    """Who knows which records are the last of their keys."""
+    """Tells which records are the last of their keys."""
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Whether no record with this key stands behind this offset."""
+        """Whether no record with this key has a higher offset."""
         ...
 
     def movable(self, batch: RecordBatch) -> Movable | None:
@@ -43,16 +42,16 @@ class KeyMap:
         self._offsets: dict[bytes, int] = {}
 
     def put(self, key: bytes, offset: int) -> None:
-        """A record with this key; offsets ascend."""
+        """Add a record with this key; offsets ascend."""
         self._offsets[key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()] = offset
 
     def is_last(self, key: bytes, offset: int) -> bool:
-        """Whether no record that was put has this key and a higher offset."""
+        """Whether no record that was added has this key and a higher offset."""
         known = key if len(key) < _DIGEST else blake2b(key, digest_size=_DIGEST).digest()
         return self._offsets.get(known, -1) <= offset
 
     def movable(self, batch: RecordBatch) -> None:
-        """Each record has to be asked for."""
+        """None: each record has to be asked for."""
 
     def last_offsets(self) -> "LastOffsets":
         """The offsets alone."""
@@ -63,7 +62,7 @@ class KeyMap:
 
 
 class LastOffsets:
-    """The offset of the last record of each key, ascending, of a log in which no two records have one offset."""
+    """The ascending offsets of the last records of all keys, in a log in which offsets are unique."""
 
     __slots__ = ("_offsets",)
 
@@ -76,5 +75,5 @@ class LastOffsets:
         return at < len(self._offsets) and self._offsets[at] == offset
 
     def movable(self, batch: RecordBatch) -> Movable | None:
-        """The records of a batch with their facts; None where native code leaves them alone."""
+        """The records of a batch with their facts; None if native code can't read them."""
         return movable(batch, self._offsets)

@@ -1,8 +1,8 @@
-"""The state that a coordinator's log adds up to: the last value of every key, with transactions settled.
+"""The state of a coordinator's log: the last value of every key, with transactions resolved.
 
-What a transaction wrote counts when its commit marker comes, and not at all
-after an abort. It then has the place of its own record, not of the marker: a
-value that was written outside of the transaction in between is newer.
+The records of a transaction count when its commit marker comes, and not at all after an
+abort. They keep the place of the record, not of the marker: a value that was written
+outside of the transaction in between is newer.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ class KeyedState:
     def __init__(self) -> None:
         self._kept: dict[Any, Kept] = {}
         self._pending: dict[int, list[Kept]] = {}
-        """By producer: what open transactions wrote."""
+        """The records of open transactions, by producer."""
 
     def add(self, offset: int, entry: Entry, producer_id: int | None = None) -> None:
-        """The next entry; `producer_id` is that of its transaction, None outside of one."""
+        """Add the next entry; `producer_id` is that of its transaction, or None."""
         if entry.key is None:
             self._settle(entry.name, -1 if producer_id is None else producer_id)
         elif producer_id is not None:
@@ -53,15 +53,15 @@ class KeyedState:
             self.add(kept.offset, kept.entry)
 
     def entries(self) -> Iterator[Entry]:
-        """What is there now."""
+        """The current values."""
         return (kept.entry for kept in self._kept.values())
 
     def pending(self) -> Iterator[Entry]:
-        """What transactions wrote that are still open."""
+        """The values written by open transactions."""
         return (kept.entry for each in self._pending.values() for kept in each)
 
 
 def _identity(entry: Entry) -> tuple[Any, ...]:
-    """What a key names; the older form of a key names the same."""
+    """The identity of a key, which older versions of it share."""
     key = entry.key
     return entry.name.removeprefix("Legacy"), *(getattr(key, field.name) for field in key.FIELDS)

@@ -1,4 +1,4 @@
-"""What a conversion of logs lost, field by field: as many lines as there are kinds of losses, not as records."""
+"""What a conversion of logs lost: one line for each field and reason, not for each record."""
 
 import re
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 class LossRow(NamedTuple):
-    """One kind of loss: `records[].headers[]` and why, how often, and where it was met first."""
+    """One kind of loss: the field such as `records[].headers[]`, the reason, the count, and the first place."""
 
     path: str
     reason: str
     times: int
     file: str
-    """Of the first one; its segment, the position of its batch, and what stood there."""
+    """Of the first loss: its segment, the position of its batch, and the value."""
     position: int
     value: str
 
@@ -36,12 +36,12 @@ class LossReport:
             self.add_row(LossRow(_INDEX.sub("[]", loss.path), loss.reason, 1, file, position, shown(loss.value)))
 
     def merge(self, other: "LossReport") -> None:
-        """Count what another report has."""
+        """Add the counts of another report."""
         for row in other.rows():
             self.add_row(row)
 
     def add_row(self, row: LossRow) -> None:
-        """Count a kind of loss, as often as its row says."""
+        """Add the count of a row."""
         known = self._rows.get((row.path, row.reason))
         self._rows[row.path, row.reason] = row if known is None else known._replace(times=known.times + row.times)
 

@@ -2,9 +2,9 @@
 
 alpha-0/00000000000000000091.log          segment of topic alpha, partition 0, whose first offset is 91
         00000000000000000091.index        and so on: indexes and the producers' state at this offset
-        00000000000000000091.log.deleted  no part of the log any more
-        00000000000000000091.log.swap     cleaned, and about to take the place of what it was cleaned from
-        00000000000000000091.log.cleaned  not cleaned to its end
+        00000000000000000091.log.deleted  no longer a part of the log
+        00000000000000000091.log.swap     cleaned, about to replace the segments it was made from
+        00000000000000000091.log.cleaned  cleaning was not finished
         00000000000000000091-0000000003.checkpoint     snapshot of a metadata log: offset and epoch
 alpha-0.<32 hex digits>-delete            a partition that is going, coming from another disk (-future), or that
                                           nobody knows (-stray)

@@ -1,10 +1,10 @@
 """A partition's folder: its segments in order, and what stands beside them.
 
-What counts is what a broker would take when it starts. `.deleted` is no part of
-the log any more, `.cleaned` is not cleaned to its end. `.swap` was cleaned, and
-a broker stopped before it took the place of the segments that it was made from:
-of these some may be gone, so it counts, and they do not; unless there is a
-`.cleaned` at or before it, which says that not all of its kind was done.
+The segments are those that a broker would load when it starts. `.deleted` files no longer
+belong to the log, and `.cleaned` files are unfinished. A `.swap` file is a finished one
+that the broker had no time to put in the place of the segments that it was made from.
+Some of these may be gone, so the `.swap` counts and they don't, unless a `.cleaned` at or
+before it shows that its group was unfinished.
 """
 
 import os
@@ -40,14 +40,14 @@ class Partition:
             raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
         name = partition_name(self.path.absolute())
         self.topic = name.topic if name else None
-        """The topic, by the folder's name; None if it is no partition's."""
+        """The topic, from the folder's name; None if the name is not a partition's."""
         self.partition = name.partition if name else None
         self.state = name.state if name else ""
-        """delete, future or stray, where the folder's name says so."""
+        """delete, future or stray, if the folder's name says so."""
 
     @cached_property
     def files(self) -> tuple[Path, ...]:
-        """Every file of the folder, when it was listed."""
+        """Every file of the folder at the time of listing."""
         return tuple(self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
@@ -60,7 +60,7 @@ class Partition:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments that count, in order."""
+        """The segments of the log, in order."""
         swaps = [Segment(path) for path, _ in self._named("log", "swap")]
         unfinished = [name.base_offset for _, name in self._named("log", "cleaned")]
         if unfinished:
@@ -78,7 +78,7 @@ class Partition:
 
     @property
     def leftovers(self) -> tuple[Path, ...]:
-        """Files that no segment that counts has: deleted ones, and what cleaning left behind."""
+        """Files that belong to none of the segments: deleted ones, and leftovers of cleaning."""
         counted = {each.path for each in self.segments}
         return tuple(
             path
@@ -96,10 +96,10 @@ class Partition:
         partial: bool = False,
         from_log_start: bool = False,
     ) -> Iterator[RecordBatch]:
-        """The batches of all segments; from the one on that has `start_offset` or, where a gap is, the next.
+        """The batches of all segments, from the one with `start_offset` on, or in a gap from the next one.
 
-        With `from_log_start`, not below the log's start offset, if a checkpoint has one. With `partial`, a batch that
-        is cut off at the end of the last segment is left out. Raises LogError.
+        With `from_log_start`, begin no earlier than the log's start offset, if a checkpoint has one. With `partial`, a
+        batch that is cut off at the end of the last segment is left out. Raises LogError.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
@@ -114,7 +114,7 @@ class Partition:
         *,
         partial: bool = False,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
-        """As `batches`, each with its segment and its position in it."""
+        """Like `batches`, each with its segment and its position there."""
         for segment, is_first in self.segments_from(start_offset):
             start = start_offset if is_first else None
             is_last = segment is self.segments[-1]
@@ -122,9 +122,9 @@ class Partition:
                 yield segment, position, batch
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:
-        """The segments from the one on that may have this offset; whether it is looked for in this one.
+        """The segments from the one that may have this offset, each with whether the offset is searched in it.
 
-        An offset that the first of them lacks is in the next ones' first batch.
+        An offset that the first one lacks is in the first batch of the next one.
         """
         bases = [each.base_offset or 0 for each in self.segments]
         first = 0 if offset is None else max((n for n, base in enumerate(bases) if base <= offset), default=0)
@@ -135,7 +135,7 @@ class Partition:
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The `leader-epoch-checkpoint`, empty where there is none. Raises LogError."""
+        """The `leader-epoch-checkpoint`, empty if there is none. Raises LogError."""
         path = self.path / "leader-epoch-checkpoint"
         return read_leader_epochs(path) if path.is_file() else []
 
@@ -158,14 +158,14 @@ class Partition:
 
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
-        """The `.checkpoint`s of a metadata log, in order: `base_offset` is the first that they do not hold."""
+        """The `.checkpoint` files of a metadata log, in order; `base_offset` is the first offset after each."""
         return tuple(Segment(path) for path, _ in self._named("checkpoint"))
 
     @cached_property
     def log_start_offset(self) -> int | None:
-        """What the folder above says that the log begins at, in `log-start-offset-checkpoint`. Raises LogError.
+        """The start offset of the log, from `log-start-offset-checkpoint` in the parent folder. Raises LogError.
 
-        Records below it were deleted, though their bytes may be there.
+        Records below it are deleted, although their bytes may still be there.
         """
         path = self.path.absolute().parent / "log-start-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
@@ -174,7 +174,7 @@ class Partition:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the broker has compacted it, by `cleaner-offset-checkpoint` of the folder above. Raises LogError."""
+        """Whether the broker has compacted it, by `cleaner-offset-checkpoint` in the parent folder. Raises LogError."""
         path = self.path.absolute().parent / "cleaner-offset-checkpoint"
         if self.topic is None or self.partition is None or not path.is_file():
             return False
@@ -185,5 +185,5 @@ class Partition:
 
 
 def with_next(segments: tuple[Segment, ...]) -> Iterator[tuple[Segment, Segment | None]]:
-    """Each segment with the one behind it; with None the last. A partition may have no segment at all."""
+    """Each segment with the next one; the last with None. A partition may have no segments."""
     return zip(segments, (*segments[1:], None), strict=False)

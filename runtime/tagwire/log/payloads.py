@@ -1,9 +1,8 @@
 """Messages in the keys and values of records, as one more column beside those of the records.
 
-A message that is a record of a coordinator or of a metadata log says in front
-of itself what it is and in which version, so each row has its own; whatever is
-of another type is null. Of any other message the values are all in the one
-version that is given.
+Records of coordinators and of the metadata log begin with their type and version, so each
+row has its own version, and rows of other types are null. The values of any other message
+are all in the one version that the caller gives.
 """
 
 from collections.abc import Iterable
@@ -24,15 +23,15 @@ _SOURCES: Final = {
     "coordinator-value": ("key", "value", _CONTROL),
     "metadata": ("value", _CONTROL),
 }
-"""By kind of message: the columns that have it and its type. Markers of transactions are no such records."""
+"""By kind of message: the columns that hold it and its type. Transaction markers are not such records."""
 _FRAME_VERSION: Final = 1
 _KEY_VERSION: Final = 0
 _TOO_SHORT: Final = -1
-"""The version of a value that is too short to say one: no message has it, so it is refused."""
+"""The version given to a value that is too short to have one. No message has it, so it is rejected."""
 
 
 class Payload:
-    """A message that is to be decoded, and how. Raises ColumnError, UnsupportedVersionError, SchemaError."""
+    """A message to decode, and how. Raises ColumnError, UnsupportedVersionError, SchemaError."""
 
     def __init__(
         self, message: Any, version: int | None, fields: Iterable[str] | None, errors: str, limits: Limits
@@ -41,11 +40,13 @@ class Payload:
         self.kind: str = getattr(message, "KIND", "")
         self.sources = _SOURCES.get(self.kind, ("value",))
         if not self.kind:
-            raise ColumnError(f"message is {message!r}; a class of a message was expected")
+            raise ColumnError(f"message is {message!r}; expected a message class")
         if (self.kind in _SOURCES) != (version is None):
             if version is None:
-                raise ColumnError(f"{message.NAME} is no record that says its version; give the version of all values")
-            raise ColumnError(f"{message.NAME} is a record that says its own version; leave version out")
+                raise ColumnError(
+                    f"{message.NAME} values don't begin with their version; give the version of all values"
+                )
+            raise ColumnError(f"each {message.NAME} begins with its own version; leave version out")
         self.errors = "null" if errors == "skip" else "raise"
         self.limits = limits
         versions = tuple(message.VERSIONS) if version is None else (version,)
@@ -54,7 +55,7 @@ class Payload:
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
     def with_sources(self, records: Column) -> Column:
-        """The columns of records, and behind them those that messages are read from, where they are not among them."""
+        """The columns of records, followed by those that messages are read from, unless they are requested anyway."""
         there = {child.name for child in records.children}
         more = tuple(
             Column(name, "b") if name == _CONTROL else Column(name, "z", nullable=True)
@@ -68,7 +69,7 @@ class Payload:
         return decoder_of(self.wanted).decode(data, versions, self.errors, True, self.limits)
 
     def beside(self, array: Any, root: Column, *, native: bool) -> Any:
-        """The columns of `root`, of which the messages are the last, from an array that has the others."""
+        """The columns of `root`, with messages last, from an array that has the other columns."""
         if native:
             from tagwire._columns import with_message
 
@@ -84,7 +85,7 @@ class Payload:
         return struct_of(root, [*(array.field(child.name) for child in root.children[:-1]), messages])
 
     def opened(self, key: bytes | None, value: bytes | None) -> tuple[int | None, bytes | None]:
-        """The version and the body of a row's payload; neither where it is of another type."""
+        """The version and the body of a row's payload; None for both if it has another type."""
         data = key if self.kind == "coordinator-key" else value
         if data is None or self.kind not in _SOURCES:
             return None, data

@@ -1,6 +1,6 @@
-"""A batch that knows where it stands: its records are read when it is iterated, and what is wrong then has a place.
+"""A batch that knows its position in a file, so that errors found while its records are read have a place.
 
-Who is handed batches with their positions has the place already, and gets plain batches.
+Functions that return positions beside batches return plain batches.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ __all__ = ["PlacedBatch"]
 
 
 class PlacedBatch(RecordBatch):
-    """A batch of a file. Iteration and `len` raise LogError, with the file and the byte in it."""
+    """A batch of a file. Iteration and `len` raise LogError with the file and the byte position."""
 
     __slots__ = ("_file", "_position")
 

@@ -1,4 +1,4 @@
-"""What a broker knew of the producers of a partition at an offset: its `.snapshot` files."""
+"""The `.snapshot` files of a partition: what a broker knew about its producers at an offset."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +31,7 @@ def read_producer_snapshot(path: Path) -> tuple[Any, ...]:
         refuse(str(path), _RULE, 0, found, f"version {cls.VERSIONS}, and a checksum")
     stated, actual = int.from_bytes(data[_CRC_AT:_CRC_END], "big"), checksum("crc32c", data[_CRC_END:])
     if stated != actual:
-        refuse(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, that of the bytes behind it")
+        refuse(str(path), _RULE, _CRC_AT, f"crc {stated:#010x}", f"{actual:#010x}, the checksum of the bytes after it")
     try:
         snapshot = cls.decode(data[_CRC_AT:], version)
     except DecodeError as error:

@@ -1,11 +1,10 @@
 """Checksums of ranges of a file, in a time that does not grow with the range.
 
-Behind damage every place is tried where a batch might begin. What stands there
-may say that it is as long as the rest of the file, and the next place, a few
-bytes on, as well: with a checksum over all of it each time, a file of some
-megabytes takes minutes. A checksum is linear: that of a range follows from those
-of what is before its end and what is before its begin. So the file is gone over
-once, and a value is kept for each block.
+After damage, every position is tried as the beginning of a batch. Each candidate may claim
+to be as long as the rest of the file, so computing every checksum in full would take
+minutes for a few megabytes. CRCs are linear: the checksum of a range follows from those of
+two prefixes of the file. So the file is read once, and the checksum of each prefix of whole
+blocks is kept.
 
 With `shift(c, n)` for a checksum times x^(8n), that of two parts is
 `shift(first, len(second)) ^ second`. Source: zlib's crc32_combine; arithmetic in
@@ -23,22 +22,22 @@ __all__ = ["RangeSums"]
 _BLOCK_BITS: Final = 14
 _BLOCK: Final = 1 << _BLOCK_BITS
 _DIRECT: Final = 4 * _BLOCK
-"""Ranges up to this length are gone over each time."""
+"""Ranges up to this length are computed directly."""
 _ONE: Final = 1 << 31
 _X: Final = 1 << 30
 
 
 class RangeSums:
-    """The checksums of one algorithm of the ranges of a file."""
+    """Checksums of ranges of a file, by one algorithm."""
 
     def __init__(self, data: Bytes, algorithm: str) -> None:
         self._data = data
         self._algorithm = algorithm
         self._polynomial = POLYNOMIALS[algorithm]
         self._before = array("L", [0])
-        """The checksum of what is before each block."""
+        """The checksum of all bytes before each block."""
         self._powers = array("L", [_ONE])
-        """x to the power of the bits of so many blocks."""
+        """x to the power of the number of bits in a number of blocks."""
 
     def of(self, start: int, end: int) -> int:
         """The checksum of the bytes from `start` to before `end`."""

@@ -26,21 +26,21 @@ def read(
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches of a segment file or a partition's folder, in order of offset.
 
-    From the batch on that has `start_offset`, or the next one where compaction
-    left none; the batch may begin before it. `format` and `only` as for
-    `tagwire.records.read_batches`. With `from_log_start`, nothing that the
-    folder's log-start-offset-checkpoint says is deleted (a folder only). With
-    `partial`, a batch that is cut off at the end of the log is left out. Zeros
-    up to the end of a file, as in a segment that a broker was writing to, are
-    the end of its data.
+    Begins with the batch that holds `start_offset`, or with the next one if
+    compaction removed it; the batch may begin at a lower offset. `format` and
+    `only` are as for `tagwire.records.read_batches`. With `from_log_start`,
+    batches that the folder's log-start-offset-checkpoint marks as deleted are left
+    out (folders only). With `partial`, a batch that is cut off at the end of the
+    log is left out. Zeros up to the end of a file, as in an active segment, end
+    its data.
 
-    Raises LogPathError at once where there is no log, FormatError for an unknown
-    name, and while reading LogError at the first batch that is not right.
+    Raises LogPathError at once if there is no log, FormatError for an unknown
+    name, and while reading LogError at the first invalid batch.
     """
     formats = format_set(format, only=only)
     where = Path(path)
     if not where.is_dir():
         return Segment(where).batches(start_offset, formats, limits, partial=partial)
     if not is_partition(where.absolute()):
-        raise LogPathError(f"{where}: there is no segment in it; name a segment, or the folder of a partition")
+        raise LogPathError(f"{where}: found no segment; name a segment, or the folder of a partition")
     return Partition(where).batches(start_offset, formats, limits, partial=partial, from_log_start=from_log_start)

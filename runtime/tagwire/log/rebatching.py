@@ -1,12 +1,11 @@
-"""Batches of another size: records gathered from several batches, or one batch's records dealt out to several.
+"""Batches of another size: records of several batches joined, or those of one batch split.
 
-What belongs to a batch must hold for every record in it. So records are never
-gathered across a change of producer, epoch, transaction, leader's epoch,
-timestamp type, delete horizon, format or codec; not where a producer's
-sequence numbers would not go on with the offsets, since a batch has only its
-first; not across markers. Markers and batches that compaction has emptied stay
-as they are. Offsets, timestamps and sequence numbers of records do not change,
-and no offset that a batch had in its range falls out of all ranges.
+The head of a batch holds for every record in it. So records are never joined across a
+change of producer, epoch, transaction, leader epoch, timestamp type, delete horizon, format
+or codec, nor across markers, nor where the sequence numbers of a producer skip, since a
+batch stores only the first one. Markers and emptied batches stay as they are. Offsets,
+timestamps and sequence numbers of records do not change, and each offset in the range of an
+old batch is in the range of a new one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,21 +25,21 @@ __all__ = ["BatchSize", "Piece", "as_they_are", "builder_like", "rebatched"]
 
 _INT32: Final = 0x7FFFFFFF
 _HEAD: Final = 61
-"""Bytes of the head of a v2 batch, the longest of all."""
+"""Bytes of the head of a v2 batch, the longest head."""
 _MESSAGE: Final = 34
 """Bytes of a v1 message without key and value."""
 
 
 class BatchSize(NamedTuple):
-    """How large batches become: as many records as stay within both, and at least one; None does not bound."""
+    """The size of new batches: as many records as both bounds allow, and at least one; None is no bound."""
 
     bytes: int | None = None
-    """Of the batch before it is packed."""
+    """Bytes of the batch before compression."""
     records: int | None = None
 
 
 class Piece(NamedTuple):
-    """A batch on its way: where it began, what was read for it, and what it was packed with."""
+    """A batch being written: the position it began at, the bytes read for it, and its codec."""
 
     position: int
     source_bytes: int
@@ -54,16 +53,16 @@ Key = tuple[Any, ...]
 
 
 def as_they_are(batches: Placed) -> Iterator[Piece]:
-    """The batches, each a piece."""
+    """Each batch as a piece."""
     for position, batch in batches:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
 def rebatched(batches: Placed, size: BatchSize, to: Format | None = None, file: str = "") -> Iterator[Piece]:
-    """The batches of a segment with their records in batches of this size, in the format that they had.
+    """The batches of a segment, regrouped to this size in their own format.
 
-    Batches that were made new are not packed yet. `to` is the format that they are meant for, whose records are
-    measured; their own unless given. Raises LogError for records that can't be read.
+    New batches are not packed yet. Sizes are measured in the format `to`, by default their own. Raises LogError for
+    records that can't be read.
     """
     group: _Group | None = None
     for position, batch in batches:
@@ -98,7 +97,7 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None, file: 
 
 
 class _Source:
-    """The records of a batch on their way: where native code can move them, and as objects, one at a time, otherwise.
+    """The records of a batch that are being moved, by native code where it can, otherwise one at a time as objects.
 
     Raises LogError for records that can't be read.
     """
@@ -117,18 +116,18 @@ class _Source:
 
     @property
     def left(self) -> int:
-        """How many have not been taken."""
+        """The number of records left."""
         return self._left if self.moved is None else self.moved.left
 
     @property
     def next_offset(self) -> int:
-        """The offset of the next one."""
+        """The offset of the next record."""
         if self.moved is not None and self.moved.next_offset is not None:
             return self.moved.next_offset
         return self.next().offset
 
     def next(self) -> Record:
-        """The next one as an object; from now on they all are."""
+        """The next record as an object; all later ones are objects, too."""
         if self._next is not None:
             return self._next
         try:
@@ -141,13 +140,13 @@ class _Source:
         return self._next
 
     def took(self) -> None:
-        """The next one has been taken."""
+        """Mark the next record as taken."""
         self._next = None
         self._left -= 1
 
 
 class _Group:
-    """Records that become one batch; the first of its source batches says what the batch is like."""
+    """Records that become one batch, with the properties of the first of its source batches."""
 
     def __init__(
         self,
@@ -162,7 +161,7 @@ class _Group:
         self.position = position
         self.first = batch
         self.whole: RecordBatch | None = batch
-        """The source batch, as long as the group is nothing but this one."""
+        """The source batch, as long as the group is exactly that batch."""
         self.base_offset = base_offset
         self.last_offset = base_offset
         self.size = size
@@ -172,19 +171,19 @@ class _Group:
         self.key = key
         self.base_sequence = _later(batch.base_sequence, base_offset - batch.base_offset)
         self.run: RecordRun | None = None
-        """What native code has moved; else there are `records`."""
+        """The run that native code has moved; otherwise `records` holds objects."""
         self.records: list[Record] = []
         self.bytes = 0 if is_messages else _HEAD
         self.source_bytes = self.source_batches = 0
 
     def takes(self, batch: RecordBatch, key: Key) -> bool:
-        """Whether the records of this batch, the next in the log, may stand in one batch with these."""
+        """Whether the records of this batch, the next in the log, may join these."""
         sequence = _later(self.base_sequence, batch.base_offset - self.base_offset)
         within_reach = batch.last_offset - self.base_offset <= _INT32
         return within_reach and self.key == key and sequence == batch.base_sequence
 
     def take(self, source: _Source) -> bool:
-        """Take records as long as there is room; whether there was any."""
+        """Take records as long as there is room; returns whether any were taken."""
         before = source.left
         if source.moved is not None and not self.records:
             self._move(source.moved)
@@ -236,7 +235,7 @@ class _Group:
 
 
 def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBuilder:
-    """A builder for a batch with the flags and the producer of this one; `changes` as for BatchBuilder."""
+    """A builder for a batch with the flags and the producer of this one; `changes` are those of BatchBuilder."""
     settings: dict[str, Any] = {
         "compression": batch.compression,
         "timestamp_type": batch.timestamp_type,
@@ -254,7 +253,7 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
 
 
 def _key(batch: RecordBatch) -> Key:
-    """What batches must have in common to become one."""
+    """The properties that batches must share to be joined."""
     is_appended = batch.timestamp_type == "append"
     return (
         batch.format,
@@ -270,7 +269,7 @@ def _key(batch: RecordBatch) -> Key:
 
 
 def _later(sequence: int, by: int) -> int:
-    """A sequence number so many records later: behind the highest comes 0. -1, which is none, stays."""
+    """A sequence number a number of records later: 0 follows the highest. -1, which means none, stays."""
     return sequence if sequence < 0 else (sequence + by) & _INT32
 
 
@@ -278,13 +277,13 @@ def _later(sequence: int, by: int) -> int:
 
 
 def _message_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """At most: a message of the formats that have no batches."""
+    """The most bytes of a message in formats without batches."""
     headers = sum(8 + len(value or b"") for _, value in record.headers)
     return _MESSAGE + len(record.key or b"") + len(record.value or b"") + (4 + headers if headers else 0)
 
 
 def _record_bytes(record: Record, offset_delta: int, timestamp_delta: int) -> int:
-    """A record of v2; those of other formats of batches are at most one byte longer."""
+    """The bytes of a v2 record; records of other batch formats are at most one byte longer."""
     body = 1 + _zigzag(timestamp_delta) + _zigzag(offset_delta) + _zigzag(len(record.headers))
     body += _sized(record.key) + _sized(record.value)
     for key, value in record.headers:

@@ -1,11 +1,10 @@
-"""Segments compacted: their batches as the rule leaves them, in new segments with new indexes.
+"""Compacted segments: the batches that the rule leaves, in new segments with new indexes.
 
-Segments stay segments, and keep the time of their last write, since in older
-formats that says how old a tombstone is. One that nothing is left of goes,
-unless the log begins with it. What becomes one new segment is known from sizes
-alone (`groups`), and each can be written by itself: of what is before it, only
-transactions that go on where it begins make a difference, and these are looked
-at again (`look_back`).
+Each segment becomes a segment and keeps the time of its last write, which in older formats
+tells how old a tombstone is. An empty one is removed, unless it is the first of the log.
+Which segments are joined follows from sizes alone (`groups`), and each group can be written
+separately: of the log before it, only open transactions matter, and `look_back` finds
+these.
 """
 
 import os
@@ -32,7 +31,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 Tell = Callable[[int], None]
 Explain = Callable[[Segment, Record, str], None]
-"""Is told of each record what becomes of it: a reason of KEPT or REMOVED."""
+"""Called for each record with its reason, one of KEPT or REMOVED."""
 
 
 class SegmentReport(NamedTuple):
@@ -46,7 +45,7 @@ class SegmentReport(NamedTuple):
     new_records: int
     new_bytes: int
     emptied: int
-    """Batches that stay without their records."""
+    """Batches that stay, but without records."""
     kept: dict[str, int]
     """Records by reason, as in `tagwire.log.compaction.KEPT`."""
     removed: dict[str, int]
@@ -58,7 +57,7 @@ class SegmentReport(NamedTuple):
 
 
 def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment]]:
-    """Which segments become one: small neighbours, as long as they have no more bytes together; each one with 0."""
+    """Which segments are joined: neighbours of at most `segment_bytes` together; with 0 each stays alone."""
     found: list[list[Segment]] = []
     size = 0
     for segment in segments:
@@ -73,7 +72,7 @@ def groups(segments: Sequence[Segment], segment_bytes: int) -> list[list[Segment
 
 
 class Rewriter:
-    """Writes the segments of a log to a folder, in their order; from the begin, or from where `look_back` goes."""
+    """Writes the segments of a log to a folder, in order, from the beginning or from where `look_back` ends."""
 
     def __init__(
         self,
@@ -91,7 +90,7 @@ class Rewriter:
         self.transactions = Transactions()
 
     def look_back(self, segments: Sequence[Segment], begin: int) -> None:
-        """Go through the transactions in the segments before the first that is written, from an offset on."""
+        """Read the transactions in the segments before the first written one, from an offset on."""
         for segment in segments:
             self.judge.begin_segment(modified_ms(segment))
             batches = segment.placed_batches(begin, self.compaction.format, self.compaction.limits)
@@ -102,7 +101,7 @@ class Rewriter:
                         self.transactions.see(Seen(position, verdict.batch, verdict.kept, verdict.marker))
 
     def group(self, group: Sequence[Segment], *, is_first: bool) -> list[SegmentReport]:
-        """Write segments as one. Raises LogError, CompactionError."""
+        """Write segments as one segment. Raises LogError, CompactionError."""
         kinds = index_kinds(group[0])
         with SegmentWriter(self.folder, group[0].base_offset or 0, kinds, self.transactions) as writer:
             reports = [self._segment(segment, writer) for segment in group]
@@ -151,7 +150,7 @@ class Rewriter:
 
 
 class Placed:
-    """Faults of a batch's records with their file; those of the log that can't be compacted with its name."""
+    """Errors in the records of a batch with their file, and errors about the log with its name."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment

@@ -1,4 +1,4 @@
-"""The rules that logs are held against, each with its id: what `verify` reports and `LogError.rule` names."""
+"""The rules for logs, each with the id that `verify` reports and `LogError.rule` holds."""
 
 from collections import Counter
 from typing import Final, NamedTuple
@@ -41,19 +41,19 @@ class Problem(NamedTuple):
     """A rule that a file breaks, and where."""
 
     position: int
-    """Byte in the file; in a file of text, that of the line."""
+    """Byte position in the file; in a text file, of the line."""
     rule: str
     message: str
 
 
 _MOST: Final = 1000
-"""Problems of one rule in one file that are kept."""
+"""How many problems of one rule are kept for each file."""
 
 
 class Problems:
-    """What is wrong in one file: the first problems of each rule, and how many there are besides.
+    """The problems of one file: the first ones of each rule, and the number of the others.
 
-    A file of ten megabytes may have a million of them. A list of all would take gigabytes, and says no more.
+    A file of ten megabytes may have a million problems, and a list of all of them would take gigabytes.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Problems:
         self._first_left: dict[str, int] = {}
 
     def has_room(self, rule: str, position: int, count: int = 1) -> bool:
-        """Count so many problems, of which the first is there; whether that one is to be added."""
+        """Count problems, and return whether the first of them should be added."""
         before = self._counts[rule]
         self._counts[rule] = before + count
         if before < _MOST:
@@ -80,7 +80,7 @@ class Problems:
         self._kept.append(Problem(position, rule, message))
 
     def rows(self) -> list[Problem]:
-        """The problems that were kept, and behind them a row for each rule that has more."""
+        """The kept problems, followed by a row for each rule that has more."""
         more = [
             Problem(position, rule, f"{self._counts[rule] - _MOST} more of this rule from here on")
             for rule, position in self._first_left.items()

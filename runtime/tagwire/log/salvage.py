@@ -1,14 +1,12 @@
-"""What is whole of a damaged partition, as a partition that a broker can open.
+"""The intact batches of a damaged partition, as a partition that a broker can open.
 
-Batches are kept as they are, byte by byte, or not at all. Whether bytes are a
-batch, `tagwire.log.damage` says. One thing more can be wrong with a batch whose
-checksum agrees: the offset of magic 2 is not covered by it. Where offsets do
-not ascend, as few batches as possible are left out so that they do: a single
-wrong offset costs its own batch, not all that come behind it.
+Batches are copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a
+batch. The base offset of a magic 2 batch is not covered by its checksum, so it may be wrong
+in a batch that is otherwise intact. Where offsets do not ascend, as few batches as possible
+are left out: a single wrong offset costs its own batch, not all later ones.
 
-Indexes are made new; so is the checkpoint of leader epochs, if it does not fit.
-Snapshots of producers are left out: a broker that finds none makes them from
-the log.
+Indexes are rebuilt, and so is the checkpoint of leader epochs if it does not match.
+Snapshots of producers are left out; a broker without them builds them from the log.
 """
 
 import shutil
@@ -39,7 +37,7 @@ _RELATIVE_OFFSETS: Final = 1 << 31
 
 
 class SalvageReport(NamedTuple):
-    """A segment, what was kept of it, and what was not, and why."""
+    """A segment: what was kept, what was left out, and why."""
 
     file: Path
     batches: int
@@ -64,17 +62,17 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     tell: Callable[[int], None] | None = None,
 ) -> list[SalvageReport]:
-    """Write what is whole of a partition to a folder of its name in `output`, which must not be there yet.
+    """Write the intact batches of a partition to a new folder of its name in `output`.
 
-    Nothing is there before all of it is. `tell` is told how many more bytes were read. Raises LogPathError where the
-    folder is there already, or can't be written.
+    The folder appears only when it is complete. `tell` is called with the number of bytes read since the last call.
+    Raises LogPathError if the folder exists or can't be written.
     """
     with whole_folder(Path(output) / partition.path.absolute().name) as folder:
         return list(_Salvage(folder, format, limits, tell).partition(partition))
 
 
 class _EpochRun(NamedTuple):
-    """Batches one behind the other of one leader."""
+    """Consecutive batches of one leader."""
 
     epoch: int
     offset: int
@@ -102,7 +100,7 @@ class _Salvage:
         self._copy(partition.path / "partition.metadata")
 
     def segment(self, segment: Segment, next_base: int | None) -> SalvageReport:
-        """Keep the whole batches of a segment, below the offset that the next one begins with."""
+        """Keep the intact batches of a segment, below the base offset of the next one."""
         self._problems = Problems()
         self._kept_batches = self._kept_records = self._lost = self._reached = 0
         base = segment.base_offset or 0
@@ -151,7 +149,7 @@ class _Salvage:
         kept = {span.position for span in chosen}
         for span in spans:
             if span.position not in kept:
-                what = f"offsets {span.first} to {span.last} are not where they belong"
+                what = f"offsets {span.first} to {span.last} are out of order"
                 skipped = f"bytes {span.position} to {span.end} are skipped"
                 self._lose(Problem(span.position, "TWL108", f"{what}; {skipped}"), span.end - span.position)
         return chosen
@@ -176,7 +174,7 @@ class _Salvage:
             self.epochs.append(_EpochRun(epoch, offset, 1))
 
     def snapshot(self, snapshot: Segment) -> SalvageReport:
-        """A snapshot of a metadata log is kept whole or not at all: half of one says what never was."""
+        """A snapshot of a metadata log is kept whole or not at all, because half of one would be a wrong state."""
         batches = records = 0
         try:
             for batch in snapshot.batches(None, self.format, self.limits):
@@ -189,7 +187,7 @@ class _Salvage:
         return SalvageReport(snapshot.path, batches, records, snapshot.size, 0, [])
 
     def _leader_epochs(self, path: Path) -> None:
-        """The checkpoint as it is, which knows leaders that wrote nothing, unless most batches say otherwise."""
+        """The checkpoint as it is, because it has leaders that wrote nothing, unless most batches contradict it."""
         if not path.is_file():
             return
         try:
@@ -218,15 +216,15 @@ class _Salvage:
 
 
 def _epoch_at(known: list[EpochStart], offset: int) -> int | None:
-    """The epoch of an offset, by starts that ascend; None below the first one, where records may be deleted."""
+    """The epoch of an offset, from ascending start offsets; None below the first one, where records may be deleted."""
     at = bisect_right(known, offset, key=lambda start: start.start_offset)
     return known[at - 1].epoch if at else None
 
 
 def ascending(spans: list[_Span]) -> list[_Span]:
-    """As many of the spans as can be kept in their order with offsets that ascend.
+    """As many of the spans as possible, in order, with ascending offsets.
 
-    The longest ascending chain, by the last offsets of the best chains of each length.
+    This is the longest increasing subsequence, found with the lowest last offset for each length.
     """
     lasts: list[int] = []
     ends: list[int] = []

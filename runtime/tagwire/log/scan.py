@@ -1,13 +1,12 @@
-"""One way through the bytes of a segment: where its batches begin, and the batches.
+"""One pass over the bytes of a segment: the positions of its batches, and the batches.
 
-A segment may be larger than memory, so each batch is read when its turn comes
-(`tagwire.log.file_bytes`): nothing that is handed out keeps the file open. Where
-a batch ends is asked of its head alone, so that what lies before a wanted offset
-is passed over, not read.
+A segment may be larger than memory, so each batch is read in its turn
+(`tagwire.log.file_bytes`), and nothing that is returned keeps the file open. The end of a
+batch follows from its head alone, so batches before a requested offset are skipped unread.
 
-A segment that is written to may be preallocated: zeros up to its full size
-stand behind its last batch. No batch begins with zeros, since it has a length;
-so nothing but zeros up to the end of the file is the end of the data.
+An active segment may be preallocated: zeros follow its last batch up to its full size. No
+batch begins with zeros, because it has a length. So zeros up to the end of the file end the
+data.
 """
 
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class BatchSpan(NamedTuple):
-    """Where a batch is, by its head alone."""
+    """The place of a batch, from its head alone."""
 
     position: int
     size: int
@@ -51,14 +50,14 @@ class Scan:
         self.limits = limits
         self._sums: SumCheck | None = None
         self._found: list[Format] = []
-        """The formats that the batch may have whose size was asked for last."""
+        """The possible formats of the batch that was measured last."""
         self._clear: Format | None = None
-        """The format of the batch whose size was asked for last, where its head leaves no doubt."""
+        """The format of the batch that was measured last, if its head is unambiguous."""
 
     def batches(self, position: int = 0, *, partial: bool = False) -> Iterator[tuple[int, RecordBatch]]:
         """Each batch from here on with its position; with `partial`, one that is cut off at the end is left out.
 
-        Raises LogError at the first that is not right.
+        Raises LogError at the first invalid one.
         """
         while not self.ends_at(position):
             try:
@@ -77,7 +76,7 @@ class Scan:
         return self.zeros_end(position) == len(self.data)
 
     def zeros_end(self, position: int) -> int:
-        """Where the zeros end that stand here: the position itself if there are none."""
+        """The end of the zeros that begin here; the position itself if there are none."""
         while position < len(self.data):
             chunk = self.data[position : position + len(_ZEROS)]
             if chunk != _ZEROS and (rest := chunk.lstrip(b"\0")):
@@ -86,7 +85,7 @@ class Scan:
         return position
 
     def batch(self, position: int) -> RecordBatch:
-        """The batch at this position, its checksum held against its bytes. Raises LogError."""
+        """The batch at this position, with its checksum verified. Raises LogError."""
         size = self.size(position)
         if self._sums is not None:
             self._sums.refuse_wrong(position, self._found)
@@ -100,11 +99,11 @@ class Scan:
             raise placed(error, self.file, rule, position) from None
 
     def expect_damage(self) -> None:
-        """From now on many positions may be tried that are no batches: a wrong checksum is found at once."""
+        """Prepare for trying many positions that are not batches: a wrong checksum is then found at once."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
     def outline(self, position: int) -> RecordBatch:
-        """The head of the batch at this position; its checksum is not looked at. Raises LogError."""
+        """The head of the batch at this position, without verifying its checksum. Raises LogError."""
         data = self.data[position : position + self.size(position)]
         try:
             return read_outline(data, self.formats, self.limits)
@@ -112,14 +111,14 @@ class Scan:
             raise placed(error, self.file, "TWL105", position) from None
 
     def spans(self, position: int = 0) -> Iterator[BatchSpan]:
-        """Where batches are, by their heads; their checksums are not looked at. Raises LogError."""
+        """The places of batches, from their heads, without verifying checksums. Raises LogError."""
         while not self.ends_at(position):
             span = self.span(position)
             yield span
             position += span.size
 
     def span(self, position: int) -> BatchSpan:
-        """Where the batch at this position ends, and its last offset. Raises LogError."""
+        """The end of the batch at this position, and its last offset. Raises LogError."""
         size = self.size(position)
         known = self._clear.head_positions if self._clear is not None else None
         if known is None or not known.gives_last_offset:  # behind varints, or in bytes that may be two formats
@@ -132,16 +131,16 @@ class Scan:
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:
-        """Read the file anew from now on: somebody has written to it."""
+        """Forget what was read, because the file was written to."""
         if not isinstance(self.data, bytes):
             self.data.forget()
 
     # ------------------------------------------------------------ lengths
 
     def size(self, position: int) -> int:
-        """The bytes of the batch at this position, as its head says; they are there. Raises LogError.
+        """The bytes of the batch at this position, by the length in its head. Raises LogError.
 
-        Where it may be of two formats, the bytes of the longer one.
+        If two formats are possible, the bytes of the longer one.
         """
         head = self.data[position : position + LONGEST]
         left = len(self.data) - position
@@ -158,7 +157,7 @@ class Scan:
 
     def _refuse_size(self, format: Format, head: bytes, position: int, left: int) -> NoReturn:
         if not format.head_positions.has_length:
-            raise LogPathError(f"{self.file}: batches of {format.name} don't say how long they are; read them as bytes")
+            raise LogPathError(f"{self.file}: batches of {format.name} have no length; read them as bytes")
         found = format.head_positions.length(head, 0)
         if found is None:
             refuse(self.file, "TWL101", position, count(left, "byte"), f"the head of a batch of {format.name}")

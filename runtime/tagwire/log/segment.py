@@ -22,8 +22,8 @@ __all__ = ["Segment"]
 class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.
 
-    Any name will do; `base_offset` is what a segment's own name says, and None
-    for others. Raises LogPathError where there is no such file.
+    Any file name is allowed; `base_offset` comes from the name of a segment, and is
+    None for other names. Raises LogPathError if there is no such file.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -53,10 +53,10 @@ class Segment:
         *,
         partial: bool = False,
     ) -> Iterator[RecordBatch]:
-        """The batches; from the one on that has `start_offset` or, where a gap is, the next.
+        """The batches, from the one with `start_offset` on, or in a gap from the next one.
 
-        One pass, in the memory of a batch. Raises LogError at the first batch that is not right. With `partial`, a
-        last batch that is cut off is left out.
+        One pass, in the memory of a batch. Raises LogError at the first invalid batch. With `partial`, a last batch
+        that is cut off is left out.
         """
         for position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
             yield PlacedBatch(batch, str(self.path), position)
@@ -69,14 +69,14 @@ class Segment:
         *,
         partial: bool = False,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """As `batches`, each with its position in the file; faults in its records have their offset in the batch."""
+        """Like `batches`, each with its position in the file; errors in records have their offset in the batch."""
         with open_file(self.path) as data:
             scan = Scan(str(self.path), data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
             yield from scan.batches(position, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
-        """The offset behind the last batch, by the batches' heads; None for a segment without one."""
+        """The offset after the last batch, from the heads; None for a segment without batches."""
         with open_file(self.path) as data:
             last = None
             for span in Scan(str(self.path), data, format).spans():
@@ -84,10 +84,10 @@ class Segment:
             return None if last is None else last + 1
 
     def position_of(self, scan: Scan, offset: int) -> int:
-        """Where the first batch begins that has this offset, or a later one.
+        """The position of the first batch that has this offset or a later one.
 
-        An index is a hint. One that is damaged, or of another segment, must not hide records: its position counts if
-        a whole batch stands there that begins no later than the offset.
+        An index is a hint. A damaged one, or that of another segment, must not hide records, so its position is used
+        only if a whole batch is there that begins at or before the offset.
         """
         start = 0
         try:
@@ -117,9 +117,9 @@ class Segment:
         return path if path.is_file() else None
 
     def index_entry(self, offset: int | None = None) -> OffsetEntry | None:
-        """The entry of the `.index` at or before an offset, or the last one; None where there is none.
+        """The entry of the `.index` at or before an offset, or the last one; None if there is none.
 
-        A few entries are read, not the file. Raises LogError.
+        Only a few entries are read. Raises LogError.
         """
         path = self.beside("index")
         if path is None:
@@ -143,7 +143,7 @@ class Segment:
 
     @cached_property
     def aborted_transactions(self) -> list[AbortedTransaction]:
-        """The `.txnindex`, empty where there is none. Raises LogError."""
+        """The `.txnindex`, empty if there is none. Raises LogError."""
         path = self.beside("txnindex")
         return read_transaction_index(path) if path else []
 

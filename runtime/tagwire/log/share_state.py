@@ -1,9 +1,8 @@
 """The state of a share group's partition: a snapshot, and the updates behind it.
 
-An update has new batches of offsets with a delivery state and a delivery count.
-Where they meet older ones, the higher count wins, at the same count the higher
-state. Neighbours that say the same become one. What is below the start offset
-is done. Source: KIP-932.
+An update has new batches of offsets with a delivery state and a delivery count. Where they
+overlap older ones, the higher count wins, and with equal counts the higher state. Equal
+neighbours are joined. Offsets below the start offset are finished. Source: KIP-932.
 """
 
 from itertools import pairwise
@@ -33,7 +32,7 @@ class SharePartition:
         self.version = snapshot.version
 
     def update(self, update: Any) -> None:
-        """Put an update on top; what is -1 in it stays as it was."""
+        """Apply an update; fields that are -1 in it stay as they were."""
         changes = {
             name: getattr(update, name)
             for name in ("leader_epoch", "start_offset", "delivery_complete_count")

@@ -1,4 +1,4 @@
-"""What a segment holds, counted: formats, codecs, producers, and the range of its offsets and timestamps."""
+"""Counts of a segment: formats, codecs, producers, and the range of its offsets and timestamps."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -33,25 +33,25 @@ class SegmentStat:
         self.transactional = 0
         self.control = 0
         self.append_time = 0
-        """Batches whose timestamps are the broker's."""
+        """Batches with timestamps set by the broker."""
         self.delete_horizon = 0
-        """Batches that say until when their tombstones stay."""
+        """Batches with a delete horizon."""
         self.empty = 0
         """Batches that compaction has emptied."""
         self.tombstones = 0
         self.with_headers = 0
         """Records, and so on."""
         self.unflagged = 0
-        """Null values without the tombstone flag, in formats that have it: compaction keeps them."""
+        """Null values without the tombstone flag, in formats that have the flag; compaction keeps them."""
         self.producers: set[int] = set()
         self.first_offset: int | None = None
         self.end_offset: int | None = None
-        """The one behind the last."""
+        """The offset after the last one."""
         self.first_timestamp: int | None = None
         self.last_timestamp: int | None = None
 
     def add(self, other: "SegmentStat") -> None:
-        """Count what another one has counted."""
+        """Add the counts of another segment."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.formats += other.formats
@@ -94,7 +94,7 @@ def stat(
     limits: Limits = DEFAULT_LIMITS,
     tell: Callable[[int], None] | None = None,
 ) -> SegmentStat:
-    """Count a segment; `tell` is told how many more bytes were read. Raises LogError."""
+    """Count a segment; `tell` is called with the number of bytes read since the last call. Raises LogError."""
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
     for position, batch in segment.placed_batches(None, format, limits):

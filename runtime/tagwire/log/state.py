@@ -1,11 +1,11 @@
-"""What Kafka's own topics say now: their records, folded from the first to the last.
+"""The current state of Kafka's own topics, computed from their records.
 
     groups           __consumer_offsets   groups, their members and their offsets
     transactions     __transaction_state  transactional ids
     sharePartitions  __share_group_state  what share groups have delivered
     cluster          __cluster_metadata   topics, brokers, configurations ...; from the newest snapshot on
 
-The partitions of a topic hold different keys, so several of them are one state.
+The partitions of a topic hold different keys, so they are joined into one state.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["STATES", "entries", "state", "state_json_text"]
 
 STATES: Final = {"group": "groups", "transaction": "transactions", "share": "sharePartitions", "cluster": "cluster"}
-"""The logs that have a state, and what it is called."""
+"""The logs that have a state, and the name of each state."""
 
 Tell = Callable[[int], None]
-"""Is told how many more bytes of segments were read."""
+"""Called with the number of bytes of segments read since the last call."""
 
 
 def state(
@@ -43,11 +43,11 @@ def state(
     limits: Limits = DEFAULT_LIMITS,
     tell: Tell | None = None,
 ) -> dict[str, Any]:
-    """The state of the internal topics among these partitions, as what JSON can hold; other topics are passed over.
+    """The state of the internal topics among these partitions, as values that JSON can hold; other topics are ignored.
 
-    Sensitive values are hidden (`tagwire.sensitive`).
-    Of `groups`, `transactions`, `sharePartitions` and `cluster` it has those whose topic is there. `format` as for
-    `tagwire.records.read_batches`. Raises LogError, FormatError.
+    Sensitive values are hidden (`tagwire.sensitive`). The keys are those of `groups`, `transactions`,
+    `sharePartitions` and `cluster` whose topic is there. `format` is as for `tagwire.records.read_batches`. Raises
+    LogError, FormatError.
     """
     values: dict[str, Any] = state_values(_states(partitions, _Reading(registry, format_set(format), limits, tell)))
     return values
@@ -61,9 +61,9 @@ def state_json_text(
     limits: Limits = DEFAULT_LIMITS,
     tell: Tell | None = None,
 ) -> str:
-    """What `json.dumps(state(...), indent=2, ensure_ascii=False)` gives; no dicts are made of messages.
+    """The text of `json.dumps(state(...), indent=2, ensure_ascii=False)`, made without dicts of messages.
 
-    Takes and raises what `state` does.
+    Takes the arguments of `state` and raises the same errors.
     """
     return state_text(_states(partitions, _Reading(registry, format_set(format), limits, tell)))
 
@@ -112,14 +112,14 @@ def entries(
     """Every record of an internal topic's partition as messages. Raises LogError, LogPathError for another topic."""
     if partition.topic not in INTERNAL_TOPICS:
         known = ", ".join(INTERNAL_TOPICS)
-        raise LogPathError(f"{partition.path}: its records are no messages that are known; those of {known} are")
+        raise LogPathError(f"{partition.path}: the records of this topic are not known messages; those of {known} are")
     log = INTERNAL_TOPICS[partition.topic]
     for _, entry, _ in _placed_entries(partition.segments, log, _Reading(registry, format_set(format), limits, None)):
         yield entry
 
 
 def _cluster_segments(partition: Partition) -> Iterator[Segment]:
-    """The newest snapshot, and the segments behind it."""
+    """The newest snapshot, and the segments after it."""
     snapshots = partition.metadata_snapshots
     begin = 0
     if snapshots:
@@ -150,7 +150,7 @@ def _placed_entries(
 
 
 def _at(error: DecodeError, segment: Segment, position: int, offset: int) -> LogError:
-    """A fault in a message with its record: the place is that of the batch, the text says which byte of the message."""
+    """An error in a message: the place is that of the batch, and the text has the record and the byte."""
     what = f"{error.found} at byte {error.offset} of the record at offset {offset}"
     moved = DecodeError(
         message_name=error.message_name,

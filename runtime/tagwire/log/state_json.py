@@ -1,7 +1,7 @@
 """The JSON of a state, as Python values or as text: dicts and lists around messages.
 
-Nearly all of a large state is messages. As text each comes from its own `to_json_text`, which the native engine
-writes without making dicts first.
+A large state consists mostly of messages. Their text comes from `to_json_text`, which the native engine writes
+without making dicts.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ __all__ = ["StateMessage", "state_text", "state_values"]
 
 _INDENT: Final = 2
 _scalar: Final = JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-"""What `dumped` gives without an indent; that makes an encoder for each call."""
+"""Like `dumped` without an indent, but with one encoder for all calls."""
 _MEMBER: Final = "\n" + " " * _INDENT
 
 
@@ -31,7 +31,7 @@ class StateMessage:
     message: Any
     version: int
     ahead: Mapping[str, Any] = field(default_factory=dict)
-    """Members that stand before those of the message."""
+    """Members before those of the message."""
     without: str = ""
     """The JSON name of a member that is left out; its value is no object and no array."""
 
@@ -56,7 +56,7 @@ class StateMessage:
         return f"{{{ahead}\n}}" if text == "{}" else f"{{{ahead},{text[1:]}"
 
     def _is_changed(self) -> bool:
-        """Whether the values of the message are not what is shown."""
+        """Whether some values of the message are hidden or left out."""
         message: Any = type(self.message)
         return self._hides() or not _names(message).isdisjoint(self.ahead)
 
@@ -75,7 +75,7 @@ def state_values(tree: Any) -> Any:
 
 
 def state_text(tree: Any) -> str:
-    """What `json.dumps(state_values(tree), indent=2, ensure_ascii=False)` gives."""
+    """The text of `json.dumps(state_values(tree), indent=2, ensure_ascii=False)`."""
     if isinstance(tree, StateMessage):
         return tree.to_json_text()
     if isinstance(tree, dict) and tree:
@@ -87,7 +87,7 @@ def state_text(tree: Any) -> str:
 
 
 def _members(members: Mapping[str, Any]) -> str:
-    """What stands between the braces, but for the last line break."""
+    """The text between the braces, without the last line break."""
     lines = ",\n".join([f"{_scalar(name)}: {state_text(value)}" for name, value in members.items()])
     return _MEMBER + lines.replace("\n", _MEMBER)  # no string of a JSON text has a line break
 

@@ -1,7 +1,7 @@
-"""Whether what may be a batch has a wrong checksum, said without going over all its bytes.
+"""Whether a candidate for a batch has a wrong checksum, without reading all its bytes.
 
-Only what follows from head and checksum is said here, as reading the batch
-would say it. Whatever else may be wrong is for whoever reads it.
+Only the head and the checksum are judged, with the same error as reading the batch.
+Other faults are found when it is read.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _WIDTH: Final = 4
 
 
 class SumCheck:
-    """The checksums of one file, and places that are held against them."""
+    """The checksums of one file, and the check of candidates."""
 
     def __init__(self, file: str, data: Bytes) -> None:
         self._file = file
@@ -30,9 +30,9 @@ class SumCheck:
         self._sums: dict[str, RangeSums] = {}
 
     def refuse_wrong(self, position: int, formats: list[Format]) -> None:
-        """Raises LogError if what is there is no batch of any of these formats, by its checksum.
+        """Raise LogError if no batch of these formats can be here, because the checksum is wrong.
 
-        One whose length does not fit there is none anyway.
+        A batch whose length does not fit is rejected anyway.
         """
         head, left = self._data[position : position + LONGEST], len(self._data) - position
         sizes = [(each, each.head_positions.sound_size(head, 0)) for each in formats]
@@ -45,7 +45,7 @@ class SumCheck:
             refuse(self._file, "TWL105", position, found, "one of them")
 
     def _fault(self, position: int, head: bytes, size: int, format: Format) -> LogError | None:
-        """What is wrong with the checksum; None where it is right, or nothing can be said."""
+        """The error of the checksum; None if it is right or can't be judged."""
         reader, at, kind = LayoutReader(format.head, head), 0, None
         try:
             for item in format.head.root.items:
@@ -65,7 +65,7 @@ class SumCheck:
     def _compared(
         self, position: int, at: int, part: tuple[int, int], kind: Checksum, format: Format
     ) -> LogError | None:
-        """What is wrong with the checksum at `at` of a part of the batch."""
+        """The error of the checksum at `at` of a part of the batch."""
         begin, end = part
         if begin > end:
             return None

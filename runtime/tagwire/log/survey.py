@@ -1,9 +1,9 @@
-"""What is known of a log before it is compacted: by its batches and markers (`tagwire.log.batch_summary`).
+"""What compaction must know about a log beforehand, from its batches and markers (`tagwire.log.batch_summary`).
 
-Up to where it may be compacted, which transactions were aborted, and the last
-word of each producer that may go on. The rules are those of a broker: whole
-segments are left alone, from the first on that has records of an open
-transaction, that is younger than a lag, or that a broker would write to.
+That is the offset up to which it may be compacted, the aborted transactions, and the last
+sequence number of each active producer. The rules are those of a broker: whole segments
+are left alone, beginning with the first one that has records of an open transaction, is
+younger than a lag, or is the active one.
 """
 
 from bisect import bisect_right
@@ -23,7 +23,7 @@ def modified_ms(segment: Segment) -> int:
 
 
 class Survey:
-    """What is known of a log."""
+    """The facts about a log."""
 
     def __init__(self) -> None:
         self.end = 0
@@ -33,12 +33,12 @@ class Survey:
         self.oldest_kept_ms = 0
         """In formats without a delete horizon, tombstones stay in segments that were written to after this time."""
         self.ascends = True
-        """Whether offsets do, as they must: else one offset could be that of two records."""
+        """Whether offsets ascend; otherwise two records could have the same offset."""
         self.producers: dict[int, Producer] = {}
         self.aborted: dict[int, list[tuple[int, int]]] = {}
         """As of `BatchSummary`."""
         self.begun: dict[int, int] = {}
-        """By base offset of a segment: where the first batch is of the transactions that go on when it begins."""
+        """By base offset of a segment: the first batch of the transactions that are open when it begins."""
 
     def is_aborted(self, batch: RecordBatch) -> bool:
         """Whether a batch belongs to a transaction that was aborted."""
@@ -51,7 +51,7 @@ class Survey:
         return at > 0 and base_offset <= spans[at - 1][1]
 
     def is_last_of_producer(self, batch: RecordBatch) -> bool:
-        """Whether a batch has the last word of a producer that may go on: its last sequence number, or epoch."""
+        """Whether a batch has the last sequence number or epoch of an active producer."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             return False
@@ -60,7 +60,7 @@ class Survey:
         return batch.last_offset == producer.last_data_offset
 
     def between(self, first: int, end: int) -> dict[str, Any]:
-        """What concerns the batches from an offset to another, as what JSON can hold."""
+        """The facts about the batches between two offsets, as values that JSON can hold."""
         producers = {
             str(each): producer.to_json()
             for each, producer in self.producers.items()
@@ -75,7 +75,7 @@ class Survey:
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> "Survey":
-        """The same, out of what JSON could hold."""
+        """A survey from its JSON form."""
         found = cls()
         found.end, found.oldest_kept_ms = facts["end"], facts["oldest_kept_ms"]
         found.producers = {int(each): Producer(*values) for each, values in facts["producers"].items()}
@@ -84,7 +84,7 @@ class Survey:
 
 
 class Bounds(NamedTuple):
-    """What is asked of a survey: as of `tagwire.log.compaction.Compaction`."""
+    """The options of a survey, as in `tagwire.log.compaction.Compaction`."""
 
     now: int
     delete_retention_ms: int
@@ -95,7 +95,7 @@ class Bounds(NamedTuple):
 
 
 def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: Bounds) -> Survey:
-    """What the heads of the segments of a partition say together."""
+    """The facts from the heads of all segments of a partition."""
     found, known = Survey(), BatchSummary()
     for segment, of_segment in zip(segments, heads, strict=True):
         if known.begun:
@@ -122,7 +122,7 @@ def survey(segments: Sequence[Segment], heads: Sequence[BatchSummary], bounds: B
 def _end(
     segments: Sequence[Segment], heads: Sequence[BatchSummary], known: BatchSummary, bounds: Bounds
 ) -> tuple[int, str]:
-    """The first offset that is left alone, and why that."""
+    """The first offset that is left alone, and the reason."""
     begin = segments[0].base_offset or 0 if segments else 0
     ends = [(begin if known.end is None else known.end, "the log ends there")]
     if segments and not bounds.include_active:
@@ -130,7 +130,7 @@ def _end(
     if known.open:
         producer = min(known.open, key=lambda each: known.open[each])
         base = max(base for segment in segments if (base := segment.base_offset or 0) <= known.open[producer])
-        ends.append((base, f"the segment there has a transaction of producer {producer} that has no end"))
+        ends.append((base, f"the segment there has an open transaction of producer {producer}"))
     if bounds.min_compaction_lag_ms > 0:
         young = bounds.now - bounds.min_compaction_lag_ms
         for segment, of_segment in zip(segments, heads, strict=True):

@@ -1,7 +1,7 @@
 """Records of Kafka's own topics as messages: by the topic's name, each in its own version.
 
-The registry is passed in, since the runtime stands below generated packages;
-`tagwire_messages.registry` has every version of these records that there was.
+The registry is an argument, because the runtime does not import generated packages;
+`tagwire_messages.registry` has every version of these records.
 """
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -29,7 +29,7 @@ _KEYED: Final = ("group", "transaction", "share")
 
 
 class Entry(NamedTuple):
-    """What a record of such a topic says."""
+    """The message in a record of such a topic."""
 
     name: str
     """The message's name; that of the key where there are two, without its ending. For a marker, its type."""

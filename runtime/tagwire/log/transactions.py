@@ -1,4 +1,4 @@
-"""Which transactions are open, batch by batch through all segments of a partition."""
+"""The open transactions of a partition, updated batch by batch."""
 
 from typing import Final
 
@@ -22,16 +22,16 @@ class Transactions:
         """Producers that have ended one."""
 
     def followed_by(self, later: "Transactions") -> "Transactions":
-        """What is known after a segment that was looked at by itself."""
+        """Join the result of a segment that was read alone."""
         found = Transactions()
         found.open = later.open | {each: first for each, first in self.open.items() if each not in later.ended}
         found.ended = self.ended | later.ended
         return found
 
     def see(self, seen: Seen) -> AbortedTransaction | None:
-        """Take the next batch; if it is the marker that aborts a transaction with records, that one.
+        """Take the next batch; returns the transaction if the batch is a marker that aborts one with records.
 
-        Its last stable offset is the first of the transactions that are still open, or the one behind the marker.
+        Its last stable offset is the first offset of the transactions that are still open, or the one after the marker.
         """
         batch = seen.batch
         if seen.marker is None:

@@ -1,8 +1,8 @@
-"""Logs held against the rules: every file with what is wrong in it, and where.
+"""Logs checked against the rules: every file with its problems and their places.
 
-One pass over each segment, in the memory of a batch: its batches, its records,
-and what stands beside it. Behind damage the rules go on with the next whole
-batch (`tagwire.log.damage`).
+One pass over each segment, in the memory of a batch, checks its batches, its records and
+the files beside it. After damage, checking continues with the next whole batch
+(`tagwire.log.damage`).
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ __all__ = ["FileReport", "verify_directory_files", "verify_partition", "verify_s
 
 
 class FileReport(NamedTuple):
-    """A file, and what is wrong in it."""
+    """A file and its problems."""
 
     file: Path
     batches: int
@@ -45,13 +45,13 @@ class FileReport(NamedTuple):
 
 
 Tell = Callable[[int], None]
-"""Is told how many more bytes of segments were read."""
+"""Called with the number of bytes of segments read since the last call."""
 
 
 def verify_segment(
     path: str | Path, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """A segment and its indexes; the rest of its partition is not looked at. `tell` as for `verify_partition`."""
+    """Check a segment and its indexes, without the rest of its partition. `tell` is as for `verify_partition`."""
     rules = BatchRules([])
     yield from _Verifier(rules, format, limits, tell).segment(Segment(path), None)
 
@@ -59,9 +59,9 @@ def verify_segment(
 def verify_partition(
     partition: Partition, format: Any = "auto", limits: Limits = DEFAULT_LIMITS, tell: Tell | None = None
 ) -> Iterator[FileReport]:
-    """Every file of a partition that a broker would look at; `format` as for `tagwire.records.read_batches`.
+    """Check every file of a partition that a broker would read; `format` is as for `tagwire.records.read_batches`.
 
-    `tell`, if given, is told how many more bytes of segments were read.
+    `tell`, if given, is called with the number of bytes of segments read since the last call.
     """
     try:
         epochs = partition.leader_epochs
@@ -78,7 +78,7 @@ def verify_partition(
 
 
 def verify_directory_files(directory: Path) -> Iterator[FileReport]:
-    """The checkpoints and properties of a folder of logs, as far as there are any."""
+    """Check the checkpoints and properties of a folder of logs, if there are any."""
     for name, read in _FILES.items():
         if (path := directory / name).is_file():
             yield _report(path, read)
@@ -98,7 +98,7 @@ class _Verifier:
         self.transactions = Transactions()
 
     def segment(self, segment: Segment, following: Segment | None) -> Iterator[FileReport]:
-        """The reports of a segment and of what stands beside it."""
+        """The reports of a segment and of the files beside it."""
         beside, faults = index_rules(segment)
         self._unreadable_index = any(path.name.endswith("txnindex") for path, _ in faults)
         self.rules.problems = problems = Problems()
@@ -147,14 +147,14 @@ class _Verifier:
 
 
 def _missing(seen: Seen, aborted: AbortedTransaction, index: TransactionIndexRule | None) -> Iterator[Problem]:
-    """TWL223, for a transaction that the marker in this batch has aborted."""
+    """TWL223, for a transaction that the marker in this batch aborts."""
     if index is None or (aborted.producer_id, aborted.last_offset) not in index.entries_left:
-        what = f"producer {aborted.producer_id} aborted what it began at offset {aborted.first_offset}"
+        what = f"producer {aborted.producer_id} aborted its transaction from offset {aborted.first_offset}"
         yield Problem(seen.position, "TWL223", f"{what}; the transaction index lacks it")
 
 
 def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Problem:
-    """An error of reading as a problem; what was skipped for it stands in the text."""
+    """A reading error as a problem; its text has the bytes that were skipped."""
     path = f"{error.path}: " if error.path else ""
     text = f"{path}found {error.found}, expected {error.expected}"
     if skipped:
@@ -163,7 +163,7 @@ def problem_of(error: LogError, skipped: tuple[int, int] | None = None) -> Probl
 
 
 def unread(path: Path, error: LogPathError, position: int) -> Problem:
-    """A file that can't be read from a position on, as a problem."""
+    """A problem for a file that can't be read from a position on."""
     return Problem(position, "TWL100", str(error).removeprefix(f"{path}: "))
 
 
@@ -172,7 +172,7 @@ def _fault(path: Path, error: LogError | LogPathError) -> Problem:
 
 
 def _size(path: Path) -> int:
-    """The bytes of a file; 0 for one that is gone, as a broker removes files while they are read."""
+    """The size of a file; 0 if it is gone, since brokers remove files while they are read."""
     try:
         return path.stat().st_size
     except OSError:
@@ -183,7 +183,7 @@ def _size(path: Path) -> int:
 
 
 def leader_epoch_problems(path: Path) -> list[Problem]:
-    """What is wrong in a checkpoint of leader epochs. Raises LogError for what is none."""
+    """The problems of a checkpoint of leader epochs. Raises LogError for an unreadable one."""
     problems = Problems()
     before = None
     for at, start in placed_leader_epochs(path):
@@ -197,7 +197,7 @@ def leader_epoch_problems(path: Path) -> list[Problem]:
 
 
 def _reading(read: Callable[[Path], Any]) -> Callable[[Path], list[Problem]]:
-    """A check that is nothing but reading."""
+    """A check that only reads."""
 
     def check(path: Path) -> list[Problem]:
         read(path)
@@ -220,7 +220,7 @@ _FILES: Final[dict[str, Callable[[Path], list[Problem]]]] = {
 
 
 def _others(partition: Partition) -> Iterator[FileReport]:
-    """What is no segment and stands beside none."""
+    """Files that are not segments, and not beside one."""
     bases = {segment.base_offset for segment in partition.segments}
     for path in partition.files:
         name = log_file(path)
@@ -229,7 +229,7 @@ def _others(partition: Partition) -> Iterator[FileReport]:
         elif name and name.kind == "snapshot" and not name.state:
             yield _report(path, _reading(read_producer_snapshot))
         elif name and name.kind in _INDEXES and not name.state and name.base_offset not in bases:
-            problem = Problem(0, "TWL204", f"there is no segment that begins at {name.base_offset}")
+            problem = Problem(0, "TWL204", f"no segment begins at {name.base_offset}")
             yield FileReport(path, 0, 0, _size(path), [problem])
 
 

@@ -1,10 +1,9 @@
-"""What another format would do to logs: bytes before and after, packed and not, and what it takes to convert them.
+"""What another format would change about logs: bytes before and after, packed and unpacked, and the time to convert.
 
-A fair comparison changes one thing. So both sides are laid out anew and packed
-by the same library, batch by batch: `before` in the format that the batch has
-(or in `against`, if another one is the right thing to compare with), `after` in
-the new one. What the files hold now, packed by whoever wrote them, is counted
-beside it (`bytes`). Nothing is written.
+A fair comparison changes one thing. So both sides are encoded again and packed by the same
+library, batch by batch: `before` in the batch's own format (or in `against`), `after` in the
+new one. The size of the files as they are is counted beside that (`bytes`). Nothing is
+written.
 """
 
 from collections import Counter
@@ -24,7 +23,7 @@ from tagwire.records.conversion import converted_batch, left_out
 __all__ = ["FILLS", "Kind", "Measure", "WhatIf", "fill_of"]
 
 FILLS: Final = ((0, "empty"), (1, "1"), (9, "2 to 9"), (99, "10 to 99"), (999, "100 to 999"), (None, "1000 or more"))
-"""How full batches are: at most so many records, and the name of that class."""
+"""Classes of batches by their number of records: the highest number, and the name."""
 _SIZES: Final = ("unpacked_before", "unpacked_after", "packed_before", "packed_after", "head_before", "head_after")
 
 
@@ -34,45 +33,45 @@ class Kind(NamedTuple):
     topic: str
     format: str
     codec: str
-    """What they are packed with when they are compared."""
+    """The codec used for the comparison."""
     fill: str
 
 
 def fill_of(records: int) -> str:
-    """The class of a batch with so many records."""
+    """The class of a batch with this number of records."""
     return next(name for most, name in FILLS if most is None or records <= most)
 
 
 class Measure:
-    """Counts of batches, in bytes where nothing else is said."""
+    """Counts of batches, in bytes unless stated."""
 
     __slots__ = ("batches", "bytes", "head_saved", "left_out", "records", "refused", "seconds", *_SIZES)
 
     def __init__(self) -> None:
         self.bytes = 0
-        """In the files, as they are; batches that are left out or refused have their part."""
+        """Bytes in the files as they are, including batches that are left out or refused."""
         self.batches = 0
         """Compared ones, and so on."""
         self.records = 0
         self.unpacked_before = 0
-        """Not packed; before and after."""
+        """Unpacked bytes before and after."""
         self.unpacked_after = 0
         self.packed_before = 0
         """Packed with the batch's codec, by the same library."""
         self.packed_after = 0
         self.head_before = 0
-        """Of `plain`, what is no record: in formats of messages nothing."""
+        """The part of `plain` that is not records; 0 in formats of messages."""
         self.head_after = 0
         self.head_saved: Counter[int] = Counter()
-        """Batches by bytes that their heads have less."""
+        """Batches by the number of bytes saved in their heads."""
         self.left_out = 0
-        """Batches that have no place in the format, or that it can't carry (`refused`)."""
+        """Batches without a place in the format, or with values that it can't carry (`refused`)."""
         self.refused = 0
         self.seconds = 0.0
-        """Of processor time, to read and convert."""
+        """Processor time to read and convert."""
 
     def counts(self) -> dict[str, Any]:
-        """Every count as what JSON can hold, and `of` takes back."""
+        """Every count as values that JSON can hold and `of` reads."""
         counts = {name: getattr(self, name) for name in self.__slots__}
         return counts | {"head_saved": sorted(self.head_saved.items())}
 
@@ -85,28 +84,28 @@ class Measure:
         return found
 
     def add(self, other: "Measure") -> None:
-        """Count what another one has counted."""
+        """Add another measure."""
         for name in self.__slots__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     @property
     def saved_unpacked(self) -> int:
-        """Bytes saved where nothing is packed."""
+        """Bytes saved if nothing is packed."""
         return self.unpacked_before - self.unpacked_after
 
     @property
     def saved_packed(self) -> int:
-        """Bytes saved where batches are packed as they were."""
+        """Bytes saved if batches are packed as they were."""
         return self.packed_before - self.packed_after
 
     @property
     def saved_per_batch(self) -> float:
-        """Bytes of a head, on the average."""
+        """Average bytes of a head."""
         return (self.head_before - self.head_after) / self.batches if self.batches else 0.0
 
     @property
     def saved_per_record(self) -> float:
-        """Bytes of a record, not packed, on the average."""
+        """Average unpacked bytes of a record."""
         saved = self.saved_unpacked - (self.head_before - self.head_after)
         return saved / self.records if self.records else 0.0
 
@@ -124,7 +123,7 @@ class Measure:
 
 
 class WhatIf:
-    """Measures of logs, by kind of batch; `conversion` says what is compared with what is there, or with `against`.
+    """Measures of logs, by kind of batch; `conversion` is compared with the logs as they are, or with `against`.
 
     Raises FormatError for an unknown format.
     """
@@ -136,7 +135,7 @@ class WhatIf:
         self.losses = LossReport()
 
     def add(self, segment: Segment, topic: str, tell: Callable[[int], None] | None = None) -> None:
-        """Measure a segment; `tell` is told how many more bytes were read. Raises LogError."""
+        """Measure a segment; `tell` is called with the number of bytes read since the last call. Raises LogError."""
         pieces = self.conversion.pieces(segment)
         while True:
             begun = process_time()
@@ -151,7 +150,7 @@ class WhatIf:
                 tell(piece.source_bytes)
 
     def _add(self, piece: Piece, segment: Segment, topic: str, begun: float) -> None:
-        """Measure a batch whose reading began at this processor time."""
+        """Measure a batch; `begun` is the processor time when reading it began."""
         batch = piece.batch
         codec = self.conversion.codec_of(piece)
         count = len(batch)
@@ -196,7 +195,7 @@ class WhatIf:
         return self.by(lambda kind: "")[""]
 
     def by(self, name: Callable[[Kind], str]) -> dict[str, Measure]:
-        """The measures added up by what `name` says of a kind; without any, one of nothing."""
+        """The measures summed by the `name` of each kind; without any, an empty measure."""
         found: dict[str, Measure] = {}
         for kind, measure in self.measures.items():
             found.setdefault(name(kind), Measure()).add(measure)
@@ -204,7 +203,7 @@ class WhatIf:
 
 
 def _ignore(loss: RecordLoss) -> None:
-    """What is lost is told once."""
+    """Report each loss once."""
 
 
 def _head(batch: RecordBatch) -> int:

@@ -1,14 +1,13 @@
-"""A folder that is there when all of it is written, and never before: what every command gives that writes partitions.
+"""A folder that appears only when it is complete, for every command that writes partitions.
 
-It is filled under another name beside its place, and renamed. Before that, its
-files are put on disk: a rename that outlives a power cut, with files that did
-not, would be half a partition that looks like a whole one.
+It is filled under another name beside its place and then renamed. Its files are flushed to
+disk first: if a rename survived a power failure and the files did not, half a partition
+would look like a whole one.
 
-Each run fills a folder of its own name, and renaming does not replace a folder
-that has files: of two runs that write the same output, one is refused and
-nothing is lost. A lock (`tagwire.log.claim`) refuses it at the start, before its
-work is done for nothing. What a killed run has left is removed by the next one
-that holds the lock on the same machine.
+Each run fills a folder of its own, and renaming does not replace a folder that has files, so
+of two runs with the same output one fails and nothing is lost. A lock (`tagwire.log.claim`)
+stops it at the start, before it does work in vain. The next run that holds the lock on the
+same machine removes what a killed run left.
 """
 
 import os
@@ -30,9 +29,9 @@ _PARTIAL: Final = ".partial"
 
 @contextmanager
 def whole_folder(target: Path) -> Generator[Path]:
-    """A folder to fill, which becomes `target` when that ends well, and else is gone.
+    """A folder to fill. It becomes `target` if the block succeeds, and is removed otherwise.
 
-    Raises LogPathError where the folder is there already, another process is writing it, or it can't be written.
+    Raises LogPathError if the target exists, another process is writing it, or it can't be written.
     """
     refuse_existing(target)
     with claimed(target) as is_alone:
@@ -55,21 +54,21 @@ def whole_folder(target: Path) -> Generator[Path]:
 
 
 def refuse_existing(target: Path) -> None:
-    """Raises LogPathError where something is there."""
+    """Raise LogPathError if the target exists."""
     if target.exists():
-        raise LogPathError(f"{target}: it is there already; nothing is written over")
+        raise LogPathError(f"{target}: already exists; nothing is overwritten")
 
 
 def publish(made: Path, target: Path) -> None:
-    """Give a folder its final name. Raises LogPathError where there is a folder with files by then, OSError."""
+    """Give a folder its final name. Raises OSError, and LogPathError if a folder with files has that name by then."""
     try:
         made.rename(target)
     except OSError as error:
         if error.errno not in (EEXIST, ENOTEMPTY):
             raise
         raise LogPathError(
-            f"{target}: another run has written it in the meantime; nothing is written over, and what this run wrote is"
-            " removed"
+            f"{target}: another run has written it in the meantime; nothing is overwritten, and this run's output"
+            " is removed"
         ) from None
     on_disk(target.parent)
 
@@ -81,7 +80,7 @@ def _remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def on_disk(path: Path) -> None:
-    """Wait until a file or folder is on disk, where the system can do that: not all can for folders."""
+    """Flush a file or folder to disk. Systems that can't flush folders skip them."""
     if os.name == "nt":
         return
     number = os.open(path, os.O_RDONLY)

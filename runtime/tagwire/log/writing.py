@@ -1,7 +1,7 @@
-"""Segments written, with their indexes made new.
+"""Segments written with new indexes.
 
-An index has an entry for the first batch behind every 4096 bytes, as brokers
-make them unless they are told otherwise, and a time index one more at its end.
+An index has an entry for the first batch after every 4096 bytes, which is the default of
+brokers, and a time index one more at its end.
 """
 
 from pathlib import Path
@@ -23,15 +23,15 @@ _VERSION: Final = Struct(">h")
 
 
 def index_kinds(segment: Segment) -> set[str]:
-    """The indexes that a segment is to have: a time index not where its broker was before timestamps."""
+    """The indexes that a segment gets; no time index if its broker had no timestamps."""
     has_times = segment.beside("timeindex") or not segment.beside("index")
     return {"index", "timeindex", "txnindex"} if has_times else {"index", "txnindex"}
 
 
 class SegmentWriter:
-    """A segment in a folder, and beside it the indexes of these `kinds` (index, timeindex, txnindex).
+    """A segment in a folder, with the indexes of these `kinds` (index, timeindex, txnindex).
 
-    A context: the indexes are written when it ends well. A transaction index without an entry is not written.
+    As a context manager, it writes the indexes if the block succeeds. An empty transaction index is not written.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class SegmentWriter:
             self._end()
 
     def append(self, seen: Seen) -> None:
-        """Write a batch whose records were read; offsets go on from those before."""
+        """Write a batch whose records were read; offsets must ascend."""
         batch = seen.batch
         data = batch.encode()
         if batch.max_timestamp > self._latest[0]:
@@ -98,7 +98,7 @@ def _entry(aborted: AbortedTransaction) -> bytes:
 
 
 def transaction_index(segment: Segment, transactions: Transactions, format: Any = "auto") -> bytes:
-    """The transaction index of a segment behind others, whose transactions are known. Raises LogError."""
+    """The transaction index of a segment, given the transactions of earlier segments. Raises LogError."""
     rules, data = BatchRules([]), bytearray()
     for position, batch in segment.placed_batches(format=format):
         if batch.is_transactional or batch.is_control:

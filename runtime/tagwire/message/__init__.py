@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tagwire.layout.types import DEFAULT_STRUCT
     from tagwire.message.base import Message, Struct
     from tagwire.message.binding import constructor
+    from tagwire.message.enums import EnumType
     from tagwire.message.field_table import FieldRow, OptionalFields
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
@@ -28,6 +29,7 @@ __all__ = [
     "Bits",
     "Compression",
     "Condition",
+    "EnumType",
     "FieldRow",
     "Framing",
     "KeyRange",
@@ -47,6 +49,7 @@ _MODULES = {
     "tagwire.layout.types": ("DEFAULT_STRUCT",),
     "tagwire.message.base": ("Message", "Struct"),
     "tagwire.message.binding": ("constructor",),
+    "tagwire.message.enums": ("EnumType",),
     "tagwire.message.field_table": ("FieldRow", "OptionalFields"),
     "tagwire.message.framing_table": ("Framing",),
     "tagwire.message.record_format": ("RecordFormat",),

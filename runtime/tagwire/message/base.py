@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tagwire.errors import UnsupportedVersionError
+from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import first_use, inherit_calls
 from tagwire.message.field_table import FieldRow, OptionalFields
@@ -49,6 +49,11 @@ class Struct:
     def __init__(self, **fields: Any) -> None:
         raise TypeError(f"{type(self).__name__} has no fields; generated classes write their own __init__")
 
+    @classmethod
+    def _fresh(cls: type[S]) -> S:
+        """An object of defaults: what the constructor makes without arguments, where no field is required."""
+        return cls(**{row.name: row.fresh_value() for row in cls.FIELDS if row.required})
+
     def replace(self: S, **changes: Any) -> S:
         """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
         return type(self)(**{name: getattr(self, name) for name in self.__slots__ if name not in changes} | changes)
@@ -67,10 +72,11 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     def _changed(self) -> dict[str, Any]:
-        """The fields that differ from a fresh object's."""
-        fresh = type(self)()
+        """The fields that differ from a fresh object's, and the required ones."""
+        fresh = self._fresh()
+        required = {row.name for row in self.FIELDS if row.required}
         values = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in values if not same(value, getattr(fresh, name))}
+        return {name: value for name, value in values if name in required or not same(value, getattr(fresh, name))}
 
     def _shown(self) -> dict[str, Any]:
         """As `_changed`, with sensitive values hidden."""
@@ -108,6 +114,45 @@ class Struct:
     def __reduce__(self) -> tuple[object, ...]:
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
         return _rebuilt, (type(self), {name: owned(value) for name, value in self._changed().items()})
+
+    # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
+
+    def _alternative(self, union: str, names: tuple[str, ...]) -> Any:
+        """Name and value of the alternative of a union that is set, None where none is; EncodeError for several."""
+        found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
+        if len(found) > 1:
+            from tagwire.interpreter.value_rules import several_text
+
+            reason = several_text(union, found[0][0])
+            raise EncodeError(reason, message_name=type(self).__name__, version=None, path=found[1][0])
+        return found[0] if found else None
+
+    def _which(self, union: str) -> Any:
+        """The name of the alternative of a union that is set, or None."""
+        chosen = getattr(self, union)
+        return None if chosen is None else chosen[0]
+
+    def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
+        """Set one alternative of a union, given with its name, and unset the others; None unsets all."""
+        name, value = (None, None) if chosen is None else chosen
+        if chosen is not None and name not in names:
+            reason = f"{name!r} is no alternative; expected one of {', '.join(names)}"
+            raise EncodeError(reason, message_name=type(self).__name__, version=None, path=union)
+        for other in names:
+            setattr(self, other, value if other == name else None)
+
+    def _by_key(self, array: str, keys: tuple[str, ...]) -> Any:
+        """The elements of an array by their keys; EncodeError where two have the same."""
+        made: dict[Any, Any] = {}
+        for index, element in enumerate(getattr(self, array) or ()):
+            values = tuple([owned(getattr(element, name)) for name in keys])
+            key = values if len(keys) > 1 else values[0]
+            if key in made:
+                reason = f"has the key of an element before it, {', '.join(keys)}; {array}_by_key needs different ones"
+                path = f"{array}[{index}]"
+                raise EncodeError(reason, message_name=type(self).__name__, version=None, path=path)
+            made[key] = element
+        return made
 
 
 def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from tagwire.errors import SchemaError, UnsupportedVersionError
 from tagwire.layout import (
     COMPACT,
+    DEFAULT_STRUCT,
     INT32,
     UVARINT,
     VARINT,
@@ -23,6 +24,7 @@ from tagwire.layout import (
     StructLayout,
     TaggedSection,
     Type,
+    Union,
     primitive,
 )
 from tagwire.versions import Versions
@@ -36,8 +38,10 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
+    from tagwire.message.register import Register
+    from tagwire.wire.types import WireType
 
-__all__ = ["FieldRow", "OptionalFields", "layout_of", "layout_of_format"]
+__all__ = ["FieldRow", "OptionalFields", "keys_in_version", "layout_of", "layout_of_format"]
 
 _parsed: Final[dict[str, Versions]] = {}
 
@@ -57,25 +61,36 @@ class FieldRow:
     `flexible` is the field's own range of compact lengths, or None for the
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
-    that the field carries there. `struct` is the class of its value or elements.
-    `framing` is what only fields of record formats have. `sensitive` values are
-    hidden where values are shown.
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `framing` is what only fields of record
+    that the field carries there. `struct` is the class of its value or elements,
+    `enum` the register that has them. `framing` is what only fields of record
+    formats have. `sensitive` values are hidden where values are shown. The
+    constructor asks for `required` ones. Those with the same `union` exclude each
+    other. `unique` names the fields of the elements that are their keys, where
+    each has a key of its own.
     """
 
     __slots__ = (
         "_default",
+        "about",
+        "deprecated",
+        "enum",
         "flexible",
         "framing",
         "ignorable",
         "name",
         "nullable",
         "record_formats",
+        "required",
         "sensitive",
         "spec_name",
         "struct",
         "tag",
         "tagged",
         "type",
+        "union",
+        "unique",
         "versions",
     )
 
@@ -92,10 +107,16 @@ class FieldRow:
         tagged: str = "none",
         ignorable: bool = False,
         sensitive: bool = False,
+        required: bool = False,
+        union: str = "",
+        unique: tuple[str, ...] = (),
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
+        enum: type[Register] | None = None,
         framing: Framing | None = None,
+        about: str = "",
+        deprecated: str | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -107,14 +128,33 @@ class FieldRow:
         self.tagged = _versions(tagged)
         self.ignorable = ignorable
         self.sensitive = sensitive
+        self.required = required
+        self.union = union
+        self.unique = unique
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
+        self.enum = enum
         self.framing = framing
+        self.about = about
+        self.deprecated = deprecated
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
+
+    @property
+    def wire(self) -> WireType:
+        """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
+        name = self.type.removeprefix("[]")
+        wire = WIRE_TYPES.get(name)
+        if wire is None:
+            raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+        if self.enum is None:
+            return wire
+        from tagwire.message.enums import EnumType
+
+        return EnumType(wire, self.enum)
 
     @property
     def default(self) -> Any:
@@ -122,6 +162,13 @@ class FieldRow:
         if self.type == "uuid" and isinstance(self._default, int):
             return default_uuid(self._default)
         return self._default
+
+    def fresh_value(self) -> Any:
+        """The default; a fresh object where it is a struct."""
+        default = self.default
+        return (
+            self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default
+        )  # pyright: ignore[reportPrivateUsage]
 
     @property
     def json_name(self) -> str:
@@ -149,6 +196,12 @@ class OptionalFields:
         """The section of a struct with these optional fields."""
         length = VARINT if self.length_varint == "zigzag" else UVARINT
         return OptionalBuffer(fields, length, counts_tag=self.counts_tag)
+
+
+def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
+    """The fields that are the keys of an array's elements in a version; none where keys may repeat."""
+    rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
+    return tuple([key.name for key in rows if key.name in row.unique and version in key.versions])
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
@@ -225,30 +278,32 @@ class _Expansion:
             (tagged if is_tagged else items).append(item)
         section: TaggedSection | OptionalBuffer | None = None
         if self.flexible:
-            section = TaggedSection(tuple(tagged))
+            section = TaggedSection(tuple(tagged), self.unions(cls))
         elif self.optional:
             section = self.optional.buffer(tuple(tagged))
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
+
+    def unions(self, cls: type[Struct]) -> tuple[Union, ...]:
+        """The unions of which this version has an alternative."""
+        alternatives: dict[str, list[str]] = {}
+        for row in cls.FIELDS:
+            if row.union and self.version in row.tagged:
+                alternatives.setdefault(row.union, []).append(row.name)
+        return tuple([Union(name, tuple(names)) for name, names in alternatives.items()])
 
     def type(self, row: FieldRow, *, is_tagged: bool) -> Type:
         compact = self.flexible if row.flexible is None else self.version in row.flexible
         nullable = self.version in row.nullable
         if row.type.startswith("[]"):
             element = self.element(row, row.type[2:], compact=compact)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable)
+            unique = keys_in_version(row, self.version)
+            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.struct(row.struct, row.type), marker)
-        return _primitive(row.type, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=nullable)
 
     def element(self, row: FieldRow, name: str, *, compact: bool) -> Type:
         if row.struct is not None:
             return Nested(self.struct(row.struct, name))
-        return _primitive(name, compact=compact, nullable=False)
-
-
-def _primitive(name: str, *, compact: bool, nullable: bool) -> Type:
-    wire = WIRE_TYPES.get(name)
-    if wire is None:
-        raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
-    return primitive(wire, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=False)

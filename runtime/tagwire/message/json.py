@@ -16,18 +16,19 @@ a field that only other versions have is accepted too: whether the value can be
 written is asked when it is written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
+from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
 from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
-from tagwire.message.field_table import FieldRow, layout_of
+from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import near, shown
 from tagwire.wire.types import WIRE_TYPES, WireType
@@ -191,7 +192,7 @@ def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     if is_element:
-        return reader.value(row, row.type[2:], value, version in row.versions)
+        return reader.value(row, value, version in row.versions)
     return reader.field(row, value, in_version=version in row.versions)
 
 
@@ -228,7 +229,26 @@ class _Reader:
             elif in_version and self.version not in row.tagged:
                 self.fail(f"the key {key!r} is missing; this version has the field, and it is not a tagged one")
             self.path.pop()
-        return cls(**fields, unknown_tags=self.unknown_tags(obj.get(UNKNOWN_TAGS)))
+        tags = self.unknown_tags(obj.get(UNKNOWN_TAGS))
+        if is_of_version:
+            self.unions(cls, fields, tags)
+        absent = {row.name: row.fresh_value() for row in cls.FIELDS if row.required and row.name not in fields}
+        return cls(**fields, **absent, unknown_tags=tags)
+
+    def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes]) -> None:
+        """Refuse several alternatives of a union, and none where this version has some."""
+        names: dict[str, list[FieldRow]] = {}
+        for row in cls.FIELDS:
+            if row.union:
+                names.setdefault(row.union, []).append(row)
+        for union, rows in names.items():
+            present = [row for row in rows if fields.get(row.name) is not None]
+            if len(present) > 1:
+                self.path.append(present[1].name)
+                self.fail(f"is there beside {present[0].name}; the union {union} has one alternative: leave one out")
+            known = [row.json_name for row in rows if self.version in row.tagged]
+            if known and not present and not tags:
+                self.fail(f"the union {union} has no alternative; give one of the keys {', '.join(known)}")
 
     def unknown_tags(self, obj: Any) -> Mapping[int, bytes]:
         if obj is None:
@@ -241,7 +261,7 @@ class _Reader:
             tag = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) <= 10 else -1
             if not 0 <= tag <= UVARINT_MAX or str(tag) != key:  # "07" beside "7" would hide one of them
                 self.fail(f"{self.shown(key)} is no tag: a decimal text from 0 to {UVARINT_MAX}")
-            tags[tag] = self.primitive("bytes", text)
+            tags[tag] = self.primitive(WIRE_TYPES["bytes"], text)
         self.path.pop()
         return tags
 
@@ -257,23 +277,41 @@ class _Reader:
                 self.fail("is null, but it is not nullable in this version")
             return None
         if not row.type.startswith("[]"):
-            return self.value(row, row.type, value, in_version)
+            return self.value(row, value, in_version)
         if not isinstance(value, list | tuple):
             self.fail(f"{self.shown(value)} is no JSON array")
         elements = []
         for index, element in enumerate(value):
             self.path.append(index)
-            elements.append(self.value(row, row.type[2:], element, in_version))
+            elements.append(self.value(row, element, in_version))
             self.path.pop()
+        if row.unique and in_version:
+            self.own_keys(row, elements)
         return tuple(elements)
 
-    def value(self, row: FieldRow, type_name: str, value: Any, in_version: bool) -> Any:
+    def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
+        """How the fields of the keys of an array's elements are shown."""
+        fields = row.struct.FIELDS if row.struct is not None and hides() else ()
+        secret = {field.name for field in fields if field.sensitive}
+        return lambda name, value: HIDDEN if name in secret else self.shown(value)
+
+    def own_keys(self, row: FieldRow, elements: list[Any]) -> None:
+        """Refuse elements with the same key."""
+        keys = Keys(keys_in_version(row, self.version))
+        for index, element in enumerate(elements):
+            twin = keys.twin(index, element)
+            if twin is not None:
+                key = key_text(keys.names, element, self.shown_key(row))
+                self.path.append(index)
+                self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
+
+    def value(self, row: FieldRow, value: Any, in_version: bool) -> Any:
         if row.struct is not None:
             return self.struct(row.struct, value, is_of_version=in_version)
-        return self.primitive(type_name, value)
+        return self.primitive(row.wire, value)
 
-    def primitive(self, type_name: str, value: Any) -> Any:
+    def primitive(self, wire: WireType, value: Any) -> Any:
         try:
-            return WIRE_TYPES[type_name].from_json(value)
+            return wire.from_json(value)
         except Unfit as unfit:
             self.fail(unfit.said(self.shown))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
+from tagwire.interpreter.value_rules import present_alternatives
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import LayoutWriter
-from tagwire.layout import Layout, StructLayout, Type
+from tagwire.layout import Layout, StructLayout, TaggedSection, Type
 from tagwire.message.field_table import layout_of
 from tagwire.versions import NONE, Versions
 from tagwire.wire.byte_count import ByteCount
@@ -94,6 +95,14 @@ class _Losses(LayoutWriter):
                 self.keep(field.name, get(field.name), ignorable=field.ignorable)
         if struct.section is None and differs(get("unknown_tags"), NO_TAGS):
             self.keep("unknown_tags", get("unknown_tags"), ignorable=False)
+
+    def unions(self, section: TaggedSection, get: Callable[[str], Any]) -> None:
+        for union in section.unions:
+            present = present_alternatives(union, get)
+            for name in present[1:]:
+                self.keep(name, get(name), ignorable=False)
+            if not present and not get("unknown_tags"):
+                self.keep(union.name, None, ignorable=False)
 
     def value(self, type: Type, value: Any, out: Any) -> None:
         depth, scopes = len(self.path), self.scopes

@@ -1,7 +1,8 @@
 """Registers of keys: the base of generated constants, with names both ways.
 
 A member is the key as an int, so it goes wherever the number goes. Its name is
-that of the constant; `text` is what people call it.
+that of the constant; `text` is what people call it. Fields that have a register
+as their `enum` hold its members (`tagwire.message.enums`).
 """
 
 from enum import IntEnum
@@ -32,6 +33,8 @@ class Register(IntEnum):
     """The keys of one register."""
 
     _value_: int
+    _closed: bool
+    _names: tuple[str, ...]
     text: str
     """What people call the key: the name of the constant, where the register says no other."""
     codec: str
@@ -46,6 +49,21 @@ class Register(IntEnum):
 
     def __init__(self, *_: object) -> None:
         self.text = self.text or self.name
+
+    def __init_subclass__(cls, *, closed: bool = False, names: tuple[str, ...] = ()) -> None:
+        super().__init_subclass__()
+        cls._closed = closed
+        cls._names = names
+
+    @classmethod
+    def is_closed(cls) -> bool:
+        """Whether a field of this register refuses other numbers than those of the members."""
+        return cls._closed
+
+    @classmethod
+    def named_fields(cls) -> tuple[str, ...]:
+        """The fields whose numbers it names where they are shown: `Message.path.to.field`, or `*.field` for all."""
+        return cls._names
 
     @classmethod
     def name_of(cls, key: int) -> str | None:

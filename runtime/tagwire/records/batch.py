@@ -18,7 +18,7 @@ __all__ = ["RecordBatch", "own_batch", "read_batch"]
 
 
 def read_batch(buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False) -> "RecordBatch":
-    """The batch, or outermost message, at `pos`; the checksum is held against its bytes, but for an outline.
+    """The batch, or outermost message, at `pos`. Its checksum is verified, except for an outline.
 
     Raises DecodeError (with the offset in `buf`), LimitError.
     """
@@ -79,7 +79,7 @@ class RecordBatch:
 
     @property
     def magic(self) -> int:
-        """What stands in the magic byte."""
+        """The value of the magic byte."""
         return self._format.role(self._head, "magic")
 
     @property
@@ -116,7 +116,7 @@ class RecordBatch:
 
     @property
     def base_timestamp(self) -> int:
-        """What the records' timestamps are relative to; in v2, the delete horizon where there is one."""
+        """The timestamp that those of records are relative to; in v2 the delete horizon, if there is one."""
         return self._format.role(self._head, "base_timestamp")
 
     @property
@@ -166,7 +166,7 @@ class RecordBatch:
 
     @property
     def count(self) -> int | None:
-        """How many records the head says that there are; None where the format does not say."""
+        """The number of records in the head; None in formats without one."""
         return self._format.role(self._head, "count") if "count" in self._format.fields else None
 
     @property
@@ -188,7 +188,7 @@ class RecordBatch:
 
     @cached_property
     def _messages(self) -> "Messages | None":
-        """The messages in a wrapper; None where this is none."""
+        """The messages in a wrapper; None for other batches."""
         if self._format.records is not None or self.codec == "none":
             return None
         from tagwire.records.legacy_messages import Messages

@@ -1,7 +1,7 @@
-"""The limits on records and headers: held while a batch is iterated, whoever reads its records.
+"""The limits on records and headers, enforced while a batch is iterated by any reader.
 
-Records come one at a time, so what a limit stops was never all in memory. A
-batch that states its count is refused before its first record.
+Records come one at a time, so a batch beyond a limit is never in memory as a whole. A batch
+that states its count is rejected before its first record.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,9 @@
-"""Batches of any format out of records.
+"""Batches of any format, built from records.
 
-A builder holds records and what belongs to the batch, and lays them out as the
-format says: deltas, bits, lengths and checksums follow. In formats of messages
-a packed batch is one wrapper; records that are not packed are messages one
-behind the other, which stay together in what is built (`MessageSet`) and are
-read back one by one.
+A builder holds the records and properties of a batch and encodes them in the format; deltas,
+bits, lengths and checksums are computed. In formats of messages, a packed batch is one
+wrapper. Unpacked records are consecutive messages, which are built together
+(`MessageSet`) and read back one by one.
 """
 
 import re
@@ -130,7 +129,7 @@ class BatchBuilder:
         tombstone: bool | None = None,
         attributes: int = 0,
     ) -> "BatchBuilder":
-        """Add a record; without an offset it gets the one behind the last."""
+        """Add a record; without an offset it gets the one after the last."""
         is_first = self._records is None and self._gathering is None
         if offset is None:
             offset = self.base_offset or 0 if is_first or not self.records else self.records[-1].offset + 1
@@ -158,7 +157,7 @@ class BatchBuilder:
 
     @property
     def records(self) -> list[Record]:
-        """The records so far, to be changed at will; who asks for them pays for an object for each."""
+        """The records so far, in a list that may be changed. Asking for it makes an object for each record."""
         if self._records is None:
             self._records = [] if self._gathering is None else gathered(self.format, self._gathering)
             self._gathering = None
@@ -197,7 +196,7 @@ class BatchBuilder:
         return self.batch(written, count)
 
     def in_parts(self, more: Iterator[Record], write: Callable[[], Written]) -> tuple[Written, int]:
-        """What `write` makes of the records, and of those that come behind them; and how many there were."""
+        """The result of `write` for the records and those that follow, and their number."""
         data, count, last, latest = bytearray(), 0, -1, -1
         while True:
             try:
@@ -219,7 +218,7 @@ class BatchBuilder:
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
 
     def check(self) -> None:
-        """Raises EncodeError for what the format has no place for, whatever the records."""
+        """Raise EncodeError for properties that the format has no place for, independent of the records."""
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
                 self.fail(name, f"is {value}, but the format has no place for it")
@@ -263,7 +262,7 @@ class BatchBuilder:
         return own_batch(format, format.encode_head(head))
 
     def head(self, base_offset: int, base_timestamp: int) -> dict[str, Any]:
-        """What the head says whatever the records are."""
+        """The values of the head that do not depend on the records."""
         attributes = self.batch_attributes()
         return self.values(
             base_offset=base_offset, base_timestamp=base_timestamp, attributes=attributes, **self.numbers
@@ -365,7 +364,7 @@ class BatchBuilder:
         return number
 
     def ignores_attributes(self) -> bool:
-        """Whether records have no attributes of their own: where none has any, unless the builder was told."""
+        """Whether records have no attributes byte: the builder's setting, or whether no record has attributes."""
         has_any = self._has_attributes
         if has_any is None:
             has_any = any(record.attributes for record in self.records)
@@ -376,7 +375,7 @@ class BatchBuilder:
 
 
 def _later(error: EncodeError, before: int) -> EncodeError:
-    """The same error of records behind so many others."""
+    """The same error, with the index of the record moved by a number of earlier records."""
     match = _INDEX.match(error.path)
     path = f"records[{before + int(match[1])}]{error.path[match.end() :]}" if match else error.path
     return EncodeError(error.reason, message_name=error.message_name, version=error.version, path=path)

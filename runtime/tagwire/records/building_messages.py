@@ -1,4 +1,4 @@
-"""Batches of the formats of messages: one wrapper where they are packed, else messages one behind the other."""
+"""Batches in formats of messages: one wrapper if they are packed, otherwise consecutive messages."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ __all__ = ["build_messages"]
 
 
 def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBatch:
-    """A wrapper, or messages one behind the other; `more` are records behind those that the builder has.
+    """A wrapper, or consecutive messages; `more` are records after those of the builder.
 
     Raises EncodeError.
     """

@@ -1,13 +1,12 @@
-"""The records that messages carry: Produce requests, Fetch responses, and whatever else has a field of them.
+"""The records in messages: in Produce requests, Fetch responses, and any other message with a field of records.
 
-A spec names the format of such a field for each version (`recordFormats`), so a
-message can be read down to its records, and its records converted for a peer
-that speaks an older version. Nothing here knows a message by name.
+A spec names the format of such a field for each version (`recordFormats`), so the records
+of a message can be read, and converted for a peer that speaks an older version. This module
+knows no message by name.
 
-Two rules of the protocol are kept. A response may carry records of a lower magic
-than its version's format, as they stand in the log, and its last batch may be
-cut off where the reader's limit was. A request has its version's format alone,
-and whole batches.
+Two rules of the protocol apply. A response may carry records of a lower magic than the
+format of its version, as they are in the log, and its last batch may be cut off at the
+reader's limit. A request has only the format of its version, and whole batches.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ def convert_records(
 
 
 def format_to_read(format: FormatName) -> str | Format:
-    """What `read_batches` is told for a field of this format: those of the field are told apart by their magic.
+    """The argument of `read_batches` for a field of this format; magic bytes tell the batches apart.
 
     Raises FormatError.
     """
@@ -214,7 +213,7 @@ def _structs(row: FieldRow, value: Any, at: str) -> Iterator[tuple[str, Struct]]
 
 
 class _Conversion:
-    """One message on its way to another reader; `losses` fills up."""
+    """One message being converted for another reader; `losses` collects what is lost."""
 
     def __init__(
         self,

@@ -38,9 +38,9 @@ class _WithHeaders:
         return self._headers
 
     def get_header(self, key: HeaderKey, deserializer: Deserializer | None = None) -> Any:
-        """The last value of a key; None where there is none.
+        """The last value of a key; None if the key is absent.
 
-        `deserializer` makes it of the bytes, else the codec of a key of a register.
+        `deserializer` decodes the bytes, or by default the codec of a register's key.
         Raises DecodeError for bytes that the codec did not write.
         """
         if isinstance(self._headers, IntHeaders):
@@ -92,7 +92,7 @@ class ProducerRecord(_WithHeaders):
         return self.value is None if self.tombstone is None else self.tombstone
 
     def _check_tombstone(self) -> None:
-        """A null value that is no tombstone is refused whenever it is seen: both can be set later."""
+        """A null value without the tombstone flag is rejected when it is used, because either can be set later."""
         if self.value is None and self.tombstone is False:
             reason = "is False, but the value is null: an old reader would take it for a delete"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
@@ -105,11 +105,11 @@ class ProducerRecord(_WithHeaders):
         *,
         allow_reserved: bool = False,
     ) -> None:
-        """Set a header; an int key replaces what it had, a text is added.
+        """Set a header; a value with an int key replaces the old one, a text key is added.
 
-        `serializer` makes the bytes of the value, else the codec of a key of a
-        register. Raises EncodeError for a value that is no bytes then, an int key
-        that is no int32, or one that the proposal reserves (unless that is asked for).
+        `serializer` encodes the value, or by default the codec of a register's key.
+        Raises EncodeError if that leaves no bytes, for an int key outside int32, and for
+        a key that the proposal reserves (unless that is allowed).
         """
         content = self._bytes_of(key, value) if serializer is None else serializer(value)
         if not isinstance(content, bytes | bytearray | memoryview) and (content is not None or isinstance(key, int)):
@@ -131,7 +131,7 @@ class ProducerRecord(_WithHeaders):
         self._headers = IntHeaders([*known, (signed_key(key), owned)])
 
     def _bytes_of(self, key: HeaderKey, value: Any) -> Any:
-        """The value through the codec of its key; as it is where there is none, or it is bytes already."""
+        """The value encoded by the codec of its key; unchanged without a codec, or if it is bytes already."""
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
@@ -213,7 +213,7 @@ def _received(record: Record, format: "str | Format | None") -> Headers | IntHea
 
 
 def _read(key: HeaderKey, value: bytes) -> Any:
-    """The value by the codec of its key, as bytes where there is none."""
+    """The value decoded by the codec of its key, or the bytes without a codec."""
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value

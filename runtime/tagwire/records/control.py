@@ -49,10 +49,9 @@ class ControlRecord:
 def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
     """Decode a record of a control batch.
 
-    `registry` has the messages, by default those of `tagwire_messages`. A
-    version above those that it knows is read as its highest, as Kafka does.
-    Raises DecodeError for a key that is no marker's, or a value that is not its
-    message.
+    `registry` has the messages, by default those of `tagwire_messages`. Like Kafka,
+    it reads a version above the known ones as the highest one. Raises DecodeError for
+    a key that is not a marker's, or a value that is not its message.
     """
     key = record.key
     if key is None or len(key) < 4:

@@ -1,9 +1,8 @@
-"""A batch of one format as one of another, and what could not come along.
+"""A batch converted to another format, with a report of what was lost.
 
-Everything that the other format has a place for is carried; everything else is
-reported, field by field, so that nobody learns of it from a missing record. A
-conversion without losses can be undone: the way back gives the same records
-and the same batch.
+Everything that the other format has a place for is kept; everything else is reported field
+by field, so that losses never go unnoticed. A conversion without losses can be undone: the
+reverse gives the same records and the same batch.
 """
 
 from collections import deque
@@ -33,8 +32,8 @@ _IGNORED: Final = "ignore_message_attributes"
 class RecordLoss:
     """A value that another format could not carry.
 
-    `path` is that of the field (`records[3].headers[0].value`), `value` what
-    stood there, `reason` why it was left behind.
+    `path` is that of the field (`records[3].headers[0].value`), `value` its value,
+    `reason` why it was left out.
     """
 
     __slots__ = ("path", "reason", "value")
@@ -84,7 +83,7 @@ def convert(
 def converted_batch(
     batch: RecordBatch, target: Format, tell: Callable[[RecordLoss], None], compression: str | None = None
 ) -> RecordBatch:
-    """As `convert`; each loss is told as it is found, so that millions of them need not be kept."""
+    """Like `convert`, but reports each loss when it is found, so that millions of them need no memory."""
     return _Conversion(batch, target, compression or batch.compression, tell).converted()
 
 
@@ -255,7 +254,7 @@ class _Conversion:
 
 
 def _range(format: Format, role: str) -> tuple[int, int]:
-    """The least and the greatest number that a field holds; those of 64 bits where there is none."""
+    """The lowest and the highest number of a field; those of int64 if there is no such field."""
     item = format.fields.get(role)
     kind = None if item is None else item.type
     code = kind.wire if isinstance(kind, Fixed) else kind

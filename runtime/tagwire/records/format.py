@@ -1,9 +1,8 @@
-"""A record format as reading and building see it: made from its layout, whatever the spec.
+"""A record format for reading and building, made from the layout of any spec.
 
-Nothing here knows a format by name. A field's name says what it is for, and
-`VOCABULARY` lists the names that count; a format that uses them can be read,
-built and converted, also one that was written an hour ago. What a format lacks
-has the value that stands for none.
+This module knows no format by name. The name of a field tells its role, and `VOCABULARY`
+lists these names; any format that uses them can be read, built and converted, including
+your own. What a format lacks has the value that means none.
 
 Two shapes: a batch has an array of records at its end, a message is a record
 itself, and a wrapper is a message whose value holds others.
@@ -116,7 +115,7 @@ class Format:
 
     @cached_property
     def header_order(self) -> Order | None:
-        """How the headers of a record ascend; None where they stand as they come."""
+        """The order of a record's headers; None if they keep the order in which they were added."""
         item = next((item for item in self.record.items if item.name == "headers"), None)
         return item.type.order if item is not None and isinstance(item.type, Array) else None
 
@@ -140,7 +139,7 @@ class Format:
 
     @cached_property
     def outline(self) -> Layout:
-        """The head with its checksum as a number that nothing is held against: for who does not look at records."""
+        """The head with its checksum as a plain number that is not verified, for readers that skip records."""
         number = Fixed(WIRE_TYPES["uint32"])
         items = (
             item.replace(type=number) if isinstance(item.type, Checksum) else item for item in self.head.root.items

@@ -1,14 +1,13 @@
-"""Which format each magic byte means: what every reader of batches is told.
+"""The format that each magic byte means, which every reader of batches needs.
 
-A log outlives the format it began with, so its segments hold several, and one
-segment may change format in its middle. The magic byte says which batch is
-which. v0, v1 and v2 own the bytes 0, 1 and 2; a proposal that is named takes
-the byte that it claims, and the others keep theirs. Two formats with one magic
-byte can't be told apart, so a set holds one of them.
+A log outlives its first format, so its segments may hold several, even within one file. The
+magic byte tells the format of each batch. v0, v1 and v2 have the bytes 0, 1 and 2; a named
+proposal takes the byte that it claims, and the others keep theirs. Two formats with the same
+magic byte can't be told apart, so a set holds only one of them.
 
-Most formats have the magic byte at one place. The draft of v3 has a length of
-varying size before it, so its place must be tried. Bytes may then look like
-two formats, and their checksums decide.
+Most formats have the magic byte at the same position. The draft of v3 has a length of
+varying size before it, so each position must be tried. Bytes that fit two formats are
+decided by their checksums.
 """
 
 import re
@@ -33,10 +32,10 @@ MAGIC_AT: Final = 16
 class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
-    `named` are formats by name, class or layout; v0, v1 and v2 stand beside
-    them, each unless a named one has its magic byte. With `only`, nothing
-    stands beside them. Raises FormatError for unknown names, for two formats
-    with one magic byte, and for `only` without a name.
+    `named` are formats by name, class or layout. v0, v1 and v2 are added, each
+    unless a named format has its magic byte. With `only`, nothing is added. Raises
+    FormatError for unknown names, for two formats with the same magic byte, and for
+    `only` without a name.
     """
 
     def __init__(self, *named: "str | Format | type[RecordFormat] | Layout", only: bool = False) -> None:
@@ -60,7 +59,7 @@ class FormatSet:
         self.formats = tuple(by_magic[magic] for magic in sorted(by_magic))
         """All of them, by ascending magic byte."""
         self.alone = self.formats[0] if len(self.formats) == 1 else None
-        """The one that every batch is read as; None where there are several."""
+        """The format of every batch; None if there are several."""
         self.by_magic = {each.magic: each for each in self.formats if each.head_positions.magic_at == MAGIC_AT}
         """Those that have their magic byte at its usual place."""
         self.tried = tuple(each for each in self.formats if each.head_positions.magic_at != MAGIC_AT)
@@ -88,7 +87,7 @@ class FormatSet:
         ] or found
 
     def claims(self, head: bytes, pos: int) -> list[Format]:
-        """The formats whose magic byte is at `pos`, whatever the length there says."""
+        """The formats whose magic byte is at `pos`, regardless of the length there."""
         found = []
         if len(head) - pos > MAGIC_AT and (usual := self.by_magic.get(head[pos + MAGIC_AT])) is not None:
             found.append(usual)

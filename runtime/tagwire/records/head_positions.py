@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST", "HeadPositions"]
 
 LONGEST: Final = 64
-"""Bytes of a head that reach behind the magic byte and the last offset of any format."""
+"""Bytes of a head that include the magic byte and the last offset in every format."""
 
 
 class HeadPositions:
@@ -31,17 +31,17 @@ class HeadPositions:
         before = _width(items[: self._extent]) if self._extent >= 0 else None
         kind = items[self._extent].type if self._extent >= 0 else None
         self.length_at = before
-        """Where the length is; None where that is not fixed, or there is none."""
+        """The position of the length; None if it varies, or there is no length."""
         self._code = kind.code if isinstance(kind, Extent) else None
         self._number = Struct(f">{self._code.wire.code}") if isinstance(self._code, Fixed) else None
         self._counts_itself = isinstance(kind, Extent) and kind.counts_itself
         self.least = sum(item.type.minimum for item in items[self._extent + 1 :] if item.condition is None)
-        """The fewest bytes behind the length."""
+        """The fewest bytes after the length."""
         self.magic = format.magic
         self.magic_at = self._fixed(format, "magic")
-        """Where the magic byte is; None where a length of varying size is before it, or there is none."""
+        """The position of the magic byte; None after a length of varying size, or if there is none."""
         self.magic_behind = self._behind_length(format)
-        """How far the magic byte is behind the length; None where that varies, too."""
+        """The distance of the magic byte from the length; None if that varies, too."""
         self.offset_at = self._fixed(format, "base_offset", 8)
         self.last_delta_at = self._fixed(format, "last_offset_delta", 4)
         self.gives_last_offset = self.offset_at is not None and (
@@ -78,7 +78,7 @@ class HeadPositions:
     # ------------------------------------------------------------ of a batch
 
     def length(self, head: bytes, pos: int) -> tuple[int, int] | None:
-        """The length that the head at `pos` says, and where the bytes begin behind it; None where the head ends."""
+        """The length in the head at `pos`, and the position after it; None if the head is cut off."""
         if self.length_at is None or self._code is None:
             return self._length_by_layout(head, pos)
         begin = pos + self.length_at

@@ -1,7 +1,7 @@
-"""Header keys of KIP-82's first draft: how a register says that a value is written, and which keys are reserved.
+"""Header keys of KIP-82's first draft: the codecs of values in a register, and the reserved keys.
 
-A member of a register brings its codec along. Which keys nobody may use is in
-the proposal's own table, which is looked up only where a key is set.
+A member of a register has its codec. The reserved keys are in the proposal's own table,
+which is read only when a key is set.
 """
 
 import struct

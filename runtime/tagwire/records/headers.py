@@ -35,7 +35,7 @@ class Headers:
     __slots__ = ("_data", "_entries", "_is_frozen", "_is_loose", "_layout", "encoding")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
-        """Raises FormatError for an encoding that is no format with text keys. The bytes are not parsed yet."""
+        """Raises FormatError for an encoding that is not a format with text keys. The bytes are parsed on first use."""
         self.encoding = encoding
         self._layout = _layout_of(format_of(encoding))
         self._data: bytes | None = bytes(data) if data else None
@@ -69,7 +69,7 @@ class Headers:
     """The same, by the name that multimaps of the standard library have for it."""
 
     def add(self, key: str, value: bytes | None) -> None:
-        """Add a header behind the others. Raises EncodeError for a null value where the encoding has none.
+        """Add a header at the end. Raises EncodeError for a null value if the encoding has none.
 
         Raises AttributeError for those of a ConsumerRecord.
         """
@@ -151,7 +151,7 @@ class IntHeaders(Mapping[int, bytes | None]):
 
 
 def signed_key(key: int) -> int:
-    """An int key as it stands in a batch: an int32, also where it was said as an unsigned number."""
+    """An int key as an int32, the form in a batch, also if it was given as an unsigned number."""
     return int(key) - (1 << 32) if key >= 1 << 31 else int(key)
 
 

@@ -40,7 +40,7 @@ def record_of(format: Format, head: dict[str, Any], offset: int, appended: int |
 
 
 class Messages:
-    """What a wrapper holds. Raises DecodeError, LimitError where that is no message set of the wrapper's magic."""
+    """The messages in a wrapper. Raises DecodeError or LimitError for anything but a message set of its magic."""
 
     def __init__(self, format: Format, head: dict[str, Any], codec: str, offset: int, limits: Limits) -> None:
         self.format = format
@@ -66,7 +66,7 @@ class Messages:
         return int(self.offsets[0] + self.shift)
 
     def read_offsets(self) -> list[int]:
-        """The offsets as they stand in the messages. All are read, so that a wrapper at fault has no records."""
+        """The offsets in the messages. All are read first, so that an invalid wrapper gives no records."""
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
@@ -100,7 +100,7 @@ class Messages:
     def heads(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The messages, one after the other; from the one at `pos` on, before which so many elements were counted."""
+        """The messages, from the one at `pos` on; `elements` is the number that was read before it."""
         reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
         reader.elements = elements

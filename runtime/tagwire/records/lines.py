@@ -1,7 +1,7 @@
-"""Records of a batch as lines of JSON, by native code: no object is made of them.
+"""Records of a batch as lines of JSON, by native code without objects.
 
-What it stops at, and every format whose records are not of the shape of magic
-2's, is left to who asks: `tagwire.log.dump` makes the same lines of records.
+What native code rejects, and formats whose records differ in shape from magic 2's, are left
+to the caller: `tagwire.log.dump` makes the same lines from records.
 """
 
 from collections.abc import Callable, Generator

@@ -1,8 +1,8 @@
-"""Records moved from one batch to another by native code: no object is made of them.
+"""Records moved from one batch to another by native code without objects.
 
-For formats whose records are of the shape of magic 2's, with an attributes byte
-in each. What is not exactly right, and every other format, is left to who asks,
-who has `Record`s for it; the bytes that come out are the same.
+This works for formats whose records have the shape of magic 2's with an attributes byte.
+Records that are not in normal form, and other formats, are left to the caller, which moves
+them as `Record` objects with the same resulting bytes.
 """
 
 from array import array
@@ -29,7 +29,7 @@ _NONE: Final = array("q")
 
 
 class Movable:
-    """The records of a batch, all of them exactly right, on their way."""
+    """The records of a batch that are being moved, all in normal form."""
 
     __slots__ = ("_pos", "_walk", "batch", "facts", "left", "next_offset")
 

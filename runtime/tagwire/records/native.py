@@ -1,10 +1,9 @@
 """The native engine's plans of a format: its head, its records, and the messages in its wrappers.
 
-A record as programs see it is not a record as it stands in the bytes: deltas
-are offsets and timestamps, bits are attributes of their own, headers are pairs.
-`seen` writes that down as a layout of the class `Record`; the rest is the plan
-machinery of all messages. Without the native engine, or where it leaves a
-format alone, there are no plans, and the interpreter reads and writes.
+A record object differs from the record in the bytes: deltas are offsets and timestamps, bits
+are attributes of their own, headers are pairs. `seen` describes that as a layout of the class
+`Record`; the rest works like the plans of messages. Without the native engine, or for a
+format that it does not support, there are no plans, and the interpreter reads and writes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -57,7 +56,7 @@ class Plans:
     head: "Plan | None" = None
     """Everything but the records; of messages, the whole message."""
     records: "Elements | None" = None
-    """Records, and messages as records, one behind the other."""
+    """Consecutive records, or messages as records."""
 
     def __init__(self, format: "Format") -> None:
         self._format = format
@@ -132,7 +131,7 @@ def _looked_up(items: Iterable[Item]) -> set[str]:
 
 
 def _has_pairs(item: Item) -> bool:
-    """Whether an item is no array, or that of the headers: elements of a key and a value."""
+    """Whether an item is not an array, or the array of headers, whose elements are a key and a value."""
     kind = item.type
     if not isinstance(kind, Array):
         return not isinstance(kind, Nested)
@@ -155,7 +154,7 @@ def _aspects(format: "Format", layout: Layout) -> dict[str, Any]:
 
 
 class Written:
-    """Records as bytes, with what the head of their batch says of them."""
+    """Records as bytes, with the values of their batch's head."""
 
     __slots__ = ("data", "last_offset", "max_timestamp")
 

@@ -1,8 +1,8 @@
-"""The records in a traced message, opened: the batches of a field become nodes below it.
+"""The records in a traced message as nodes: the batches of a field become children of its node.
 
-A trace shows a field of records as bytes, since layouts end there. The spec says
-in which format they are, so each batch can be traced where it stands, and the
-bytes of the message are still one node's each.
+A trace shows a field of records as bytes, since layouts end there. The spec names their
+format, so each batch is traced at its position, and every byte of the message still belongs
+to exactly one node.
 """
 
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ def open_records(
 
 
 def _row_at(message: "type[Message]", path: str) -> "FieldRow | None":
-    """The field at a path of a trace; None for what is no field, such as an unknown tag."""
+    """The field at a path of a trace; None for other nodes, such as an unknown tag."""
     fields, row = message.FIELDS, None
     for step in path.split("."):
         name, bracket, _ = step.partition("[")
@@ -81,7 +81,7 @@ class _Opened:
         self.error: DecodeError | None = None
 
     def read(self, format: "str | Format", *, partial: bool) -> None:
-        """Put the batches below the node, and what is left behind the last whole one."""
+        """Add the batches below the node, and the bytes left after the last whole one."""
         place = 0
         what = "not read"
         for seen in trace_batches(self.data, format, strict=self.strict, limits=self.limits):

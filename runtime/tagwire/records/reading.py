@@ -1,7 +1,7 @@
-"""Batches out of bytes, each in the format that its magic byte says (`tagwire.records.format_set`).
+"""Batches read from bytes, each in the format of its magic byte (`tagwire.records.format_set`).
 
-Where bytes may be of two formats, both are tried and the checksums decide; where
-these do not, nobody can.
+If bytes fit two formats, both are tried, and the checksums decide. If both checksums fit, the
+bytes are ambiguous.
 """
 
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ def read_batches(
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches in `data` (any bytes-like object), to its end.
 
-    Each has the format that its magic byte says: `auto` knows v0, v1, v2 and v3.
-    A format that is named ("kip87"; several with commas or in a list) is what its
-    own magic byte means, and v0, v1 and v2 keep theirs; with `only`, every batch
-    must have the format that is named. A message set comes as its outermost
-    messages. Checksums are held against the bytes; records are read when a batch
-    is iterated. With `partial`, the last batch may be cut off, as brokers do it
-    in Fetch responses: it is left out. Raises DecodeError (LimitError where `limits` stop it) where the
-    bytes are no batch, FormatError for an unknown name and for two formats of one magic byte.
+    Each has the format of its magic byte: `auto` knows v0, v1, v2 and v3. A named
+    format ("kip87"; several with commas or in a list) takes the magic byte that it
+    claims, and v0, v1 and v2 keep theirs; with `only`, every batch must have the
+    named format. A message set is returned as its outermost messages. Checksums are
+    verified at once; records are read when a batch is iterated. With `partial`, a
+    last batch that is cut off, as in Fetch responses, is left out. Raises DecodeError
+    for invalid bytes (LimitError beyond `limits`), and FormatError for an unknown
+    name or two formats with the same magic byte.
     """
     buf = data if type(data) is bytes else as_bytes(data)
     return _batches(buf, format_set(format, only=only), limits, partial)

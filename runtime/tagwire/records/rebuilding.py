@@ -1,13 +1,13 @@
-"""A batch taken apart into its head, byte for byte, and its records; and put together again from both.
+"""A batch split into its head, byte for byte, and its records, and rebuilt from both.
 
-It is for whoever keeps records in columns, and wants the batches back to the
-byte. What a head says can't all be known from the records (producers, horizons,
-offsets that compaction has left), so it is kept as it is; its checksum then
-says whether the records are those that were there.
+This serves programs that keep records in columns and need the exact batches back. The head
+has values that don't follow from the records (producers, horizons, offsets left by
+compaction), so its bytes are kept; its checksum then proves that the records are the
+original ones.
 
-Some batches have to be kept whole: packed ones, since their bytes depend on the
-library that packed them, and on its version; messages, which have no head; and
-records that say more than their attributes here.
+Some batches must be kept whole: packed ones, because their bytes depend on the compression
+library and its version; messages, which have no head; and records with values that have no
+attribute here.
 """
 
 from collections.abc import Iterable
@@ -44,10 +44,10 @@ class Head(NamedTuple):
 
 
 def head_of(batch: RecordBatch, latest: int) -> Head | None:
-    """The head of a batch which, with the batch's records, gives its bytes; None where they would not.
+    """The head of a batch from which its records give the same bytes; None if they would not.
 
-    The bytes are made, and compared. The head has timestamps where the broker's stand in their place, and where one
-    is beyond `latest`, what the columns hold at most (milliseconds). Raises DecodeError for records that can't be read.
+    The bytes are rebuilt and compared. The head stores timestamps if the broker replaced them, or if one is beyond
+    `latest`, the highest that the columns hold (milliseconds). Raises DecodeError for records that can't be read.
     """
     if not _is_plain(batch):
         return None
@@ -73,10 +73,10 @@ def _is_plain(batch: RecordBatch) -> bool:
 
 
 def rebuilt(head: Head, records: Iterable[Record], limits: Limits = DEFAULT_LIMITS) -> RecordBatch:
-    """The batch of this head and these records, as it was.
+    """The original batch, from its head and records.
 
-    Raises DecodeError where the checksum is not theirs, or the head is none; EncodeError for records of another number
-    or size, or which the format has no place for; FormatError.
+    Raises DecodeError if the checksum does not match, or the head is invalid; EncodeError for records of another number
+    or size, or without a place in the format; FormatError.
     """
     found = list(records)
     if head.timestamps is not None:
@@ -99,6 +99,6 @@ def _refuse(head: Head, reason: str) -> NoReturn:
 
 
 def _written(batch: RecordBatch, records: list[Record]) -> bytes:
-    """The records as they stand in a batch with this head."""
+    """The records as bytes of a batch with this head."""
     builder = BatchBuilder(batch.described_by, base_offset=batch.base_offset, base_timestamp=batch.base_timestamp)
     return builder.extend(records).written(batch.walk().head, batch.base_offset, batch.base_timestamp).data

@@ -1,4 +1,4 @@
-"""A record as programs see it, whatever its format."""
+"""A record of any format, as programs see it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,7 +21,7 @@ class HeaderMap(tuple[Header, ...]):
 
 
 def header_pairs(headers: Any) -> Headerset:
-    """Headers as a tuple of keys and values. Raises EncodeError for what is no iterable of pairs."""
+    """Headers as a tuple of key-value pairs. Raises EncodeError for anything but an iterable of pairs."""
     path, found = "headers", headers
     try:
         pairs = tuple(headers)

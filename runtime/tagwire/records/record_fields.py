@@ -1,7 +1,7 @@
 """A record as the values of its format's fields: deltas, headers, and the attributes with the bits that follow.
 
-What a format has no place for is refused with the path within the record; who
-has more than one record puts the index before it.
+Values without a place in the format are rejected with the path within the record; callers
+with several records put the index before it.
 """
 
 from typing import Any, NoReturn

@@ -1,9 +1,9 @@
 """Records of magic 2 and 3 in straight lines: the fallback where there is no native engine.
 
-A record of these is a length, perhaps an attributes byte, two deltas, key,
-value and headers, all with varints. What one byte holds, which most varints
-do, is taken without a call. Nothing is said about faults: the reader stays
-before the record that is wrong, and the walk by layout finds the place.
+Such a record is a length, perhaps an attributes byte, two deltas, key, value and headers,
+all with varints. Varints of one byte, the most frequent, are read without a call. Faults are
+not described here: the reader stays before the invalid record, and the walk by layout finds
+the place.
 """
 
 from collections.abc import Iterable, Iterator
@@ -77,7 +77,7 @@ def has_attributes(record: StructLayout, head: dict[str, Any]) -> bool:
 
 
 def read(walk: "Walk", count: int) -> Iterator[Record]:
-    """Records up to the first that is not right; the walk's reader stands behind the last that was."""
+    """Records up to the first invalid one; the walk's reader is then after the last valid one."""
     reader = walk.reader
     buf, end, pos = reader.buf, reader.end, reader.pos
     base_offset, base_timestamp, appended = walk.base_offset, walk.base_timestamp, walk.appended

@@ -26,7 +26,7 @@ __all__ = ["Walk", "unpacked"]
 
 
 def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limits: Limits) -> bytes | bytearray:
-    """What packed bytes hold, only to be read; they stand at `offset` of the input. Raises DecodeError, LimitError."""
+    """The content of packed bytes, read-only; they are at `offset` of the input. Raises DecodeError, LimitError."""
     try:
         return unpack_in_place(codec, data, limits)
     except PackingFault as fault:
@@ -44,8 +44,8 @@ def unpacked(format: Format, codec: str, data: Any, offset: int, path: str, limi
 class Walk:
     """The records of one batch.
 
-    `data` from `pos` to `end` are the records, unpacked; `packed_at` is where
-    they stand packed in the input, or None.
+    `data` from `pos` to `end` are the records, unpacked; `packed_at` is the position
+    of the packed ones in the input, or None.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ def plain_attributes(format: Format, attributes: int) -> int:
 
 
 def tombstone_flag(format: Format, attributes: int) -> bool | None:
-    """What a record's attributes say of a tombstone; None where its format has no bit for it."""
+    """The tombstone bit of a record's attributes; None if its format has no such bit."""
     group = format.record_bits.get("is_tombstone")
     return None if group is None else bool(group.of(attributes))
 

@@ -1,8 +1,8 @@
-"""Paths to fields, held against a message class: `brokers[].host`.
+"""Paths to fields, checked against a message class: `brokers[].host`.
 
-A path names attributes of the data classes, with dots between them. `[]` behind
-an array goes into its elements. Paths that share their first steps are one tree
-of steps, which is what bytes are walked by. The tree knows no versions.
+A path names attributes of the data classes, separated by dots. `[]` after an array enters its
+elements. Paths with common first steps become one tree of steps, which guides the walk over
+the bytes. The tree does not depend on versions.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Paths:
         self.behind = [line[len(self.way) :] for line in self.lines]
         """The steps of each path from its row on."""
         self.element: Any = _element(message, self.way)
-        """The class of the elements that are rows; None where they are no structs, or there are none."""
+        """The class of the elements that are rows; None if they are not structs, or there are no rows."""
 
     def _add(self, text: str, column: int) -> list[Step]:
         at = self.root
@@ -114,7 +114,7 @@ class Paths:
 
 
 def _field(message: type[Message], owner: type[Struct] | None, path: str, name: str, *, each: bool) -> FieldRow:
-    """The field that a step names; `owner` is None behind a value without fields."""
+    """The field that a step names; `owner` is None after a value without fields."""
     rows: dict[str, FieldRow] = {} if owner is None else {row.name: row for row in owner.FIELDS}
     row = rows.get(name)
     if row is None:
@@ -132,7 +132,7 @@ def _field(message: type[Message], owner: type[Struct] | None, path: str, name: 
 
 
 def _shared(lines: list[list[Step]]) -> list[Step]:
-    """The steps to the innermost array that all paths go into; none if there is no such array."""
+    """The steps to the innermost array that all paths enter; empty if there is no such array."""
     way: list[Step] = []
     together: list[Step] = []
     for steps in zip(*lines, strict=False):

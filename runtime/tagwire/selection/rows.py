@@ -31,7 +31,7 @@ class _Drop:
 
 
 DROP: Final = _Drop()
-"""What the function of a rewrite returns for a row whose element is to be left out."""
+"""The value that the function of a rewrite returns for a row to drop its element."""
 
 
 def rows_of(message: Any, paths: Paths) -> list[Row]:
@@ -45,7 +45,7 @@ def rows_of(message: Any, paths: Paths) -> list[Row]:
 
 
 def _value(owner: Any, line: list[Step]) -> Any:
-    """What the steps lead to: None behind a null, and a list for each array that they go into."""
+    """The value at the end of the steps: None after a null, and a list for each array that they enter."""
     for index, step in enumerate(line):
         if owner is None:
             return None
@@ -86,7 +86,7 @@ class Changes:
         result = self.function(*map(_thawed, row) if has_lists else row)
         if result is DROP:
             if not self.paths.way:
-                self._refuse("there is no row to drop: the paths share no array")
+                self._refuse("no row can be dropped, because the paths share no array")
             return DROP
         values = row_of(result, len(row))
         if values is None:
@@ -103,7 +103,7 @@ class Changes:
         return rows
 
     def _element(self, row: Any) -> Any:
-        """The element that an appended row stands for: itself, or a fresh one with these values."""
+        """The element for an appended row: the row itself, or a new one with these values."""
         element = self.paths.element
         if element is None or isinstance(row, element):
             return row
@@ -129,7 +129,7 @@ class Changes:
 
 
 def row_of(result: Any, width: int) -> Row | None:
-    """What a function returned for a row of so many paths, as a tuple; None where it is no row."""
+    """The result of a function for a row, as a tuple with a value for each path; None if it is not a row."""
     if width == 1:
         return (result,)
     return tuple(result) if isinstance(result, tuple | list) and len(result) == width else None

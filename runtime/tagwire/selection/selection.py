@@ -27,14 +27,14 @@ __all__ = ["Selection", "select"]
 def select(message: type[Message], *paths: str) -> Selection:
     """Chosen fields of a message class, to be read and rewritten in bytes of any version.
 
-    A path is made of attribute names, with `[]` behind an array to go into its
-    elements: `topics[].partitions[].leader_id`. Raises SelectionError for a
-    path that no version has, and for paths that overlap.
+    A path consists of attribute names, with `[]` after an array to enter its
+    elements: `topics[].partitions[].leader_id`. Raises SelectionError for a path that
+    no version has, and for paths that overlap.
 
-    The rows are the elements of the innermost array that all paths go into;
-    where there is none, the message is the only row. With one path a row is the
-    path's value, with several a tuple of their values. A path that goes into a
-    further array gives a list with a value for each element.
+    The rows are the elements of the innermost array that all paths enter; without
+    such an array, the message is the only row. With one path, a row is its value; with
+    several, a tuple of their values. A path that enters a further array gives a list
+    with a value for each element.
     """
     if not paths:
         raise SelectionError(f"{message.NAME}: a path or several were expected")
@@ -72,16 +72,16 @@ class Selection:
     def read(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Any]:
         """The rows of the message that `data` (any bytes-like object) holds from `offset` to its end.
 
-        All of it is held against the layout, as `Message.decode` does, and
-        refused with the same errors. A field that the version lacks has its
-        default. Values are those that `decode` gives; behind a null they are
-        None. Raises DecodeError, UnsupportedVersionError.
+        The whole message is checked as strictly as by `Message.decode`, with the same
+        errors. A field that the version lacks has its default. Values are those of
+        `decode`; after a null they are None. Raises DecodeError,
+        UnsupportedVersionError.
         """
         rows = self.rows(data, version, offset=offset, limits=limits)
         return [row for (row,) in rows] if len(self.paths) == 1 else rows
 
     def rows(self, data: Any, version: int, *, offset: int = 0, limits: Limits = DEFAULT_LIMITS) -> list[Row]:
-        """As `read`, with tuples of one value where there is one path."""
+        """Like `read`, but with tuples of one value for a single path."""
         buf = as_bytes(data)
         plan = self._plan(version)
         rows = None if plan is None else plan.read(buf, offset, limits)

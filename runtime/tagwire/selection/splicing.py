@@ -1,11 +1,10 @@
-"""New values in old bytes, by layout: what is not on the way to a change is copied as it stands.
+"""New values in old bytes, by layout: everything that is not on the path to a change is copied.
 
-The bytes have been read strictly, so they are right. This walk goes over them
-again with the rows' new values. Values are written by the writer that encodes
-messages, so they are refused as `encode` refuses them. What follows from a
-change is mended where it is met: counts, and the section that a tagged field is
-in. A tagged field that gets its default is left out, as `encode` leaves it out,
-and one that was absent is put in its place.
+The bytes were read strictly, so they are valid. This walk reads them again with the new values
+of the rows. Values are written by the same writer that encodes messages, so `encode` and this
+module reject the same ones. Counts, and the section of a tagged field, are adapted to the
+change. A tagged field that gets its default is left out, as by `encode`, and one that was
+absent is inserted in its place.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class _Splicer(LayoutReader):
                 self.splice_struct(type.struct, step, cells)
 
     def replace(self, type: Type, old: Any, new: Any) -> None:
-        """Write a new value in the place of the one that stands here."""
+        """Write a new value instead of the one at this position."""
         self.copy(self.pos)
         value = self.value(type, ())
         if not _is_kept(value, old, new):
@@ -117,7 +116,7 @@ class _Splicer(LayoutReader):
             self.writer.value(type, new, self.out)
 
     def refuse_in_null(self, step: Step, cells: Cells) -> None:
-        """Refuse a change behind a null."""
+        """Reject a change after a null."""
         has_rows = step.is_row or any(inner.is_row for inner in _below(step))
         is_changed = any(old is not new for old, new in [cells[column] for column in step.columns if column in cells])
         if is_changed or (has_rows and self.changes.appended):
@@ -229,7 +228,7 @@ class _Splicer(LayoutReader):
             yield int.from_bytes(self.buf[start : self.pos], "big"), size - (2 if section.counts_tag else 0)
 
     def changed_field(self, field: Item, step: Step, cells: Cells, end: int) -> bytes | None:
-        """The data of a tagged field that is there; None where it is to be left out."""
+        """The data of a tagged field that is present; None to leave it out."""
         original = self.buf[self.pos : end]
         default = field.default_value()
         if step.column is not None and not step.each:
@@ -283,7 +282,7 @@ def _is_kept(value: Any, old: Any, new: Any) -> bool:
 
 
 def _at(index: int, step: Step, cells: Cells) -> Cells:
-    """The cells of one element; none on the way to the rows."""
+    """The new values of one element; none above the rows."""
     return {column: (cells[column][0][index], cells[column][1][index]) for column in step.columns if cells}
 
 

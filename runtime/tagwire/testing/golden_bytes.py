@@ -1,4 +1,4 @@
-"""Golden bytes: a message, a version, and what stands on the wire, held against each other both ways."""
+"""Golden bytes: a message in a version and its bytes, compared in both directions."""
 
 import re
 from typing import Any, Final
@@ -18,11 +18,10 @@ _COMMENT: Final = re.compile("#.*")
 def assert_wire(message: Message, version: int, expected: str | bytes) -> None:
     """Assert that the message encodes to these bytes, and that they decode to the message.
 
-    `expected` is bytes, or hex digits with any white space between them, where
-    `#` begins a comment that goes to the end of its line. Raises AssertionError
-    with both sides, each byte beside what it means; EncodeError or
-    UnsupportedVersionError for a message that the version can't carry, and
-    ValueError for what is no hex.
+    `expected` is bytes, or hex digits with any white space between them; `#` begins a
+    comment up to the end of its line. Raises AssertionError with both sides, each byte
+    beside its meaning; EncodeError or UnsupportedVersionError for a message that the
+    version can't carry, and ValueError for invalid hex.
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
     data = expected if isinstance(expected, bytes) else bytes.fromhex(_COMMENT.sub("", expected))

@@ -4,11 +4,14 @@ A value has only what its version has; all else is left at its default. So each
 one can be encoded, and decoding gives it back.
 """
 
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type
+from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type, Union
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
 
@@ -33,12 +36,32 @@ def messages(cls: type[M], version: int, *, unknown_tags: bool = True) -> "st.Se
 
 
 def _struct(struct: StructLayout, unknown_tags: bool) -> Strategy:
-    fields = {item.name: _value(item.type, unknown_tags) for item in struct.fields}
+    alternatives = {name for union in struct.unions for name in union.alternatives}
+    fields = {item.name: _value(item.type, unknown_tags) for item in struct.fields if item.name not in alternatives}
     if unknown_tags and struct.section is not None:
         known = {item.tag for item in struct.section.fields}
         fields["unknown_tags"] = _tags(known, is_draft=not isinstance(struct.section, TaggedSection))
-    assert struct.cls is not None  # that of a message class has one everywhere
-    return st.builds(struct.cls, **fields)
+    cls: Any = struct.cls
+    assert cls is not None  # that of a message class has one everywhere
+    fields |= {row.name: st.builds(row.fresh_value) for row in cls.FIELDS if row.required and row.name not in fields}
+    if not alternatives:
+        return st.builds(cls, **fields)
+    chosen = [_one_of(struct, union, unknown_tags) for union in struct.unions]
+    return st.builds(lambda *parts: cls(**dict(chain(*parts))), st.fixed_dictionaries(fields).map(_items), *chosen)
+
+
+def _one_of(struct: StructLayout, union: Union, unknown_tags: bool) -> Strategy:
+    """One alternative of a union, as its name and value."""
+    types = {item.name: item.type for item in struct.fields}
+    return st.one_of([_present(types[name], unknown_tags).map(partial(_pair, name)) for name in union.alternatives])
+
+
+def _pair(name: str, value: Any) -> tuple[tuple[str, Any]]:
+    return ((name, value),)
+
+
+def _items(fields: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return (*fields.items(),)
 
 
 def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
@@ -49,14 +72,20 @@ def _tags(known: "set[int | None]", *, is_draft: bool) -> Strategy:
 
 
 def _value(type: Type, unknown_tags: bool) -> Strategy:
+    some = _present(type, unknown_tags)
+    return st.none() | some if getattr(type, "nullable", False) else some
+
+
+def _present(type: Type, unknown_tags: bool) -> Strategy:
+    """A value that is not null."""
     if isinstance(type, Fixed):
         fixed: Strategy = type.wire.strategy()
         return fixed
     if isinstance(type, Sized):
-        some: Strategy = type.wire.strategy()
-    elif isinstance(type, Array):
-        some = st.lists(_value(type.element, unknown_tags), max_size=_LONGEST).map(tuple)
-    else:
-        assert isinstance(type, Nested)  # the rest is for record formats
-        some = _struct(type.struct, unknown_tags)
-    return st.none() | some if type.nullable else some
+        sized: Strategy = type.wire.strategy()
+        return sized
+    if isinstance(type, Array):
+        key = attrgetter(*type.unique) if type.unique else None
+        return st.lists(_value(type.element, unknown_tags), max_size=_LONGEST, unique_by=key).map(tuple)
+    assert isinstance(type, Nested)  # the rest is for record formats
+    return _struct(type.struct, unknown_tags)

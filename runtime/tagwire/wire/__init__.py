@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire.wire.number_arrays import EMPTY, fixed_array
     from tagwire.wire.optional_fields import OptionalFieldsBuffer
+    from tagwire.wire.rules import breaks_union, has_twins
     from tagwire.wire.scalars import (
         BOOLEAN_BYTES,
         BOOLEANS,
@@ -65,7 +66,9 @@ __all__ = [
     "OptionalFieldsBuffer",
     "Refused",
     "booleans",
+    "breaks_union",
     "fixed_array",
+    "has_twins",
     "new",
     "null",
     "put_binaries",
@@ -106,6 +109,7 @@ _MODULES = {
         "fixed_array",
     ),
     "tagwire.wire.optional_fields": ("OptionalFieldsBuffer",),
+    "tagwire.wire.rules": ("breaks_union", "has_twins"),
     "tagwire.wire.scalars": (
         "BOOLEANS",
         "BOOLEAN_BYTES",

@@ -134,7 +134,7 @@ _NAMED_FLOATS: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinit
 
 
 class FloatingType(WireType):
-    """float, IEEE-754."""
+    """float, IEEE-754. One of four bytes takes the nearest number that it has, and refuses what is beyond its range."""
 
     __slots__ = ()
     family = "floating"
@@ -159,6 +159,7 @@ class FloatingType(WireType):
     def from_json(self, value: Any) -> float:
         if isinstance(value, int | float) and not isinstance(value, bool):
             try:
+                self.rounded(float(value))
                 return float(value)
             except OverflowError:
                 raise Unfit(f"is too large for a {self.name}", value) from None
@@ -175,10 +176,22 @@ class FloatingType(WireType):
 
         if not fullmatch(_FLOATING, text):
             raise ValueError(text)
-        return float(text)
+        try:
+            return self.rounded(float(text))
+        except OverflowError:
+            raise ValueError(text) from None
+
+    def rounded(self, number: float) -> float:
+        """The nearest number that the type has. Raises OverflowError for one that is beyond its range."""
+        if self.width == 8:
+            return number
+        from struct import pack, unpack
+
+        nearest: float = unpack(">f", pack(">f", number))[0]
+        return nearest
 
     def holds(self, value: object) -> bool:
-        return isinstance(value, float)
+        return isinstance(value, float) and (value != value or self.rounded(value) == value)
 
     def strategy(self) -> Any:
         from hypothesis import strategies

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-__all__ = ["RECORD_TYPES", "STRING_MAX", "WIRE_TYPES", "IntegerType", "WireType"]
+__all__ = ["KAFKA_TYPES", "RECORD_TYPES", "STRING_MAX", "WIRE_TYPES", "IntegerType", "WireType"]
 
 
 def _integer(name: str, code: str, width: int, *, signed: bool) -> WireType:
@@ -39,11 +39,14 @@ WIRE_TYPES: Final[dict[str, WireType]] = {
     for row in (
         BooleanType("bool", "B", 1),
         _integer("int8", "b", 1, signed=True),
+        _integer("uint8", "B", 1, signed=False),
         _integer("int16", "h", 2, signed=True),
         _integer("uint16", "H", 2, signed=False),
         _integer("int32", "i", 4, signed=True),
         _integer("uint32", "I", 4, signed=False),
         _integer("int64", "q", 8, signed=True),
+        _integer("uint64", "Q", 8, signed=False),
+        FloatingType("float32", "f", 4),
         FloatingType("float64", "d", 8),
         UuidType("uuid", "16s", 16),
         TextType("string"),
@@ -51,6 +54,11 @@ WIRE_TYPES: Final[dict[str, WireType]] = {
         BinaryType("records"),
     )
 }
+
+KAFKA_TYPES: Final = frozenset(
+    ["bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "uuid", "string", "bytes", "records"]
+)
+"""What Kafka's own specs may use; every other type is an extension of the tagwire dialect."""
 
 RECORD_TYPES: Final[dict[str, WireType]] = {
     row.name: row

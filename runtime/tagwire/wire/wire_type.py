@@ -65,6 +65,8 @@ class WireType:
     """Whether `struct` reads and packs the values as they are, and refuses what is none."""
     is_slice: ClassVar[bool] = False
     """Whether a value is made of a slice of the input, which is a view where a caller wants views."""
+    is_enum: ClassVar[bool] = False
+    """Whether numbers have members of a register: `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
     """How a spec writes a default; "" where it can't have one but the type's own."""
     default: ClassVar[Any]
@@ -87,6 +89,15 @@ class WireType:
     def is_fixed(self) -> bool:
         """Whether every value takes `width` bytes."""
         return self.width > 0
+
+    @property
+    def label(self) -> str:
+        """The type as traces, docs and findings call it: its name, and what more is to know of its values."""
+        return self.name
+
+    def name_of(self, value: Any) -> str:
+        """What people call a value, where they have a name for it; "" else."""
+        return ""
 
     @property
     def expected(self) -> str:

@@ -60,6 +60,47 @@ def test_texts_that_would_break_a_line() -> None:
     assert printed("get", "MetadataResponse", "12", "cluster_id", "controller_id", stdin=body) == "a\\tb\\nc\t-1\n"
 
 
+def test_a_line_break_and_a_backslash_with_an_n_differ() -> None:
+    texts = ["\n", "\\n", "\t", "\\t", "\\"]
+    bodies = [messages.MetadataResponse(cluster_id=text).encode(12) for text in texts]
+    shown = [printed("get", "MetadataResponse", "12", "cluster_id", stdin=body)[:-1] for body in bodies]
+    assert shown == [r"\n", r"\\n", r"\t", r"\\t", r"\\"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["get", "{file}", "MetadataRequest", "3"], "'MetadataRequest' is not a version number"),
+        (["get", "MetadataRequest", "{file}", "topics"], "is not a version number"),
+        (["get", "MetadataRequest", "3", "topics", "{file}"], "Invalid value for PATH"),
+        (["set", "{file}", "3", "topics:=null"], "no message"),
+        (["set", "MetadataRequest", "topics:=null", "{file}"], "'topics:=null' is not a version number"),
+        (["get", "--frames", "request", "{file}", "Metadata"], "no message"),
+    ],
+)
+def test_a_file_among_the_words_is_no_surprise(tmp_path: Path, words: list[str], said: str) -> None:
+    file = tmp_path / "body.bin"
+    file.write_bytes(b"")
+    done = CliRunner().invoke(app, [word.format(file=file) for word in words])
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert f"The order is MESSAGE VERSION PATH...; a file is read with --file {file}" in done.stderr
+
+
+def test_the_order_is_told_where_no_version_is_given_and_only_there() -> None:
+    done = CliRunner().invoke(app, ["get", "MetadataRequest", "topics"])
+    assert "a file is read with --file FILE" in done.stderr
+    done = CliRunner().invoke(app, ["get", "MetadataRequest", "99", "topics"])
+    assert done.exit_code == 2 and "The order" not in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--frame", "--frames"])
+@pytest.mark.parametrize("command", ["decode", "encode", "get", "set", "redact"])
+def test_frame_and_frames_are_one_option(command: str, option: str) -> None:
+    done = CliRunner().invoke(app, [command, option, "nothing"])
+    assert done.exit_code == 2 and "'nothing' is not one of 'request', 'response', 'message'" in done.stderr
+
+
 def test_getting_fields_of_frames() -> None:
     asked = ("get", "--frames", "request", "Metadata", "header.client_id", "topics", "--json")
     found = json.loads(printed(*asked, stdin=stream(BEATS, ASKED)))

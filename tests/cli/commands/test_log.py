@@ -176,7 +176,7 @@ def test_salvage(logs: Path, tmp_path: Path) -> None:
     assert "skipped" in err and f"{source / SEGMENT}:93: TWL104" in err
     assert run("verify", tmp_path / "saved")[0] == 0
     code, _, err = run("salvage", source, "--output", tmp_path / "saved")
-    assert code == 1 and "it is there already" in err
+    assert code == 1 and "already exists" in err
     code, out, _ = run("salvage", tmp_path / "saved", "--output", tmp_path / "again", "--json")
     assert code == 0 and json.loads(out)["lost_bytes"] == 0
 

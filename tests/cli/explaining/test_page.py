@@ -1,24 +1,27 @@
-"""`tagwire explain --html`: a page that parses, links both ways, loads nothing and escapes everything."""
+"""`tagwire explain --html`: a page whose rows have every byte once, that loads nothing and escapes everything."""
 
 import base64
 import hashlib
-import re
+import json
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import tagwire_messages as messages
+from tagwire.explain import html_page, html_tree
+from tagwire.explain.text import parse_annotated
 from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
-from tagwire_cli.explaining import page as page_module
 
 DATA = Path(__file__).parents[2] / "data"
 SEGMENT = sorted((DATA / "sample_log").rglob("*.log"))[0]
 VOID = {"meta", "br"}
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=y>\"'&amp;\u202e"
+COLUMNS = ["depth", "kind", "name", "type", "value", "offset", "size", "length", "hex", "space", "path"]
 
 
 class Page(HTMLParser):
@@ -28,12 +31,14 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, str] = {}
-        """By id of the element that they are in."""
-        self.scripts: list[str] = []
+        self.texts: Counter[str] = Counter()
+        self.inside: dict[str, list[str]] = {"script": [], "style": [], "pre": [], "title": []}
         self.feed(text)
         self.close()
         assert self.open == []
+        tree, self.script = self.inside["script"]
+        self.tree: dict[str, Any] = json.loads(tree)
+        self.rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*self.tree["rows"].values(), strict=True)]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
@@ -44,18 +49,32 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "script":
-            self.scripts.append(data)
-        elif self.tags and self.tags[-1][0] == "a" and self.open[-1] == "a":
-            attributes = self.tags[-1][1]
-            key = f"b{attributes['data-f']}" if "data-f" in attributes else str(attributes["href"])
-            self.texts[key] = f"{self.texts.get(key, '')} {data}".strip()
+        if self.open and self.open[-1] in self.inside:
+            self.inside[self.open[-1]].append(data)
 
-    def ids(self) -> list[str]:
-        return [attributes["id"] or "" for _, attributes in self.tags if "id" in attributes]
+    def dumped(self, space: int = 0) -> bytes:
+        """The bytes of the rows, each where the one before it ends."""
+        data = b""
+        for row in self.rows:
+            if row["size"] and row["space"] == space:
+                assert row["offset"] == len(data)
+                data += bytes.fromhex(row["hex"])
+                assert len(data) == row["offset"] + row["size"]
+        return data
 
-    def links(self) -> list[str]:
-        return [attributes["href"] or "" for _, attributes in self.tags if "href" in attributes]
+    def path(self, name: str) -> str:
+        """The path of the first row of a name, put together as the script does it."""
+        at = next(number for number, row in enumerate(self.rows) if row["name"] == name)
+        path, depth = "", 99
+        for row in reversed(self.rows[: at + 1]):
+            if row["depth"] >= depth:
+                continue
+            depth = row["depth"]
+            own = row["name"] if row["path"] is None else row["path"]
+            path = own + ("" if not path or not own or path.startswith("[") else ".") + path
+            if row["path"] is not None:
+                break
+        return path
 
 
 def render(*words: str, stdin: bytes = b"", code: int = 0) -> Page:
@@ -74,96 +93,114 @@ CASES = {
     "request": (["--request"], request("me"), 0),
     "guess": (["--guess"], request("me"), 0),
     "fault": (["--request"], request("me")[:-3], 1),
-    "batches": (["--format", "auto"], SEGMENT.read_bytes(), 0),
-    "nothing": (["--guess"], b"", 1),
-    "tagged": (["HeartbeatRequest", "4", "--hex"], b"02 67 00000003 02 6d 00 01 63 01 21", 0),
+    "rest": (["--request"], request("me") + b"more", 1),
+    "tagged": (["HeartbeatRequest", "4"], bytes.fromhex("02670000000302 6d 00 01 63 01 21"), 0),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bytes_lead_to_fields_and_fields_to_bytes(name: str) -> None:
+def test_every_byte_is_in_one_row(name: str) -> None:
     words, data, code = CASES[name]
     page = render(*words, stdin=data, code=code)
-    ids = page.ids()
-    assert len(ids) == len(set(ids))
-    fields = {each[1:] for each in ids if each.startswith("f")}
-    dumped = {each[1:] for each in ids if each.startswith("b")}
-    assert dumped <= fields and (dumped or name == "nothing")
-    assert {f"#f{each}" for each in dumped} | {f"#b{each}" for each in dumped} == set(page.links())
-    rows = {
-        str(attributes["id"])[1:]: attributes["class"]
-        for tag, attributes in page.tags
-        if tag == "tr" and "id" in attributes
-    }
-    assert {rows[each] for each in fields - dumped} <= {"fault"}  # a place between bytes
+    assert page.dumped() == data
+    assert parse_annotated("".join(page.inside["pre"])) == data  # for browsers without scripts
+    faults = [row for row in page.rows if page.tree["kinds"][row["kind"]] == "fault"]
+    assert len(faults) == (code == 1)
 
 
-def test_every_byte_is_in_the_dump() -> None:
-    data = request("me")
-    page = render("--request", stdin=data)
-    dump = " ".join(text for key, text in page.texts.items() if key.startswith("b"))
-    assert bytes.fromhex(dump) == data
+def test_rows_nest_as_the_fields_do() -> None:
+    topics = [{"name": "orders"}, {"name": "returns"}]
+    request = messages.MetadataRequest.from_json(
+        {
+            "topics": topics,
+            "allowAutoTopicCreation": True,
+            "includeClusterAuthorizedOperations": False,
+            "includeTopicAuthorizedOperations": False,
+        },
+        9,
+    )
+    page = render("MetadataRequest", "9", stdin=request.encode(9))
+    shown = [(row["depth"], row["name"], row["value"]) for row in page.rows[:6]]
+    assert shown == [
+        (0, "MetadataRequest v9", ""),
+        (1, "topics", "2"),
+        (2, "[0]", ""),
+        (3, "name", "'orders'"),
+        (3, "tagged fields", "0"),
+        (2, "[1]", ""),
+    ]
+    assert page.path("name") == "topics[0].name" and page.path("tagged fields") == "topics[0]"
 
 
-def test_what_bytes_unpack_to_has_a_dump_of_its_own() -> None:
+def test_a_struct_s_length_is_that_of_all_in_it() -> None:
+    page = render("--request", stdin=request("me"))
+    header, body = (row for row in page.rows if row["depth"] == 0)
+    assert header["length"] + body["length"] == len(request("me")) and header["size"] == body["size"] == 0
+
+
+def test_what_bytes_unpack_to_has_a_space_of_its_own() -> None:
     batch = BatchBuilder("v2", compression="gzip").append(value=b"v" * 100).build().encode()
     page = render("--format", "v2", stdin=batch)
-    assert {link[1:] for link in page.links()} == set(page.ids())
-    assert any("76 76 76" in text for text in page.texts.values())
+    assert page.dumped(0) == batch and b"v" * 100 in page.dumped(1)
+
+
+def test_batches_and_frames_are_one_tree() -> None:
+    page = render("--format", "auto", stdin=SEGMENT.read_bytes())
+    assert sum(row["depth"] == 0 for row in page.rows) > 1
+    capture = b'{"dir": "req", "hex": "' + request("me").hex().encode() + b'"}\n'
+    page = render("--capture", stdin=capture * 2)
+    assert [row["name"].partition(",")[0] for row in page.rows if row["depth"] == 0] == ["frame 1", "frame 2"]
+
+
+def test_no_bytes() -> None:
+    page = render("--guess", code=1)
+    assert page.tree["title"] == "No match" and page.rows == []
 
 
 def test_the_page_loads_nothing_and_runs_only_its_own_script() -> None:
     page = render("--request", stdin=request(HOSTILE))
     names = Counter(tag for tag, _ in page.tags)
-    assert names["script"] == 1 and not names.keys() & {"img", "link", "iframe", "object", "base", "form"}
+    assert names["script"] == 2 and not names.keys() & {"a", "img", "link", "iframe", "object", "base", "form"}
     for _, attributes in page.tags:
-        assert not attributes.keys() & {"src", "style", "srcset", "action"}
+        assert not attributes.keys() & {"src", "href", "style", "srcset", "action"}
         assert not any(name.startswith("on") for name in attributes)
-    assert all(link.startswith("#") for link in page.links())
     [policy] = [attributes["content"] or "" for _, attributes in page.tags if "http-equiv" in attributes]
-    digest = base64.b64encode(hashlib.sha256("".join(page.scripts).encode()).digest()).decode()
-    assert policy.startswith("default-src 'none'") and f"'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    for text in (page.script, *page.inside["style"]):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert "innerHTML" not in page.script and "http" not in page.script + "".join(page.inside["style"])
 
 
 def test_values_are_text() -> None:
     result = CliRunner().invoke(app, ("explain", "--html", "--request"), input=request(HOSTILE))
     assert "alert(1)" in result.stdout and "<script>alert" not in result.stdout and "<img" not in result.stdout
     assert "\u202e" not in result.stdout
+    page = Page(result.stdout)
+    assert any("<script>alert(1)" in row["value"] for row in page.rows)
 
 
-def test_light_and_dark_and_screen_readers() -> None:
+def test_light_and_dark() -> None:
+    style, script = html_page.component()
+    assert "prefers-color-scheme: dark" in style and 'data-theme="dark"' in style
     text = CliRunner().invoke(app, ("explain", "--html", "--request"), input=request("me")).stdout
-    assert "prefers-color-scheme: dark" in text and 'content="light dark"' in text
-    page = Page(text)
-    for tag, attributes in page.tags:
-        if tag == "a" and "data-f" in attributes:
-            assert ("aria-label" in attributes) != ("aria-hidden" in attributes)
-    assert any(
-        (attributes.get("aria-label") or "").startswith("4 bytes at 8: client_id 'me'") for _, attributes in page.tags
-    )
+    assert 'content="light dark"' in text and style in text and script in text
 
 
 def test_long_fields_are_folded() -> None:
     data = messages.SaslAuthenticateRequest(auth_bytes=bytes(range(256)) * 40).encode(0)
-    words = ("explain", "--html", "--show-sensitive", "SaslAuthenticateRequest", "0")
-    text = CliRunner().invoke(app, words, input=data).stdout
-    assert "10020 bytes of auth_bytes not shown" in text and len(text) < 40_000
-    shown = bytes.fromhex(" ".join(text for key, text in Page(text).texts.items() if key.startswith("b")))
-    assert shown == data[:192] + data[-32:]
-    offsets = [int(each) for each in re.findall(r'class="offset">(\d+)', text)]
-    assert offsets == [*range(0, 192, 16), 192, len(data) - 32, len(data) - 16]
+    page = render("--show-sensitive", "SaslAuthenticateRequest", "0", stdin=data)
+    [field] = [row for row in page.rows if row["name"] == "auth_bytes"]
+    assert [bytes.fromhex(part) for part in field["hex"]] == [data[:192], data[-32:]] and field["size"] == len(data)
+    hidden = render("SaslAuthenticateRequest", "0", stdin=data)
+    assert [row["hex"] for row in hidden.rows if row["name"] == "auth_bytes"] == [None]
 
 
-def test_many_fields_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "FIELDS", 20)
-    numbers = messages.DeleteTopicsRequest(topic_names=[f"t{n}" for n in range(100)]).encode(1)
-    text = CliRunner().invoke(app, ("explain", "--html", "DeleteTopicsRequest", "1"), input=numbers).stdout
-    page = Page(text)
-    assert sum(each.startswith("f") for each in page.ids()) == 20
-    assert "82 more lines from byte" in text
-    assert {link[1:] for link in page.links()} == set(page.ids())
-
-
-def test_many_frames() -> None:
-    page = render("--capture", stdin=b'{"dir": "req", "hex": "' + request("me").hex().encode() + b'"}\n')
-    assert {link[1:] for link in page.links()} == set(page.ids())
+def test_many_fields(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = messages.DeleteTopicsRequest(topic_names=[f"t{n}" for n in range(10_000)]).encode(1)
+    page = render("DeleteTopicsRequest", "1", stdin=data)
+    assert len(page.rows) > 10_000 and page.dumped() == data
+    assert len("".join(page.inside["pre"]).splitlines()) == 2_001
+    monkeypatch.setattr(html_tree, "FIELDS", 20)
+    page = render("DeleteTopicsRequest", "1", stdin=data)
+    assert len(page.rows) == 21 and page.rows[-1]["name"].endswith("more rows not shown")

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tagwire_generator.designs.collide import Design, collide
-from tagwire_generator.designs.design_rules import DESIGN_RULES, Finding
+from tagwire_generator.designs.findings import Finding
 from tagwire_generator.designs.lint import lint
+from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.reading.spec import load, read_spec
 
@@ -48,7 +49,6 @@ LINTED = {
         ("TL06", "batch_length"),
         ("TL06", "last_offset_delta"),
     ],
-    "drafts/kip87/clients/ProduceRequest.json": [],
 }
 
 
@@ -114,7 +114,7 @@ def test_collide(designs: list[Design], expected: list[tuple[str, str]]) -> None
     assert said(collide(designs)) == expected
 
 
-@pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule > "TL2"])
+@pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule.startswith("TL2")])
 def test_each_collision_has_designs_with_and_without_it(rule: str) -> None:
     assert {any(rule == each for each, _ in expected) for _, expected in COLLISIONS} == {True, False}
 

@@ -5,14 +5,16 @@ from typing import Any
 import pytest
 
 from tagwire_generator.designs.collide import Design, collide
-from tagwire_generator.designs.design_rules import DESIGN_RULES
-from tagwire_generator.designs.lint import lint
-from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, RULES
+from tagwire_generator.designs.lint import chosen, lint_set
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
 from tagwire_generator.diagnostics.rule_examples import EXAMPLES, Example, spec_texts
 from tagwire_generator.evolution import compare_specs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
-from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.project.lint_settings import LintSettings
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.spec import ReadResult, read_spec
 
 EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 SHOWN = [rule for rule, example in EXAMPLES.items() if not example.file]
@@ -20,22 +22,30 @@ DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 """Examples that no short text can show."""
 
 
+def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:
+    """The specs of a set; those that are registers may be the enums of the others."""
+    registers = registers_among(text.encode() for text in texts.values())
+    return {name: read_spec(spec, file=name, options=options, registers=registers) for name, spec in texts.items()}
+
+
 def found(example: Example, text: str) -> list[str]:
     """The rules that a text of an example breaks."""
-    results = {name: read_spec(spec, file=name) for name, spec in spec_texts(example, text).items()}
+    options = SpecOptions(tag_gaps=example.rule == "TL71", unanswered_versions=True)  # other sets have no such holes
+    results = read_all(spec_texts(example, text), options)
     rules = [problem.rule for result in results.values() for problem in result.problems]
     specs: list[MessageSpec] = [result.message for result in results.values() if result.message]
-    if len(specs) < len(results):
+    if any(result.has_errors for result in results.values()):
         return rules
     if example.rule.startswith("TW8"):
         rules += [problem.rule for problem in check_set([spec.summary() for spec in specs])]
     elif example.rule.startswith("TL2"):
         rules += [each.rule for each in collide([Design(spec.name, (spec,)) for spec in specs])]
     elif example.rule.startswith("TL"):
-        rules += [each.rule for spec in specs for each in lint(spec)]
+        rules += [each.rule for each in chosen(lint_set(specs), specs, LintSettings())]
     elif example.rule.startswith("TW9"):
-        old = [read_spec(spec, file=name).message for name, spec in spec_texts(example, example.old).items()]
-        assert all(old), "what was released is no spec"
+        read = read_all(spec_texts(example, example.old), SpecOptions()).values()
+        assert not any(result.has_errors for result in read), "what was released is no spec"
+        old = [result.message for result in read]
         rules += [each.rule for each in compare_specs([spec for spec in old if spec], specs)]
     return rules
 

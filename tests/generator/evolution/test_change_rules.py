@@ -10,7 +10,7 @@ from change_specs import draft, field, optional, read, request, spec, struct, ta
 
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution import Finding, compare_messages
-from tagwire_generator.evolution.places import placed
+from tagwire_generator.reading.places import placed
 
 A, TEXT, T = field(), field(type="string"), tagged()
 UNSTABLE = '"latestVersionUnstable": true,'
@@ -21,12 +21,36 @@ FIVE = field(more=', "default": §"5"')
 NULL = ', "nullableVersions": "0+"'
 
 
+EXTENDED = '"dialect": "tagwire",'
+
+
+def alternatives(*unions: str, since: str = "1+") -> str:
+    """Tagged texts, each with a union, or on its own where that is empty; § marks the place."""
+    null = f', "nullableVersions": "{since}", "default": "null"'
+    made = []
+    for tag, union in enumerate(unions):
+        said = f', "union": {"§" * union.startswith("§")}"{union.lstrip("§")}"' if union else ""
+        made.append(tagged("ABCD"[tag], str(tag), "string", null + said, since=since))
+    return ", ".join(made)
+
+
+def boxes(more: str = "") -> str:
+    return struct(field(more=', "mapKey": true'), more=more)
+
+
 def records(first: str, then: str, mark: str = "") -> str:
     """A field with records of v1, then of v2."""
     return field(type="records", more=f', "recordFormats": {mark}{{"{first}": "v1", "{then}": "v2"}}')
 
 
 FOUND = [
+    # ------------------------------------------------------------ rules over several fields
+    ("TW917", "1-2", "c", spec(alternatives("U", "U", ""), EXTENDED), spec(alternatives("U", "U", "§U"), EXTENDED)),
+    ("TW917", "1-2", "a", spec("", EXTENDED), spec(alternatives("§U", "U"), EXTENDED)),
+    ("TW918", "0-2", "l", spec(boxes(), EXTENDED), spec(boxes(', "unique": §true'), EXTENDED)),
+    ("TW931", "1-2", "c", spec(alternatives("U", "U"), EXTENDED), spec(alternatives("U", "U", "§U"), EXTENDED)),
+    ("TW950", "1-2", "a", spec(alternatives("U", "U"), EXTENDED), spec(alternatives("§V", "V"), EXTENDED)),
+    ("TW951", "0-2", "a", spec(A, EXTENDED), spec(field(more=', "required": §true'), EXTENDED)),
     # ------------------------------------------------------------ wire
     ("TW901", "0", "", spec(A), spec(A, flexible="§0+")),
     ("TW901", "1", "", spec(A), spec(A, flexible="§2+")),
@@ -252,4 +276,5 @@ def test_what_breaks_nothing_is_not_found(old: str, new: str) -> None:
 
 
 def test_every_rule_about_changes_is_seen_to_find() -> None:
-    assert {str(row[0]) for row in FOUND} | {"TW914", "TW925"} == set(CHANGE_RULES)
+    enums = {"TW915", "TW916", "TW947", "TW948", "TW949"}  # tests/generator/test_enums.py
+    assert {str(row[0]) for row in FOUND} | {"TW914", "TW925"} | enums == set(CHANGE_RULES)

@@ -298,8 +298,8 @@ def test_options_from_settings(settings: dict[str, object], expected: SpecOption
         ({"tag_gap": True}, "a spec set has no option 'tag_gap'; did you mean 'tag_gaps'?"),
         (
             {"x": 1},
-            "a spec set has no option 'x'; there are tag_gaps, length_varint, length_counts_tag, allow_struct_arrays, "
-            "unanswered_versions, header_key_order",
+            "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
+            "allow_struct_arrays, unanswered_versions, header_key_order",
         ),
         ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
         ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),

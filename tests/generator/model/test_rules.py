@@ -14,6 +14,7 @@ from tagwire_generator.diagnostics.rule_catalogue import RULES
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import read_file, read_spec
 
 DEEP = '{"name":' + 39 * "[" + "§[" + 40 * "]" + "}"
@@ -50,8 +51,29 @@ def struct(name: str, fields: str = "", versions: str = "0+") -> str:
 
 INT = '{"name": "B", "type": "int8", "versions": "0+"}'
 KEYED = '"apiKey": 3,'
+EXTENDED = '"dialect": "tagwire",'
+STATE = (
+    '{"name": "State", "type": "register", "keys": "int16", "closed": true, "entries": [{"key": 300, "name": "NEW"}]}'
+)
+REGISTERS = registers_among([STATE.encode()])
 TAGGED_KEY = tagged("B", "0", ', "mapKey": §true')
 ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
+
+EXTENDED = '"dialect": "tagwire",'
+"""What a spec of the tagwire dialect says."""
+
+
+def keyed(key: str, more: str) -> str:
+    return f'{{"name": "A", "type": "[]S", "versions": "0+", {more}, "fields": [{key}]}}'
+
+
+def alternatives(first: str = "", second: str = "", *, union: str = '"U"', type: str = "string") -> str:
+    """Two alternatives of a union; by default nothing is wrong with them."""
+    null = '"nullableVersions": "1+", "default": "null"'
+    one = f'{{"name": "One", "type": "{type}", "taggedVersions": "1+", "tag": 0, {first or null}, "union": {union}}}'
+    other = f'{{"name": "Two", "type": "string", "taggedVersions": "1+", "tag": 1, {null}, "union": "U"}}'
+    return f"{one}, {second or other}"
+
 
 ERRORS = [
     # text and keys
@@ -78,7 +100,7 @@ ERRORS = [
     ("TW110", spec(more='§"abuot": 1,')),
     ("TW110", spec(field('§"flexible": "0+"'))),
     ("TW110", spec(field('§"nullable": true'))),
-    ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"about": ""}'))),
+    ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"tag": 0}'))),
     ("TW111", spec(more='"commonStructs": §3,')),
     ("TW111", spec("§3")),
     ("TW111", spec(field('"ignorable": §"yes"'))),
@@ -229,6 +251,12 @@ ERRORS = [
     ("TW111", spec(field('"recordFormats": §"v2"', "records"))),
     ("TW111", spec(field('"recordFormats": {"0+": §2}', "records"))),
     # defaults
+    ("TW417", spec(field('"enum": §"States"', "int8"), EXTENDED)),
+    ("TW418", spec(field('"enum": §"State"'), EXTENDED)),
+    ("TW419", spec(field('"enum": §"State"', "int8"), EXTENDED)),
+    ("TW502", spec(field('"enum": "State", "default": §"OLD"', "int16"), EXTENDED)),
+    ("TW509", spec(field('"enum": §"State"', "int16"), EXTENDED)),
+    ("TW509", spec(field('"enum": §"State", "default": "2"', "int16"), EXTENDED)),
     ("TW501", spec(field('"default": §"yes"', "bool"))),
     ("TW501", spec(field('"default": §1', "bool"))),
     ("TW502", spec(field('"default": §"08"', "int32"))),
@@ -308,6 +336,35 @@ ERRORS = [
     ("TW707", draft(versions='"versionsWithOptional": "1+", "reservedTags": §[65536],')),
     ("TW708", spec(tagged("A", '§"0x0"'))),
     ("TW708", spec(more='"reservedTags": [§"0x0"],')),
+    ("TW701", draft(versions='"versionsWithOptional": "1+", §"dialect": "tagwire",')),
+    ("TW709", spec(more='"about": §"x",')),
+    ("TW709", spec(more='"dialect": "kafka", "about": §"x",')),
+    ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "about": §""}'))),
+    ("TW709", spec(field('"required": §true'))),
+    # what the tagwire dialect says of values
+    ("TW318", spec(field('"unique": §true', "[]int8"), EXTENDED)),
+    ("TW318", spec(keyed(INT, '"unique": §true'), EXTENDED)),
+    ("TW318", spec(keyed(field('"mapKey": true', versions="1+") + ", " + INT, '"unique": §true'), EXTENDED)),
+    ("TW319", spec(keyed(field('"mapKey": true', "float64"), '"unique": §true'), EXTENDED)),
+    ("TW518", spec(tagged("B", "0", ', "required": §true'), EXTENDED)),
+    (
+        "TW519",
+        spec('{"name": "A", "type": §"S", "versions": "0+", "fields": [' + field('"required": true') + "]}", EXTENDED),
+    ),
+    ("TW617", spec(alternatives('"nullableVersions": "1+"', union='§"U"').replace("TW521", ""), EXTENDED)),
+    (
+        "TW617",
+        spec(alternatives('"versions": "0+", "nullableVersions": "0+", "default": "null"', union='§"U"'), EXTENDED),
+    ),
+    (
+        "TW617",
+        spec(alternatives('"nullableVersions": "1+", "default": "null", "ignorable": true', union='§"U"'), EXTENDED),
+    ),
+    ("TW617", spec(alternatives(second=field('"nullableVersions": "0+", "default": "null", "union": §"U"')), EXTENDED)),
+    ("TW618", spec(alternatives(union='§"U"', second=INT), EXTENDED)),
+    ("TW619", spec(alternatives(union='§"U"', second=INT).replace('§"U"', '§"9"'), EXTENDED)),
+    ("TW619", spec(alternatives() + ', {"name": §"U", "type": "int8", "versions": "0+"}', EXTENDED)),
+    ("TW619", spec(alternatives() + ', {"name": §"Which", "type": "int8", "versions": "0+"}', EXTENDED)),
 ]
 
 WARNINGS = [
@@ -342,7 +399,7 @@ def name_rows(row: object) -> str | None:
 @pytest.mark.parametrize(("rule", "marked"), ERRORS, ids=name_rows)
 def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
     text, line, column = place(marked)
-    result = read_spec(text, file="Sample.json")
+    result = read_spec(text, file="Sample.json", registers=REGISTERS)
     errors = [problem for problem in result.problems if problem.severity == "error"]
     assert [(problem.rule, problem.line, problem.column) for problem in errors] == [(rule, line, column)]
     assert result.message is None
@@ -351,7 +408,7 @@ def test_an_error_stands_at_its_place_and_alone(rule: str, marked: str) -> None:
 @pytest.mark.parametrize(("rule", "marked"), WARNINGS, ids=name_rows)
 def test_a_warning_stands_at_its_place_and_stops_nothing(rule: str, marked: str) -> None:
     text, line, column = place(marked)
-    result = read_spec(text, file="Sample.json")
+    result = read_spec(text, file="Sample.json", registers=REGISTERS)
     assert [(problem.rule, problem.line, problem.column) for problem in result.problems] == [(rule, line, column)]
     assert result.problems[0].severity == "warning"
     assert result.message is not None

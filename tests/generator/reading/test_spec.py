@@ -374,3 +374,21 @@ def test_load_raises_with_all_problems(tmp_path: Path) -> None:
 
 def test_types_of_fields() -> None:
     assert field('"about": 1', "[]bytes").type == FieldType("bytes", is_array=True)
+
+
+@pytest.mark.parametrize(
+    ("of_set", "of_spec", "is_allowed"),
+    [
+        ("kafka", "", False),
+        ("tagwire", "", True),
+        ("kafka", '"dialect": "tagwire",', True),
+        ("tagwire", '"dialect": "kafka",', False),
+    ],
+)
+def test_a_spec_says_its_dialect_or_has_that_of_its_set(of_set: Any, of_spec: str, is_allowed: bool) -> None:
+    text = (
+        f'{{ {of_spec} "name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none", "about": "x" }}'
+    )
+    result = read_spec(text, options=SpecOptions(dialect=of_set))
+    assert (result.message is not None and result.message.about == "x") is is_allowed
+    assert [problem.rule for problem in result.problems] == ([] if is_allowed else ["TW709"])

@@ -7,12 +7,14 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading import message, struct
+from tagwire_generator.reading import message, struct, values
 from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.reading.keys import keys_of
+from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax import canonical
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar, parse
@@ -31,11 +33,11 @@ def properties(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("message", [*message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
+        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
         ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
-        ("format", [*message.FORMAT_KEYS, "name", "type", "fields"]),
+        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "fields"]),
         ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
@@ -64,7 +66,12 @@ def test_canonical_text_has_a_form_for_every_key() -> None:
 def test_a_key_that_the_model_lacks_fails_at_once() -> None:
     """It would be accepted and lost."""
     with pytest.raises(TypeError, match="has the key validVersions of a message, but its model has no valid_versions"):
-        keys_of("message", [FieldSpec], {}, {"apiKey": "", "type": "", "aliases": ""})
+        keys_of(
+            "message",
+            [FieldSpec],
+            {"dialect": values.text},
+            dict.fromkeys(["dialect", "apiKey", "type", "about", "aliases"], ""),
+        )
 
 
 RELEASED = {
@@ -80,6 +87,29 @@ RELEASED = {
         { "name": "A", "type": "S", "versions": "1+"§ } ] }""",
     "struct": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "flexibleVersions": "1+", "commonStructs": [
         { "name": "S", "versions": "1+"§ } ] }""",
+    "extended": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
+        "flexibleVersions": "none"§, "fields": [] }""",
+    "extended field": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0",
+        "flexibleVersions": "none", "fields": [ { "name": "A", "type": "int8", "versions": "0+"§ } ] }""",
+    "required field": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
+        "flexibleVersions": "1+", "fields": [ { "name": "B", "type": "bytes", "versions": "1+"§ } ] }""",
+    "extended array": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
+        "flexibleVersions": "1+", "fields": [ { "name": "A", "type": "[]S", "versions": "1+"§, "fields": [
+            { "name": "B", "type": "string", "versions": "1+", "mapKey": true } ] } ] }""",
+    "alternative": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
+        "flexibleVersions": "1+", "fields": [
+            { "name": "A", "type": "string", "taggedVersions": "1+", "tag": 0, "nullableVersions": "1+",
+              "default": "null", "union": "U" },
+            { "name": "B", "type": "string", "taggedVersions": "1+", "tag": 1, "nullableVersions": "1+",
+              "default": "null", "union": "V" },
+            { "name": "C", "type": "string", "taggedVersions": "1+", "tag": 2, "nullableVersions": "1+",
+              "default": "null", "union": "V" },
+            { "name": "D", "type": "string", "taggedVersions": "1+", "tag": 3, "nullableVersions": "1+",
+              "default": "null", "union": "U" },
+            { "name": "E", "type": "string", "taggedVersions": "1+", "tag": 4, "nullableVersions": "1+",
+              "default": "null"§ } ] }""",
+    "extended struct": """{ "dialect": "tagwire", "name": "Foo", "type": "data", "validVersions": "0-3",
+        "flexibleVersions": "1+", "commonStructs": [ { "name": "S", "versions": "1+"§ } ] }""",
     "draft": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+"§ }""",
     "optional": """{ "name": "Foo", "type": "data", "validVersions": "0-3", "versionsWithOptional": "1+",
         "optionalFields": [ { "name": "B", "type": "bytes", "tag": 0§ } ] }""",
@@ -94,11 +124,20 @@ SAYS_SOMETHING = [
     ("message", '"headerVersions": {"0+": 0}, "fallback": {"version": 0, "errorCode": 35}'),
     ("message", '"reservedTags": [0]'),
     ("message", f'"commonStructs": [{{ "name": "S", "versions": "0+", "fields": [{A_FIELD}] }}]'),
+    ("message", '"dialect": "tagwire"'),
+    ("extended", '"about": "text"'),
+    ("required field", '"required": true'),
+    ("extended array", '"unique": true'),
+    ("alternative", '"union": "U"'),
+    ("extended", '"deprecated": "text"'),
+    ("extended struct", '"about": "text"'),
     ("request", '"listeners": ["broker"]'),
     ("request", '"latestVersionUnstable": true'),
     ("request", f'"fields": [{A_FIELD}]'),
     ("field", '"nullableVersions": "1+"'),
     ("field", '"sensitive": true'),
+    ("extended field", '"enum": "State"'),
+    ("extended field", '"deprecated": "text"'),
     ("field", '"taggedVersions": "1+", "tag": 0'),
     ("field", '"nullableVersions": "1+", "default": "null"'),
     ("field", '"ignorable": true'),
@@ -127,7 +166,8 @@ SAYS_SOMETHING = [
 def test_each_key_changes_the_model(place: str, keys: str) -> None:
     without = RELEASED[place].replace("§", ', "fields": []' if place == "inline" else "")
     with_keys = RELEASED[place].replace("§", f", {keys}")
-    before, after = read_spec(without).message, read_spec(with_keys).message
+    known = registers_among([b'{ "name": "State", "type": "register", "keys": "int8", "entries": [] }'])
+    before, after = (read_spec(text, registers=known).message for text in (without, with_keys))
     assert before is not None and after is not None, read_spec(with_keys).problems
     assert before != after
 
@@ -135,6 +175,7 @@ def test_each_key_changes_the_model(place: str, keys: str) -> None:
 def test_each_key_is_among_those_that_change_the_model() -> None:
     said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
+    said |= {"$schema"}  # for editors
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 
 
@@ -143,6 +184,27 @@ def test_one_key_is_accepted_without_effect() -> None:
     text = RELEASED["struct"]
     with_key = text.replace("§", ', "deprecatedVersions": "1"')
     assert read_spec(with_key).message == read_spec(text.replace("§", "")).message is not None
+
+
+def test_a_spec_may_name_its_schema() -> None:
+    """Editors look for it; we ignore it, and keep it in front of everything else."""
+    text = RELEASED["message"].replace("§", "")
+    named = text.replace('"name": "Foo"', '"name": "Foo", "$schema": "spec.schema.json"')
+    assert read_spec(named).message == read_spec(text).message is not None
+    formatted = format_spec(named, file="Foo.json", options=SpecOptions())
+    assert formatted.splitlines()[1] == '  "$schema": "spec.schema.json",'
+    assert [problem.rule for problem in read_spec(named.replace('"spec.schema.json"', "7")).problems] == ["TW111"]
+
+
+@pytest.mark.parametrize("name", ["letters", "register"])
+def test_other_specs_may_name_it_too(name: str) -> None:
+    text = {
+        "letters": """{ "type": "format", "name": "Foo", "format": "foo", "discriminator": "M",
+            "fields": [ { "name": "M", "type": "int8", "equals": 9 } ] }""",
+        "register": '{ "name": "Foo", "type": "register", "keys": "int16", "entries": [] }',
+    }[name]
+    before, after = read_spec(text), read_spec(text.replace("{", '{ "$schema": "x",', 1))
+    assert (after.message, after.register) == (before.message, before.register) != (None, None)
 
 
 def plain(node: Node) -> Any:

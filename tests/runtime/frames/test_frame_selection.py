@@ -66,7 +66,7 @@ def test_a_header_that_contradicts_the_body_is_refused() -> None:
     keys = registry.select_request(3, "header.request_api_key", "header.request_api_version")
     with pytest.raises(EncodeError, match=r"header\.request_api_version: the header says version 11"):
         keys.rewrite(REQUEST, lambda key, version: (key, version - 1))
-    with pytest.raises(EncodeError, match="there is no row to drop"):
+    with pytest.raises(EncodeError, match="no row can be dropped"):
         keys.rewrite(REQUEST, lambda *row: DROP)
     with pytest.raises(EncodeError, match="the function returned 1 values; a tuple of 2 values"):
         keys.rewrite(REQUEST, lambda *row: (1,))

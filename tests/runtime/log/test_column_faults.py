@@ -218,13 +218,13 @@ def test_limits_that_hold(limits: Limits, level: str, tmp_path: Path) -> None:
     [
         ({"columns": ["ofset"]}, ColumnError, "there is no column 'ofset' with level='record'; did you mean 'offset'"),
         ({"columns": ["key"], "level": "batch"}, ColumnError, "there is no column 'key' with level='batch'"),
-        ({"columns": ["key", "key"]}, ColumnError, "'key' is wanted twice"),
-        ({"columns": "key"}, ColumnError, r"columns is the text 'key'; a list of names was expected: \['key'\]"),
+        ({"columns": ["key", "key"]}, ColumnError, "'key' is named twice"),
+        ({"columns": "key"}, ColumnError, r"columns is the string 'key'; expected a list of names: \['key'\]"),
         ({"level": "records"}, ColumnError, "level is 'records'; 'record' or 'batch' was expected"),
         ({"errors": "null"}, ColumnError, "errors is 'null'; 'raise' or 'skip' was expected"),
         ({"format": "v9"}, FormatError, "there is no record format 'v9'"),
         ({"path": "nowhere"}, log.LogPathError, "there is no such file"),
-        ({"path": "."}, log.LogPathError, "there is no segment in it"),
+        ({"path": "."}, log.LogPathError, "found no segment"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

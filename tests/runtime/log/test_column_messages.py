@@ -96,9 +96,9 @@ def test_values_that_are_too_short_for_a_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"message": "HeartbeatResponse"}, "message is 'HeartbeatResponse'; a class of a message was expected"),
+        ({"message": "HeartbeatResponse"}, "message is 'HeartbeatResponse'; expected a message class"),
         ({"message": messages.HeartbeatResponse}, "give the version of all values"),
-        ({"message": messages.OffsetCommitValue, "version": 1}, "says its own version; leave version out"),
+        ({"message": messages.OffsetCommitValue, "version": 1}, "begins with its own version; leave version out"),
         ({"message": messages.OffsetCommitValue, "level": "batch"}, "messages are in records, but level is 'batch'"),
     ],
     ids=lambda value: "",

@@ -227,7 +227,7 @@ def test_from_the_segment_of_an_open_transaction_on_nothing_is_touched(tmp_path:
     ]
     report, made = compact(write(tmp_path / "alpha-0", *segments))
     assert (offsets(made), report.compacted_to) == ([1, 2, 3, 4, 5], 2)
-    assert report.because == "the segment there has a transaction of producer 1 that has no end"
+    assert report.because == "the segment there has an open transaction of producer 1"
 
 
 @pytest.mark.parametrize(("age", "left"), [(DAY - 1, [(0, 3, 0)]), (DAY, [])])
@@ -358,7 +358,7 @@ def test_what_a_broker_compacted_has_nothing_left_to_compact(logs: Path, tmp_pat
 
 def test_a_record_without_a_key_is_refused_or_removed(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v"), one(1, None, b"v"), one(2, b"b", b"v")])
-    with pytest.raises(CompactionError, match=r"00000\.log: the record at offset 1 has no key: .*--drop-keyless"):
+    with pytest.raises(CompactionError, match=r"00000\.log: the record at offset 1 has no key.*--drop-keyless"):
         compact(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["alpha-0"]
     report, made = compact(folder, drop_keyless=True)
@@ -399,7 +399,7 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     folder = write(tmp_path / "alpha-0", [one(0, b"a", b"v")])
-    with pytest.raises(log.LogPathError, match="there already"):
+    with pytest.raises(log.LogPathError, match="already exists"):
         compact_partition(log.Partition(folder), folder, Compaction(now=NOW))
 
 

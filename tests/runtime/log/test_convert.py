@@ -311,15 +311,15 @@ def test_an_interrupt_leaves_no_half_folder(logs: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_written_over(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
-    with pytest.raises(log.LogPathError, match="it is there already"):
+    with pytest.raises(log.LogPathError, match="already exists"):
         converted(logs / SEGS, tmp_path / "to", Conversion("v2"))
 
 
 @pytest.mark.parametrize(
     ("to", "codec", "says"),
     [
-        ("v1", "zstd", "there is no codec 'zstd' in v1; there are none, gzip, snappy, lz4"),
-        (None, "brotli", "there is no codec 'brotli' in any format"),
+        ("v1", "zstd", "no codec 'zstd' in v1; there are none, gzip, snappy, lz4"),
+        (None, "brotli", "no codec 'brotli' in any format"),
         ("v9", None, "there is no record format 'v9'"),
     ],
 )

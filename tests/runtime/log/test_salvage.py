@@ -189,7 +189,7 @@ def test_nothing_is_written_over_and_nothing_is_left_half(
         salvage(partition, tmp_path, tell=interrupt)
     assert list(tmp_path.iterdir()) == []
     salvage(partition, tmp_path)
-    with pytest.raises(log.LogPathError, match="it is there already"):
+    with pytest.raises(log.LogPathError, match="already exists"):
         salvage(partition, tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(log.LogPathError, match="can't be written"):

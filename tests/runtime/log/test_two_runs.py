@@ -107,7 +107,7 @@ def test_a_stopped_run_over_many_partitions_goes_on(command: str, tmp_path: Path
 
     refused = cli(*words)
     assert refused.returncode == 1
-    assert f"{done}: it is there already" in refused.stderr
+    assert f"{done}: already exists" in refused.stderr
     assert not (out / "alpha-0").exists()
 
     again = cli(*words, "--resume")

@@ -195,7 +195,7 @@ REFUSED: tuple[tuple[tuple[str, ...], Any, str, str], ...] = (
     (("brokers[].host", "brokers[].port"), lambda host, port: (host, port * 10**6), "brokers[0].port", "is no int32"),
     (("brokers[].host", "brokers[].port"), lambda host, port: host, "brokers[]", "the function returned a str"),
     (("brokers[].host", "brokers[].port"), lambda host, port: (host,), "brokers[]", "returned 1 values; a tuple of 2"),
-    (("controller_id",), lambda one: DROP, "", "there is no row to drop"),
+    (("controller_id",), lambda one: DROP, "", "no row can be dropped"),
     (
         ("topics[].name", "topics[].partitions[].leader_id"),
         lambda name, leaders: (name, [*leaders, 1]),

@@ -72,7 +72,7 @@ def _row(stat: "SegmentStat") -> tuple[str, ...]:
 
 
 def _attributes(stat: "SegmentStat") -> str:
-    """`append time 2, tombstone 5`: batches, and behind them records, that have a thing."""
+    """`append time 2, tombstone 5`: counts of batches, then of records, with a property."""
     counts = {
         "append time": stat.append_time,
         "transactional": stat.transactional,
@@ -86,14 +86,14 @@ def _attributes(stat: "SegmentStat") -> str:
 
 
 def _counts(counts: "dict[str, int]") -> str:
-    """`v2`, or `v0 12, v1 3` where there are several."""
+    """`v2`, or `v0 12, v1 3` for several."""
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} {number}" for name, number in counts.items())
 
 
 def _time(timestamp: int | None) -> str:
-    """ISO 8601; a number beyond the years that there are stays one."""
+    """ISO 8601; a number outside the range of dates stays a number."""
     if timestamp is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""`tagwire log verify`: logs held against the rules."""
+"""`tagwire log verify`: check logs against the rules."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -103,6 +103,20 @@ static int tw_give_float(const tw_source *source, uint8_t *p, int64_t at)
     return 0;
 }
 
+/* The float32 nearest to a number, if one is as large. */
+static int tw_give_float32(const tw_source *source, uint8_t *p, int64_t at)
+{
+    double number = tw_source_float(source, at);
+    float narrow;
+    uint32_t bits;
+    if (!tw_fits_float32(number))
+        return TW_REFUSED;
+    narrow = (float)number;
+    memcpy(&bits, &narrow, 4);
+    tw_put32(p, bits);
+    return 0;
+}
+
 static int tw_give_uuid(const tw_source *source, uint8_t *p, int64_t at)
 {
     const uint8_t *data;
@@ -128,6 +142,8 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_
         *p = (uint8_t)tw_get_bit(source->values, tw_source_index(source, at));
     else if (s->kind == TW_FLOAT64)
         fault = tw_give_float(source, p, at);
+    else if (s->kind == TW_FLOAT32)
+        fault = tw_give_float32(source, p, at);
     else if (s->kind == TW_UUID)
         fault = tw_give_uuid(source, p, at);
     else

@@ -13,6 +13,18 @@ static int tw_give_struct(const tw_steps *s, tw_emitter *e, int64_t at);
 
 /* ---------------------------------------------------------------- defaults */
 
+static double tw_fresh_float(const tw_column *c)
+{
+    double wide;
+    float narrow;
+    if (c->width == 8) {
+        memcpy(&wide, c->value, 8);
+        return wide;
+    }
+    memcpy(&narrow, c->value, 4);
+    return narrow;
+}
+
 /* Whether a value is its field's default: 1, 0 or a fault. Floats compare as in Java: a NaN differs from itself. */
 static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 {
@@ -20,7 +32,6 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
     const tw_source *source = e->sources + column;
     const uint8_t *data;
     int64_t number, size;
-    double fresh;
     int fault;
     if (source->constant)
         return 1;
@@ -36,8 +47,7 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
             return 0;
         return number == tw_source_number(c->value, 0, c->width, c->is_signed);
     case TW_SOURCE_FLOAT:
-        memcpy(&fresh, c->value, 8);
-        return tw_source_float(source, at) == fresh;
+        return tw_source_float(source, at) == tw_fresh_float(c);
     case TW_SOURCE_LIST:
     case TW_SOURCE_BLOCK_LIST:
         fault = tw_source_elements(source, at, &number, &size);

@@ -81,6 +81,7 @@ cdef tuple take(object value, str what):
 cdef dict WIDTHS = {"c": 1, "C": 1, "s": 2, "S": 2, "i": 4, "I": 4, "l": 8, "L": 8}
 cdef dict FITTING = {
     "b": "a bool",
+    "f": "a float",
     "g": "a float",
     "w:16": "a fixed_size_binary[16] or a binary",
     "u": "a string",
@@ -130,7 +131,7 @@ cdef bint fits(const tw_source *s, str wanted):
     """Whether a source can have the values of a column of the format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
-    if wanted == "g":
+    if wanted in ("f", "g"):
         return s.kind == TW_SOURCE_FLOAT
     if wanted == "u":
         return s.is_text

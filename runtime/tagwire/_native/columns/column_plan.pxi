@@ -107,7 +107,7 @@ cdef class Steps:
         step.minimum = type.minimum
         if isinstance(type, Fixed):
             step.kind = kind_of(type.wire)
-            step.wide = column is not None and column.format in "il" and step.kind in (TW_UINT16, TW_UINT32)
+            step.wide = column is not None and column.format in "sil" and step.kind in (TW_UINT8, TW_UINT16, TW_UINT32)
         elif isinstance(type, Sized) and type.length is not None:
             step.kind = kind_of(type.wire)
             self.length(step, type)
@@ -155,6 +155,8 @@ cdef class Table:
         self.kept = [block]
         self.steps = <const tw_steps **>block.at
         for version, layout in layouts.items():
+            if layout.root.has_rules:
+                raise NotNative(f"{layout} has rules over several fields, which native columns do not hold against bytes")
             made = Steps(shape, layout, column)
             self.kept.append(made)
             self.steps[version - self.low] = made.root

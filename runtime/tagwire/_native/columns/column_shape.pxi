@@ -189,7 +189,7 @@ cdef int copy_into(uint8_t *target, bytes data) except -1:
     return 0
 
 
-cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q", "g": "d", "tsm:UTC": "q"}
+cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q", "f": "f", "g": "d", "tsm:UTC": "q"}
 
 
 cdef bytes packed(str format, object value):

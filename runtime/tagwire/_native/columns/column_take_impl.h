@@ -23,6 +23,7 @@ static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *val
         return s->kind == TW_BOOL && *p > 1 ? TW_REFUSED : 0;
     switch (s->kind) {
     case TW_INT32:
+    case TW_FLOAT32:
         TW_STORE(uint32_t, tw_get32(p));
         break;
     case TW_INT16:
@@ -39,8 +40,13 @@ static inline int tw_take_fixed(const tw_step *s, const uint8_t *p, uint8_t *val
         tw_put_bit(values, at, *p);
         break;
     case TW_INT8:
-    case TW_UINT8:
         values[at] = *p;
+        break;
+    case TW_UINT8:
+        if (s->wide)
+            TW_STORE(uint16_t, *p);
+        else
+            values[at] = *p;
         break;
     case TW_UINT16:
         if (s->wide)

@@ -101,7 +101,7 @@ cdef class Sources:
         cdef int64_t number = 0, size = 0
         column = self.shape.nodes[index]
         if source.constant:
-            return column.cls() if column.default is DEFAULT_STRUCT else column.default
+            return column.cls._fresh() if column.default is DEFAULT_STRUCT else column.default
         if not tw_is_there(source, at):
             return None
         if source.kind == TW_SOURCE_BOOL:
@@ -133,7 +133,7 @@ cdef class Sources:
         cls = self.shape.nodes[index].cls
         if cls is None:
             return found
-        made = cls()
+        made = cls._fresh()
         for name, value in found.items():
             setattr(made, name, value)
         return made

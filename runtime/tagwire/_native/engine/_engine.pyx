@@ -41,6 +41,7 @@ from tagwire.layout import (
 )
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.base import Message, Struct, decoded, owned, same
+from tagwire.message.register import Register
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.uuids import DEFAULT_UUID
 from tagwire.wire.varint import UVARINT_MAX
@@ -72,6 +73,7 @@ include "engine/kinds.pxi"
 include "engine/coercion.pxi"
 include "engine/slots.pxi"
 include "engine/plan.pxi"
+include "engine/rules.pxi"
 include "engine/lazy_struct.pxi"
 include "engine/framing.pxi"
 include "engine/serializer.pxi"

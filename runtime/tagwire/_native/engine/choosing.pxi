@@ -26,6 +26,8 @@ cdef class Choosing:
         self.width = len(paths.texts)
         self.whole = not paths.way
         self.drop = drop
+        if plan.has_rules:
+            raise NotNative(f"{layout} has rules over several fields, which are held against whole structs")
         if plan.framed or self.width > TW_MOST_COLUMNS:
             raise NotNative(f"{self.width} paths into {layout}; the engine takes {TW_MOST_COLUMNS} of messages")
         self.root = self.choice(layout.root, plan.root, paths.root)

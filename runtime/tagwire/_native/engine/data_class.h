@@ -19,6 +19,7 @@ typedef struct {
     PyObject *parameter;  /* the default of the constructor's parameter */
     PyObject *deleted;    /* what a slot holds after `del`, where empty means the default */
     uint8_t takes;        /* a tw_takes */
+    uint8_t required;     /* the constructor asks for it; `parameter` is then what a version without the field has */
 } tw_attribute;
 
 #define TW_MOST_ATTRIBUTES 128 /* of a class that C constructs: they stand on the stack */
@@ -29,6 +30,7 @@ typedef struct {
     const tw_attribute *attributes;
     PyObject *opening;    /* of `repr`: `Name(` */
     PyObject *init;       /* the constructor that C stands for; NULL for a class that Python constructs */
+    uint8_t asks;         /* whether an attribute is required */
 } tw_data_class;
 
 /* What objects of a class are compared or shown by; NULL, perhaps with an exception, where Python does it. In data_class.pxi. */
@@ -180,6 +182,15 @@ static TW_MAYBE_UNUSED int tw_place_arguments(
     return 0;
 }
 
+/* Whether each required argument is there. */
+static TW_RARE int tw_has_required(const tw_data_class *c, PyObject *const *placed)
+{
+    for (Py_ssize_t index = 0; index < c->count; index++)
+        if (c->attributes[index].required && placed[index] == NULL)
+            return 0;
+    return 1;
+}
+
 /* As Cython has a function that is called by vector. */
 typedef PyObject *(*tw_construct_call)(PyObject *cls, PyObject **args, size_t flags, PyObject *names);
 
@@ -207,7 +218,7 @@ static TW_MAYBE_UNUSED PyObject *tw_construct(
     PyObject *placed[TW_MOST_ATTRIBUTES];
     Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (TW_UNLIKELY(c == NULL || count || init != c->init || ((PyTypeObject *)cls)->tp_new != PyBaseObject_Type.tp_new ||
-                    tw_place_arguments(c, args, names, placed) < 0))
+                    tw_place_arguments(c, args, names, placed) < 0 || (c->asks && !tw_has_required(c, placed))))
         return tw_construct_usually(cls, args, count, names);
     return tw_object_of(c, placed);
 }

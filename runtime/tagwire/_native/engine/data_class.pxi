@@ -15,13 +15,14 @@ cdef extern from "engine/data_class.h":
         PyObject *fresh
         PyObject *parameter
         PyObject *deleted
-        uint8_t takes
+        uint8_t takes, required
     ctypedef struct tw_data_class:
         tw_class made
         Py_ssize_t count
         const tw_attribute *attributes
         PyObject *opening
         PyObject *init
+        uint8_t asks
     ctypedef PyObject *(*tw_construct_call)(PyObject *, PyObject **, size_t, PyObject *)
     PyObject *tw_construct(const tw_data_class *, PyObject *, PyObject *, PyObject **, size_t, PyObject *)
     void tw_set_construct(PyObject *, tw_construct_call)
@@ -65,7 +66,7 @@ cdef object DATA_CLASS_LOCK = RLock()  # a class's defaults may be objects of ot
 @final
 @no_gc_clear
 cdef class DataClass:
-    """One data class; `goes_by_slots` where C may go by its slots, `hides` where `repr` is not to show all values."""
+    """One data class; `goes_by_slots` where C may go by its slots, `hides` where `repr` does not show just what differs from a fresh object."""
 
     cdef tw_data_class c
     cdef PyObject *cls
@@ -73,7 +74,7 @@ cdef class DataClass:
     cdef bint goes_by_slots, hides
 
     def __cinit__(self, cls):
-        self.hides = any([row.sensitive for row in cls.FIELDS])
+        self.hides = any([row.sensitive or row.required for row in cls.FIELDS])
         self.cls = <PyObject *>cls
         self.kept = []
         try:
@@ -87,9 +88,10 @@ cdef class DataClass:
         if type(names) is not tuple or set(names) != set(slot_names(cls)) or cls.__dictoffset__:
             raise NotNative(f"{cls.__name__} has attributes beside its slots")
         cdef object init = cls.__init__
-        cdef object fresh = cls()
+        cdef object fresh = cls._fresh()
         cdef dict rows = {row.name: row for row in cls.FIELDS}
         cdef dict parameters = getattr(init, "__kwdefaults__", None) or {}
+        cdef set required = {row.name for row in cls.FIELDS if row.required}
         cdef Block block = Block(len(names) * sizeof(tw_attribute))
         cdef tw_attribute *attributes = <tw_attribute *>block.at
         cdef Py_ssize_t index
@@ -105,10 +107,12 @@ cdef class DataClass:
             attributes[index].parameter = <PyObject *>parameter
             attributes[index].deleted = <PyObject *>DELETED
             attributes[index].takes = takes(rows.get(name), parameter)
+            attributes[index].required = name in required
         opening = f"{cls.__name__}("
         self.kept += [block, fresh, opening]
         self.c.made = class_of(cls)
         self.c.count = len(names)
+        self.c.asks = bool(required)
         self.c.attributes = attributes
         self.c.opening = <PyObject *>opening
         self.goes_by_slots = True
@@ -118,9 +122,12 @@ cdef class DataClass:
         """Construct the class by C in the place of `init`, where the text of that says what C does."""
         names = cls.__slots__
         code = init.__code__
+        optional = set(names).difference([row.name for row in cls.FIELDS if row.required])
         if not TW_CONSTRUCTS or not self.goes_by_slots or len(names) > TW_MOST_ATTRIBUTES or type(cls) is not type:
             return 0
-        if code.co_argcount != 1 or set(init.__kwdefaults__ or ()) != set(names) or code.co_kwonlyargcount != len(names):
+        if any([row.union for row in cls.FIELDS]):
+            return 0  # whose constructor refuses two alternatives of a union
+        if code.co_argcount != 1 or set(init.__kwdefaults__ or ()) != optional or code.co_kwonlyargcount != len(names):
             return 0
         self.kept.append(init)
         self.c.init = <PyObject *>init

@@ -7,6 +7,8 @@
 #define TAGWIRE_DECODE_H
 
 #include "engine/defaults.h"
+#include "engine/enums.h"
+#include "engine/rules.h"
 #include "engine/values.h"
 
 static PyObject *tw_read_value(const tw_field *f, tw_reader *r);
@@ -168,7 +170,8 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
     object = tw_new_object(&s->made, r->untracked);
     if (object == NULL)
         return NULL;
-    if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end))) {
+    if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end) ||
+                    (s->rules != NULL && !tw_keeps_rules(s, object)))) {
         Py_DECREF(object);
         return NULL;
     }
@@ -331,6 +334,8 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
         return tw_read_nested(f, r);
     case TW_VARINT:
         return tw_new_varint(f, r);
+    case TW_ENUM:
+        return tw_new_enum(f, r);
     default:
         return tw_new_sized(f, r);
     }

@@ -8,6 +8,8 @@
 #define TAGWIRE_ENCODE_H
 
 #include "engine/defaults.h"
+#include "engine/enums.h"
+#include "engine/rules.h"
 #include "engine/values.h"
 
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
@@ -94,7 +96,7 @@ static inline int tw_write_items(const tw_struct *s, PyObject *object, tw_writer
 
 static int tw_write_fields(const tw_struct *s, PyObject *object, tw_writer *w)
 {
-    if (tw_refuse_lost(s, object, w->shared) < 0)
+    if (tw_refuse_lost(s, object, w->shared) < 0 || (TW_UNLIKELY(s->rules != NULL) && !tw_keeps_rules(s, object)))
         return -1;
     if (s->section == TW_OPTIONAL_BUFFER && tw_write_section(s, object, w) < 0)
         return -1;
@@ -265,6 +267,8 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
         return tw_write_nested(f, value, w);
     if (f->kind == TW_VARINT)
         return tw_write_varint(f, value, w);
+    if (f->kind == TW_ENUM)
+        return tw_write_enum(f, value, w);
     if (value == Py_None)
         return tw_write_null(f, w);
     if (f->kind == TW_TEXT)

@@ -25,7 +25,8 @@ cdef extern from "engine/json_plan.h":
         Py_ssize_t text_size
         const tw_json_reading *child
         Py_ssize_t attribute
-        uint8_t kind, is_array, nullable, required
+        uint8_t kind, number, is_array, nullable, required
+        const tw_enum *members
     ctypedef struct tw_json_reading:
         const tw_data_class *c
         Py_ssize_t count
@@ -160,7 +161,11 @@ cdef class JsonPlan:
             made.kind = TW_STRUCT
             made.child = self.struct_reading(row.struct, version, in_version)
             return 0
-        wire = WIRE_TYPES[row.type.removeprefix("[]")]
+        wire = row.wire
+        if wire.is_enum:
+            made.kind, made.number = TW_ENUM, kind_of(wire.base)
+            made.members = members_of(self.kept, wire)
+            return 0
         made.kind = kind_of(wire)
         if made.kind == TW_UUID:
             SHARED.learn_uuids()
@@ -226,7 +231,7 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
     """A value that can be written, but is not of the type that is read, as JSON."""
     if value is None or field.kind == TW_TEXT:
         return value
-    if field.kind == TW_FLOAT64:
+    if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
         return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)
     if field.kind == TW_BINARY or field.kind == TW_UUID:
         return WIRE_TYPES["bytes" if field.kind == TW_BINARY else "uuid"].to_json(value)

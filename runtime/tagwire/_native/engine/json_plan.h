@@ -7,6 +7,7 @@
 #define TAGWIRE_JSON_PLAN_H
 
 #include "engine/data_class.h"
+#include "engine/enums.h"
 #include "engine/values.h"
 
 /* ---------------------------------------------------------------- writing: a layout's struct */
@@ -40,7 +41,9 @@ typedef struct {
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* which of the data class's */
     uint8_t kind;                 /* of the value, or of an array's elements */
+    uint8_t number;               /* of an enum: the kind of its numbers */
     uint8_t is_array, nullable, required;
+    const tw_enum *members;       /* of an enum */
 } tw_json_row;
 
 struct tw_json_reading {
@@ -67,6 +70,8 @@ static inline int tw_fits_kind(int kind, int64_t x)
         return x == (uint32_t)x;
     case TW_INT64:
         return 1;
+    case TW_UINT64:
+        return x >= 0;
     }
     return 0;
 }

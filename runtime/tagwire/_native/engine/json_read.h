@@ -58,7 +58,7 @@ static PyObject *tw_json_read_int(tw_json_reader *t, int kind)
     return tw_new_int(t->r->shared, (int64_t)x);
 }
 
-static PyObject *tw_json_read_float(tw_json_reader *t)
+static PyObject *tw_json_read_float(tw_json_reader *t, int kind)
 {
     char digits[64], *stop;
     Py_ssize_t size = 0;
@@ -75,7 +75,8 @@ static PyObject *tw_json_read_float(tw_json_reader *t)
         (digits[0] == '-' && (digits[1] == '.' || (digits[1] == '0' && digits[2] >= '0' && digits[2] <= '9'))))
         return NULL;
     number = PyOS_string_to_double(digits, &stop, NULL);
-    if (stop != digits + size || PyErr_Occurred() || !Py_IS_FINITE(number)) {
+    if (stop != digits + size || PyErr_Occurred() || !Py_IS_FINITE(number) ||
+        (kind == TW_FLOAT32 && !tw_fits_float32(number))) {
         PyErr_Clear();
         return NULL;
     }
@@ -214,18 +215,32 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
 
 static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j);
 
+/* By name, or by number. */
+static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
+{
+    int is_text = t->p < t->end && *t->p == '"';
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT) : tw_json_read_int(t, row->number), *made = NULL;
+    if (said != NULL)
+        made = is_text ? tw_member_of_text(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
+    Py_XDECREF(said);
+    return made;
+}
+
 static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
 {
     tw_json_blanks(t);
     switch (row->kind) {
+    case TW_ENUM:
+        return tw_json_read_enum(t, row);
     case TW_STRUCT:
         return tw_json_read_struct(t, row->child);
     case TW_TEXT:
     case TW_UUID:
     case TW_BINARY:
         return tw_json_read_letters(t, row->kind);
+    case TW_FLOAT32:
     case TW_FLOAT64:
-        return tw_json_read_float(t);
+        return tw_json_read_float(t, row->kind);
     case TW_BOOL:
         if (tw_json_takes_word(t, "true", 4))
             Py_RETURN_TRUE;

@@ -49,6 +49,16 @@ static PyObject *tw_json_of_uuid(const tw_json_style *s, PyObject *value)
     return PyUnicode_FromStringAndSize(letters, TW_UUID_TEXT);
 }
 
+/* The name of a number, or the number. */
+static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
+{
+    int64_t x = 0;
+    PyObject *text = tw_enum_text(f, value, &x);
+    if (text != NULL)
+        return Py_NewRef(text);
+    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
+}
+
 /* A value that is no array, which the caller holds. */
 static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
@@ -57,6 +67,8 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
     switch (f->kind) {
     case TW_STRUCT:
         return tw_json_of_struct(s, j->child, value);
+    case TW_ENUM:
+        return tw_json_of_enum(f, value);
     case TW_UUID:
         if (Py_TYPE(value) == s->shared->uuid)
             return tw_json_of_uuid(s, value);
@@ -71,6 +83,7 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
         if (PyUnicode_CheckExact(value))
             return Py_NewRef(value);
         break;
+    case TW_FLOAT32:
     case TW_FLOAT64:
         if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
             return Py_NewRef(value);
@@ -196,6 +209,19 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
+/* The member of a name; NULL without an exception where there is none. */
+static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
+{
+    PyObject *member = PyDict_GetItemWithError(row->members->by_text, text);
+    return member == NULL ? NULL : Py_NewRef(member);
+}
+
+/* What an enum has for a number; NULL without an exception for one that it refuses. */
+static PyObject *tw_member_of_number(const tw_reader *r, const tw_json_row *row, int64_t x)
+{
+    return tw_fits_kind(row->number, x) ? tw_member_of(row->members, r->shared, x) : NULL;
+}
+
 static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
 {
     Py_ssize_t size;
@@ -208,6 +234,10 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         return PyBool_Check(value) ? Py_NewRef(value) : NULL;
     case TW_TEXT:
         return PyUnicode_CheckExact(value) ? Py_NewRef(value) : NULL;
+    case TW_FLOAT32:
+        if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))
+            return NULL;
+        return Py_NewRef(value);
     case TW_FLOAT64:
         return PyFloat_CheckExact(value) ? Py_NewRef(value) : NULL;
     case TW_UUID:
@@ -222,6 +252,8 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         return row->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
                                     : tw_bytes_of_base64((const uint8_t *)text, size);
     }
+    if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
+        return tw_member_of_text(row, value);
     if (!PyLong_CheckExact(value))
         return NULL;
     if (!tw_exact_int(value, &x)) {
@@ -230,6 +262,8 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
         if (overflow)
             return NULL;
     }
+    if (row->kind == TW_ENUM)
+        return tw_member_of_number(r, row, x);
     return tw_fits_kind(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 

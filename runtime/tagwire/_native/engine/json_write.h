@@ -164,6 +164,15 @@ static int tw_json_write_odd(tw_json_writer *w, const tw_field *f, PyObject *val
 
 static int tw_json_write_struct(tw_json_writer *w, const tw_json_struct *j, PyObject *object);
 
+static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *value)
+{
+    int64_t x = 0;
+    PyObject *text = tw_enum_text(f, value, &x);
+    if (text != NULL)
+        return tw_json_write_text(w, text);
+    return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
+}
+
 /* A value that is no array, which the caller holds. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
@@ -173,6 +182,8 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
     switch (f->kind) {
     case TW_STRUCT:
         return tw_json_write_struct(w, j->child, value);
+    case TW_ENUM:
+        return tw_json_write_enum(w, f, value);
     case TW_UUID:
         if (Py_TYPE(value) == w->style.shared->uuid)
             return tw_json_write_uuid(w, value);
@@ -187,6 +198,7 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
         if (PyUnicode_CheckExact(value))
             return tw_json_write_text(w, value);
         break;
+    case TW_FLOAT32:
     case TW_FLOAT64:
         if (PyFloat_CheckExact(value) && Py_IS_FINITE(PyFloat_AsDouble(value)))
             return tw_json_write_float(w, value);

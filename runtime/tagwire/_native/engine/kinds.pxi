@@ -7,6 +7,7 @@ cdef dict KINDS = {
     ("integer", 2): (TW_UINT16, TW_INT16),
     ("integer", 4): (TW_UINT32, TW_INT32),
     ("integer", 8): (TW_UINT64, TW_INT64),
+    ("floating", 4): (TW_FLOAT32, TW_FLOAT32),
     ("floating", 8): (TW_FLOAT64, TW_FLOAT64),
     ("uuid", 16): (TW_UUID, TW_UUID),
     ("text", 0): (TW_TEXT, TW_TEXT),
@@ -45,6 +46,8 @@ cdef class Block:
 
 cdef int kind_of(object wire) except -1:
     kinds = KINDS.get((wire.family, wire.width))
+    if wire.is_enum and wire.is_closed:
+        raise NotNative(f"native columns refuse no numbers of the closed register {wire.enum.__name__}")
     if kinds is None:
         raise NotNative(f"native code has no wire type {wire.name}")
     return kinds[wire.low < 0]

@@ -257,6 +257,8 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
         return tw_measure_fixed(f, value, m);
     if (f->kind == TW_VARINT)
         return tw_measure_varint(f, value, m);
+    if (f->kind == TW_ENUM)
+        return tw_measure_enum(f, value, m);
     if (value == Py_None)
         return tw_measure_null(f, m);
     return f->kind == TW_TEXT ? tw_measure_text(f, value, m) : tw_measure_binary(f, value, m);

@@ -78,8 +78,8 @@ static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value
         PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
         return number != NULL && tw_has_16_bytes(number);
     }
-    if (kind == TW_FLOAT64)
-        return PyFloat_CheckExact(value);
+    if (kind == TW_FLOAT64 || kind == TW_FLOAT32)
+        return PyFloat_CheckExact(value) && (kind == TW_FLOAT64 || tw_fits_float32(PyFloat_AsDouble(value)));
     return tw_exact_int(value, &x) && tw_fits(kind, x);
 }
 
@@ -92,6 +92,17 @@ static TW_MAYBE_UNUSED int tw_measure_fixed(const tw_field *f, PyObject *value, 
         return 0;
     Py_INCREF(value);
     failed = tw_put_fixed(m->shared, f->kind, bytes, value);
+    Py_DECREF(value);
+    return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
+}
+
+static TW_MAYBE_UNUSED int tw_measure_enum(const tw_field *f, PyObject *value, tw_measure *m)
+{
+    uint8_t bytes[16];
+    int failed;
+    m->size += tw_width[f->element->kind];
+    Py_INCREF(value);
+    failed = tw_put_enum(m->shared, f, bytes, value);
     Py_DECREF(value);
     return TW_UNLIKELY(failed < 0) ? tw_refuse_written(m, TW_AT_WRITTEN_VALUE) : 0;
 }

@@ -9,9 +9,10 @@
 #include "engine/framing.h"
 
 enum tw_kind {
-    TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID,
+    TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
+    TW_FLOAT64, TW_UUID,
     /* from here on the width depends on the value */
-    TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
+    TW_VARINT, TW_ENUM, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
 };
 
 enum tw_length_code { TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT };
@@ -23,6 +24,17 @@ typedef struct tw_struct tw_struct;
 typedef struct tw_field tw_field;
 typedef struct tw_fresh tw_fresh;
 typedef struct tw_framing tw_framing;
+typedef struct tw_rules tw_rules;
+
+/* The members of an enum, ascending by their numbers: see enums.h. */
+typedef struct {
+    Py_ssize_t count;
+    const int64_t *numbers;
+    PyObject **members;
+    PyObject **texts;     /* what JSON calls them */
+    PyObject *by_text;    /* a dict: the members by these */
+    int closed;           /* other numbers are refused */
+} tw_enum;
 
 /* A field of a struct, or what the elements of an array are (then without a slot and a default). */
 struct tw_field {
@@ -42,7 +54,8 @@ struct tw_field {
     int64_t minimum;      /* the fewest bytes that it takes */
     Py_ssize_t slot;      /* where the object of the data class holds it */
     PyObject *name;       /* the attribute */
-    const tw_field *element;
+    const tw_field *element; /* of arrays; of enums, the integer that is on the wire */
+    const tw_enum *members;  /* of enums */
     const tw_struct *child;
     PyObject *value;      /* the default, or NULL where that is a struct */
     const tw_fresh *fresh; /* the default where it is a struct */
@@ -50,7 +63,7 @@ struct tw_field {
 };
 
 /* Bytes of each kind of fixed width. */
-static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 16, 0, 0, 0, 0, 0};
+static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0, 0};
 
 /* How an object of a data class is made. */
 typedef struct {
@@ -91,6 +104,7 @@ struct tw_struct {
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
     Py_ssize_t unknown_slot;
     PyObject *known_tags;   /* a frozenset */
+    const tw_rules *rules;  /* over several fields: see rules.h; NULL for most */
     uint8_t framed;         /* its items have framings: see framed.h */
     uint8_t shape;          /* what its values are: a tw_shape */
     uint8_t enclosed;       /* one of its items says where it ends */

@@ -36,8 +36,9 @@ cdef extern from "engine/crc32c.h":
     void tw_crc32c_prepare(tw_crc32c_tables *)
 
 cdef extern from "engine/plan.h":
-    int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT64, TW_UUID
-    int TW_VARINT, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
+    int TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64
+    int TW_FLOAT32, TW_FLOAT64, TW_UUID
+    int TW_VARINT, TW_ENUM, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
     int TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT
     int TW_NO_MARKER, TW_MARKER_INT8, TW_MARKER_UVARINT
     int TW_NO_SECTION, TW_TAGGED_SECTION, TW_OPTIONAL_BUFFER
@@ -63,7 +64,15 @@ cdef extern from "engine/plan.h":
     int TW_INTS_LOW, TW_INTS_HIGH
 
     ctypedef struct tw_fresh
+    ctypedef struct tw_rules
     ctypedef struct tw_struct
+    ctypedef struct tw_enum:
+        Py_ssize_t count
+        const int64_t *numbers
+        PyObject **members
+        PyObject **texts
+        PyObject *by_text
+        int closed
     ctypedef struct tw_field:
         uint8_t kind, length, nullable, marker, bits, zigzag, ignorable, late
         int32_t tag, run, run_count, number
@@ -71,6 +80,7 @@ cdef extern from "engine/plan.h":
         Py_ssize_t slot
         PyObject *name
         const tw_field *element
+        const tw_enum *members
         const tw_struct *child
         PyObject *value
         const tw_fresh *fresh
@@ -97,6 +107,7 @@ cdef extern from "engine/plan.h":
         const tw_field *filled
         Py_ssize_t unknown_slot
         PyObject *known_tags
+        const tw_rules *rules
         uint8_t framed, shape, enclosed, leaves, marks_count, tuple_size
     ctypedef struct tw_shared:
         PyObject *no_tags

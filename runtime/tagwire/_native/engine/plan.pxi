@@ -9,7 +9,7 @@ cdef enum:
 @final
 @no_gc_clear
 cdef class Template:
-    """What `cls()` makes, slot by slot, and all that it points to."""
+    """What `cls._fresh()` makes, slot by slot, and all that it points to."""
 
     cdef tw_fresh c
     cdef object cls
@@ -76,6 +76,7 @@ cdef class Builder:
         s.missing_count = len(layout.missing)
         s.missing = self.missing(layout.cls, layout.missing)
         self.section(s, layout.cls, layout.section)
+        s.rules = rules_of(self, layout)
         self.fill(s)
         return s
 
@@ -187,6 +188,12 @@ cdef class Builder:
         return 0
 
     cdef int wire(self, tw_field *field, object wire) except -1:
+        if wire.is_enum:
+            field.kind = TW_ENUM
+            field.element = <tw_field *>self.memory(sizeof(tw_field))
+            (<tw_field *>field.element).kind = kind_of(wire.base)
+            field.members = members_of(self.kept, wire)
+            return 0
         field.kind = kind_of(wire)
         if field.kind == TW_UUID:
             self.shared.learn_uuids()
@@ -220,7 +227,7 @@ cdef class Builder:
         check_class(cls)
         if cls.__eq__ is not Struct.__eq__ or cls.__ne__ is not object.__ne__:
             raise NotNative(f"{cls.__name__} compares in a way of its own")
-        made = cls()
+        made = cls._fresh()
         names = [name for name in slot_names(cls) if hasattr(made, name)]
         fields = <tw_field *>self.memory(len(names) * sizeof(tw_field))
         template = Template()
@@ -245,6 +252,33 @@ cdef class Builder:
         return template
 
 
+cdef const tw_enum *members_of(list kept, object wire) except NULL:
+    """The members of an enum for C; `kept` keeps them."""
+    if kind_of(wire.base) == TW_UINT64:
+        raise NotNative(f"{wire.enum.__name__} is an enum of {wire.name}, whose numbers the engine looks up in 63 bits")
+    members = sorted(wire.enum)
+    cdef Block block = Block(sizeof(tw_enum))
+    cdef Block numbers = Block(len(members) * sizeof(int64_t))
+    cdef Block objects = Block(len(members) * sizeof(void *))
+    cdef Block texts = Block(len(members) * sizeof(void *))
+    cdef tw_enum *made = <tw_enum *>block.at
+    cdef Py_ssize_t index
+    kept += [block, numbers, objects, texts, members, wire.numbers]
+    for index, member in enumerate(members):
+        text = member.text
+        kept.append(text)
+        (<int64_t *>numbers.at)[index] = int(member)
+        (<PyObject **>objects.at)[index] = <PyObject *>member
+        (<PyObject **>texts.at)[index] = <PyObject *>text
+    made.count = len(members)
+    made.numbers = <int64_t *>numbers.at
+    made.members = <PyObject **>objects.at
+    made.texts = <PyObject **>texts.at
+    made.by_text = <PyObject *>wire.numbers
+    made.closed = wire.is_closed
+    return made
+
+
 def slot_names(cls):
     """The names of all slots of a class and its bases."""
     kinds = (MemberDescriptorType, LateStruct)
@@ -255,4 +289,6 @@ def can_be_shared(value):
     """Whether one object may stand in many structs: what can't be changed."""
     if type(value) is tuple:
         return not value
-    return value is NO_TAGS or type(value) in (int, float, bool, str, bytes, NoneType) or type(value).__module__ == "uuid"
+    if type(value) in (int, float, bool, str, bytes, NoneType) or isinstance(value, Register):
+        return True
+    return value is NO_TAGS or type(value).__module__ == "uuid"

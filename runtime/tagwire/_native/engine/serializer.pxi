@@ -29,6 +29,8 @@ cdef class Plan:
     cdef int64_t depth
     cdef list types
     cdef bint framed  # as record formats are: see framing.pxi
+    cdef readonly bint has_rules
+    """Whether it has unions or keyed arrays: then places of faults are the interpreter's alone."""
     cdef Py_ssize_t last_size  # a guess at the next one's, and no more: nothing depends on it
 
     cdef readonly object MESSAGE
@@ -43,6 +45,7 @@ cdef class Plan:
         if depth > DEEPEST:
             raise NotNative(f"structs are {depth} deep; the engine goes down to {DEEPEST}")
         self.framed = builder.decide(layout.root)
+        self.has_rules = layout.root.has_rules
         self.root = builder.struct(layout.root)
         self.shared = &SHARED.c
         self.kept = builder.kept
@@ -111,7 +114,7 @@ cdef class Plan:
                 start_reading(&r, known, limits)
                 r.trusted = trusted
             tried = limits is NO_LIMITS or limit(&r, limits, &depth)
-            walks = tried and strict and not self.framed
+            walks = tried and strict and not self.framed and not self.has_rules
             if tried and depth < self.depth:  # which the loop does not count
                 tried = not self.framed and self.fault(buf, offset, end == NULL, limits) is None
         if tried:
@@ -166,7 +169,7 @@ cdef class Plan:
         """The spans of the message at `offset`, added to `rows`: a `Walk`. None where C can't count these limits."""
         cdef tw_reader r
         cdef int64_t depth
-        if self.framed or not 0 <= offset <= len(data):
+        if self.framed or self.has_rules or not 0 <= offset <= len(data):
             return None
         r.p = TW_BYTES_DATA(<PyObject *>data) + offset
         r.end = r.p + (len(data) - offset)
@@ -203,7 +206,7 @@ cdef class Plan:
             return taken(tw_finish(&w))
         tw_discard(&w)
         refused_value()
-        if not self.framed:
+        if not self.framed and not self.has_rules:
             self.size_of(message)  # raises, unless it takes the value
         from tagwire.interpreter.writer import encode
 
@@ -213,7 +216,7 @@ cdef class Plan:
         raise self.disagreement(message)
 
     cdef object measure(self, object message):
-        cdef int64_t size = -1 if self.framed else self.size_of(message)
+        cdef int64_t size = -1 if self.framed or self.has_rules else self.size_of(message)
         return self.count(message) if size < 0 else size
 
     cdef int64_t size_of(self, object message) except? -1:
@@ -242,7 +245,7 @@ cdef class Plan:
         start_registers(known)
         w.known = known
         w.counting = True
-        if self.framed and tw_write_object(self.root, <PyObject *>message, &w) == 0:
+        if (self.framed or self.has_rules) and tw_write_object(self.root, <PyObject *>message, &w) == 0:
             tw_discard(&w)
             return tw_written(&w)
         tw_discard(&w)

@@ -40,6 +40,23 @@ static PyObject *tw_new_uuid(const tw_reader *r, const uint8_t *p)
     return uuid;
 }
 
+/* A float of four bytes, exactly as `struct` reads it: a cast may change the bits of a NaN. */
+static PyObject *tw_new_float32(const uint8_t *p)
+{
+    double number;
+#ifdef Py_LIMITED_API
+    uint32_t bits = tw_get32(p);
+    float narrow;
+    memcpy(&narrow, &bits, 4);
+    number = narrow;
+#else
+    number = PyFloat_Unpack4((const char *)p, 0);
+    if (number == -1.0 && PyErr_Occurred())
+        return NULL;
+#endif
+    return PyFloat_FromDouble(number);
+}
+
 /* A value of fixed width, all of whose bytes are there. */
 static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t *p)
 {
@@ -64,6 +81,8 @@ static inline PyObject *tw_new_fixed(const tw_reader *r, int kind, const uint8_t
         return tw_new_int(r->shared, (int64_t)tw_get64(p));
     case TW_UINT64:
         return PyLong_FromUnsignedLongLong(tw_get64(p));
+    case TW_FLOAT32:
+        return tw_new_float32(p);
     case TW_FLOAT64:
         bits = tw_get64(p);
         memcpy(&number, &bits, 8);
@@ -194,6 +213,29 @@ static int tw_put_float(uint8_t *p, PyObject *value)
     return 0;
 }
 
+/* The four bytes of a number: -1 where it is none, or is finite and no float32 is. */
+static int tw_put_float32(uint8_t *p, PyObject *value)
+{
+    double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return -1;
+    }
+    if (!tw_fits_float32(number))
+        return -1;
+#ifdef Py_LIMITED_API
+    {
+        float narrow = (float)number;
+        uint32_t bits;
+        memcpy(&bits, &narrow, 4);
+        tw_put32(p, bits);
+        return 0;
+    }
+#else
+    return PyFloat_Pack4(number, (char *)p, 0);
+#endif
+}
+
 static TW_RARE int tw_put_odd_bool(uint8_t *p, PyObject *value)
 {
     PyObject *coerced = tw_coerced_bool(value);
@@ -233,6 +275,8 @@ static inline int tw_put_fixed(const tw_shared *shared, int kind, uint8_t *p, Py
         return tw_put_odd_bool(p, value);
     case TW_UINT64:
         return tw_put_uint64(p, value);
+    case TW_FLOAT32:
+        return tw_put_float32(p, value);
     case TW_FLOAT64:
         return tw_put_float(p, value);
     case TW_UUID:

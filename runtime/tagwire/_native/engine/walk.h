@@ -187,8 +187,9 @@ static int tw_walk_structs(const tw_field *e, tw_walk *w, int64_t count)
 
 static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
 {
-    if (tw_width[e->kind] && e->kind != TW_BOOL) { /* in a trace they have no rows: see spans.h */
-        w->r.p += count * tw_width[e->kind];
+    Py_ssize_t unseen = tw_width_unseen(e);
+    if (unseen) { /* in a trace they have no rows: see spans.h */
+        w->r.p += count * unseen;
         return 0;
     }
     if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && w->spans.rows == NULL && w->depth > 0)
@@ -249,6 +250,8 @@ static inline int tw_walk_leaf(const tw_field *f, tw_reader *r)
         r->p += width;
         return 0;
     }
+    if (f->kind == TW_ENUM)
+        return tw_pass_enum(f, r);
     return f->kind == TW_VARINT ? tw_walk_varint(f, r) : tw_walk_sized(f, r);
 }
 

@@ -14,6 +14,12 @@ static inline uint32_t tw_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
+/* Whether a number has a float32: halfway to the one above the highest, it would be rounded to infinity. NaN has one, too. */
+static inline int tw_fits_float32(double number)
+{
+    return !(number >= 3.4028235677973366e38 || number <= -3.4028235677973366e38) || number - number != 0;
+}
+
 static inline uint64_t tw_get64(const uint8_t *p) { return (uint64_t)tw_get32(p) << 32 | tw_get32(p + 4); }
 
 static inline void tw_put16(uint8_t *p, uint16_t x)

@@ -1,0 +1,78 @@
+"""Places in a text as everyone counts them: offsets of characters, lines and columns of problems, positions of editors.
+
+A problem counts lines from 1, at `\n` alone, and columns from 1, in
+characters. An editor counts both from 0, a lone `\r` ends a line as well, and
+its columns are units of an encoding: of UTF-16, unless both sides agree on
+another one. So a character beyond U+FFFF before a place moves it by two.
+"""
+
+import re
+from bisect import bisect_right
+from typing import Final, Literal, NamedTuple
+
+__all__ = ["Encoding", "Position", "Span", "TextPlaces"]
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+
+
+class Position(NamedTuple):
+    """A place as an editor counts it, from 0."""
+
+    line: int
+    character: int
+
+
+class Span(NamedTuple):
+    """Characters of a text: offsets, the end not included."""
+
+    start: int
+    end: int
+
+    def has(self, offset: int) -> bool:
+        """Whether a cursor at the offset touches the span; the place behind its last character does."""
+        return self.start <= offset <= self.end
+
+
+class TextPlaces:
+    """The places of one text. Whatever lies outside of the text becomes its nearest place."""
+
+    def __init__(self, text: str, encoding: Encoding = "utf-16") -> None:
+        self.text = text
+        self.encoding = encoding
+        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        self._problem_starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def of_problem(self, line: int, column: int) -> int:
+        """The offset of a problem's place."""
+        start = self._problem_starts[min(max(line, 1), len(self._problem_starts)) - 1]
+        return min(start + max(column, 1) - 1, len(self.text))
+
+    def position(self, offset: int) -> Position:
+        """The position of an offset."""
+        line = bisect_right(self._starts, offset) - 1
+        return Position(line, sum(map(self._units, self.text[self._starts[line] : offset])))
+
+    def offset(self, position: Position) -> int:
+        """The offset of a position; one within a character is that of the character."""
+        if position.line >= len(self._starts):
+            return len(self.text)
+        offset, left = self._starts[position.line], position.character
+        end = self._line_end(position.line)
+        while offset < end and left >= self._units(self.text[offset]):
+            left -= self._units(self.text[offset])
+            offset += 1
+        return offset
+
+    def _line_end(self, line: int) -> int:
+        """Where a line's own characters end."""
+        if line + 1 == len(self._starts):
+            return len(self.text)
+        end = self._starts[line + 1]
+        return end - (2 if self.text[end - 2 : end] == "\r\n" else 1)
+
+    def _units(self, character: str) -> int:
+        if self.encoding == "utf-16":
+            return 2 if character > "\uffff" else 1
+        return len(character.encode("utf-8", "surrogatepass")) if self.encoding == "utf-8" else 1

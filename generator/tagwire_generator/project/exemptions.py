@@ -1,0 +1,101 @@
+"""Which findings are meant: those that an entry of [[tool.tagwire.exceptions]] excuses, with its reason, until its day.
+
+They are findings about changes (`tagwire breaking`) or about designs (`tagwire lint`); each command looks only at the
+entries for its own rules.
+
+An expired entry no longer counts, and one without a finding should be removed. Both are reported.
+"""
+
+import datetime
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from tagwire.versions import Versions
+from tagwire_generator.project.settings import Exemption
+
+__all__ = ["Excused", "Judgement", "judge"]
+
+
+class _Found(Protocol):
+    """What an exception looks at."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def message_name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def versions(self) -> str: ...
+
+
+F = TypeVar("F", bound=_Found)
+
+
+@dataclass(frozen=True, slots=True)
+class Excused(Generic[F]):
+    """A finding, and the entry that excuses it."""
+
+    finding: F
+    exemption: Exemption
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement(Generic[F]):
+    """Findings, apart by whether they are excused."""
+
+    findings: tuple[F, ...]
+    excused: tuple[Excused[F], ...]
+    warnings: tuple[str, ...]
+    """What is wrong with the exceptions themselves: expired ones and idle ones, a sentence each."""
+
+
+def judge(
+    findings: Iterable[F],
+    exemptions: Sequence[Exemption],
+    today: datetime.date,
+    names: Collection[str] | None = None,
+) -> Judgement[F]:
+    """Apply the exceptions. `names` are the messages that were judged, None for all: others' entries are not idle."""
+    left: list[F] = []
+    excused: list[Excused[F]] = []
+    expired: dict[int, int] = {}
+    used: set[int] = set()
+    for finding in findings:
+        fitting = [number for number, exemption in enumerate(exemptions) if _fits(exemption, finding)]
+        used |= {*fitting}
+        valid = next((number for number in fitting if _counts(exemptions[number], today)), None)
+        if valid is not None:
+            excused.append(Excused(finding, exemptions[valid]))
+            continue
+        left.append(finding)
+        for number in fitting:
+            expired[number] = expired.get(number, 0) + 1
+    warnings = [f"{_named(exemptions[number])} expired on {exemptions[number].until}" for number in sorted(expired)]
+    idle = (
+        each
+        for number, each in enumerate(exemptions)
+        if number not in used and (names is None or each.message in names)
+    )
+    warnings += [f"{_named(each)} excuses nothing; remove it" for each in idle]
+    return Judgement(tuple(left), tuple(excused), tuple(warnings))
+
+
+def _fits(exemption: Exemption, finding: _Found) -> bool:
+    if (exemption.rule, exemption.message) != (finding.rule, finding.message_name):
+        return False
+    if exemption.path is not None and exemption.path != finding.path.replace("[]", ""):
+        return False
+    if exemption.versions is None:
+        return True
+    return bool(finding.versions) and Versions.parse(finding.versions) <= exemption.versions
+
+
+def _counts(exemption: Exemption, today: datetime.date) -> bool:
+    return exemption.until is None or today <= exemption.until
+
+
+def _named(exemption: Exemption) -> str:
+    place = f" {exemption.path}" if exemption.path else ""
+    return f"the exception for {exemption.rule} in {exemption.message}{place} ({exemption.reason})"

@@ -1,0 +1,88 @@
+"""`[tool.tagwire.lint]`: which rules about designs are on, and how grave each is.
+
+    [tool.tagwire.lint]
+    select = ["TL"]                       # optional: only these; without it, all but those of the tagwire dialect
+    ignore = ["TL43", "TL8"]              # optional: none of these
+    severity = { TL51 = "error", TL7 = "note" }
+
+Each entry is the id of a rule or the beginning of one. Where a rule is in
+several entries, the longest decides, as in ruff.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+from tagwire.errors import SpecError
+from tagwire.text_format import suggestion
+
+if TYPE_CHECKING:
+    from tagwire_generator.diagnostics.rule_catalogue import DesignSeverity
+
+__all__ = ["LintSettings"]
+
+_KEYS = ("select", "ignore", "severity")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintSettings:
+    """Raises SpecError for an entry that no rule begins with, or a severity that there is not."""
+
+    select: tuple[str, ...] = ()
+    """Ids of rules, or how they begin; empty for the rules that are on by themselves."""
+    ignore: tuple[str, ...] = ()
+    severity: "Mapping[str, DesignSeverity]" = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not (self.select or self.ignore or self.severity):
+            return  # every command reads settings, and the rules are a file of their own
+        from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES, DesignSeverity
+
+        for prefix in (*self.select, *self.ignore, *self.severity):
+            if not prefix or not any(rule.startswith(prefix) for rule in DESIGN_RULES):
+                hint = suggestion(prefix, list(DESIGN_RULES), "`tagwire rule` lists them, TL01 and up")
+                raise SpecError(f"no rule of `tagwire lint` begins with {prefix!r}; {hint}")
+        for prefix, severity in self.severity.items():
+            if severity not in get_args(DesignSeverity):
+                known = ", ".join(get_args(DesignSeverity))
+                raise SpecError(f"the severity of {prefix} is {severity!r}; it must be one of {known}")
+
+    @classmethod
+    def from_mapping(cls, table: Mapping[str, Any]) -> "LintSettings":
+        """The settings of a table. Raises SpecError for an unknown key or a wrong value."""
+        for key in table:
+            if key not in _KEYS:
+                raise SpecError(f"there is no key {key!r}; {suggestion(key, _KEYS)}")
+        for key in ("select", "ignore"):
+            value = table.get(key, [])
+            if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+                raise SpecError(f'{key} is {value!r}; it must be a list such as ["TL5", "TL43"]')
+        severity = table.get("severity", {})
+        if not isinstance(severity, dict):
+            raise SpecError(f'severity is {severity!r}; it must be a table such as {{ TL51 = "error" }}')
+        return cls(select=tuple(table.get("select", ())), ignore=tuple(table.get("ignore", ())), severity=severity)
+
+    def with_options(self, select: Iterable[str], ignore: Iterable[str]) -> "LintSettings":
+        """These settings under options of the command line: what is selected there replaces, what is ignored adds."""
+        chosen = tuple(select)
+        return LintSettings(
+            select=chosen or self.select,
+            ignore=(*(() if chosen else self.ignore), *ignore),
+            severity=self.severity,
+        )
+
+    def takes(self, rule: str, *, is_default: bool) -> bool:
+        """Whether a rule is on; `is_default` says whether it is if nothing is selected."""
+        chosen = _longest(self.select, rule)
+        if (self.select and not chosen) or (not self.select and not is_default):
+            return False
+        refused = _longest(self.ignore, rule)
+        return not refused or len(refused) < len(chosen)
+
+    def severity_of(self, rule: str, own: "DesignSeverity") -> "DesignSeverity":
+        """The severity of a rule here; `own` is that of the rule itself."""
+        return self.severity.get(_longest(self.severity, rule), own)
+
+
+def _longest(prefixes: Iterable[str], rule: str) -> str:
+    return max((prefix for prefix in prefixes if rule.startswith(prefix)), key=len, default="")

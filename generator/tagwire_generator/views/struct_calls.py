@@ -1,0 +1,108 @@
+"""The views of what a data class offers beside its fields: the alternative of a union, and elements by their keys."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_generator.model.value_rules import is_key_type, map_keys
+from tagwire_generator.views.imports import Imports
+
+__all__ = ["KeyedView", "UnionView", "keyed_views", "union_views", "value_facts", "which_types"]
+
+Annotate = Callable[[FieldSpec], str]
+"""The type of a field's attribute where it is not null."""
+
+
+@dataclass(frozen=True)
+class UnionView:
+    """A property that gives the alternative of a union that is set, as a pair of its name and its value."""
+
+    name: str
+    annotation: str
+    alternatives: tuple[str, ...]
+    """The attributes that exclude each other."""
+    arguments: str
+    """The union and its alternatives, as expressions."""
+    doc: str
+
+
+@dataclass(frozen=True)
+class KeyedView:
+    """A method that gives the elements of an array by their keys."""
+
+    name: str
+    annotation: str
+    arguments: str
+    """The array and the attributes of its elements that are their key, as expressions."""
+    doc: str
+
+
+def union_views(struct: StructSpec, annotate: Annotate, type_imports: Imports) -> tuple[UnionView, ...]:
+    """The unions of a struct, in the order of their first alternatives."""
+    unions: dict[str, list[FieldSpec]] = {}
+    for field in struct.fields:
+        if field.union:
+            unions.setdefault(attribute_name(field.union), []).append(field)
+    views = []
+    for name, fields in unions.items():
+        literal = type_imports.use("typing", "Literal")
+        names = tuple(attribute_name(field.name) for field in fields)
+        pairs = [f'tuple[{literal}["{each}"], {annotate(field)}]' for each, field in zip(names, fields, strict=True)]
+        quoted = ", ".join(f'"{each}"' for each in names)
+        views.append(
+            UnionView(
+                name=name,
+                annotation=" | ".join([*pairs, "None"]),
+                alternatives=names,
+                arguments=f'"{name}", ({quoted})',
+                doc="The alternative that is set, with its name; None where it is one that only newer specs know.",
+            )
+        )
+    return tuple(views)
+
+
+def which_types(unions: tuple[UnionView, ...], type_imports: Imports) -> tuple[str, str] | None:
+    """The type of the argument of `which`, and of what it returns; None for a struct without unions."""
+    if not unions:
+        return None
+    literal = type_imports.use("typing", "Literal")
+    alternatives = [name for union in unions for name in union.alternatives]
+    return (
+        f"{literal}[{', '.join(repr(union.name) for union in unions)}]",
+        f"{literal}[{', '.join(map(repr, alternatives))}] | None",
+    )
+
+
+def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, imports: Imports) -> tuple[KeyedView, ...]:
+    """The arrays of a struct whose elements have keys."""
+    taken = {attribute_name(field.name) for field in struct.fields}
+    views = []
+    for field in struct.fields:
+        if not field.type.is_array or field.struct is None:
+            continue
+        keys = map_keys(spec.struct(field.struct))
+        name = f"{snake_case(field.name)}_by_key"
+        if not keys or name in taken or not all(map(is_key_type, keys)):
+            continue
+        types = [annotate(key) + (" | None" if key.nullable_versions else "") for key in keys]
+        names = [attribute_name(key.name) for key in keys]
+        key_type = types[0] if len(keys) == 1 else f"tuple[{', '.join(types)}]"
+        quoted = ", ".join(f'"{each}"' for each in names) + "," * (len(names) == 1)
+        views.append(
+            KeyedView(
+                name=name,
+                annotation=f"{imports.use('collections.abc', 'Mapping')}[{key_type}, {field.struct}]",
+                arguments=f'"{attribute_name(field.name)}", ({quoted})',
+                doc=f"`{attribute_name(field.name)}` by {' and '.join(names)}.",
+            )
+        )
+    return tuple(views)
+
+
+def value_facts(field: FieldSpec) -> list[str]:
+    """What a field's docstring says of its value beside its type and versions."""
+    facts = ["required"] if field.required else []
+    if field.union:
+        facts.append(f"an alternative of {attribute_name(field.union)}")
+    return [*facts, "unique by key"] if field.unique else facts

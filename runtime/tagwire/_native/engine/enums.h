@@ -1,0 +1,91 @@
+/* Enums: integers whose numbers have members of a register, which are looked up here without Python.
+ *
+ * A field of this kind has the integer that is on the wire as its element, and the members of the register.
+ */
+#ifndef TAGWIRE_ENUMS_H
+#define TAGWIRE_ENUMS_H
+
+#include "engine/number_reading.h"
+#include "engine/values.h"
+
+/* The place of a number among the members; -1 for one that is none. Most registers count up from their first number. */
+static inline Py_ssize_t tw_find_member(const tw_enum *e, int64_t x)
+{
+    Py_ssize_t low = 0, high = e->count;
+    uint64_t guess = high ? (uint64_t)x - (uint64_t)e->numbers[0] : 0;
+    if (guess < (uint64_t)high && e->numbers[guess] == x)
+        return (Py_ssize_t)guess;
+    while (low < high) {
+        Py_ssize_t middle = (low + high) / 2;
+        if (e->numbers[middle] == x)
+            return middle;
+        if (e->numbers[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+/* What stands for a number: a member, or, of an open enum, the number. NULL without an exception for what is refused. */
+static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, int64_t x)
+{
+    Py_ssize_t place = tw_find_member(e, x);
+    if (TW_LIKELY(place >= 0))
+        return Py_NewRef(e->members[place]);
+    return e->closed ? NULL : tw_new_int(shared, x);
+}
+
+static PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
+{
+    int64_t x;
+    return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);
+}
+
+/* Over one in the bytes. */
+static TW_MAYBE_UNUSED int tw_pass_enum(const tw_field *f, tw_reader *r)
+{
+    int64_t x;
+    if (tw_read_number(f->element, r, &x) < 0)
+        return -1;
+    return f->members->closed && tw_find_member(f->members, x) < 0 ? -1 : 0;
+}
+
+/* Elements of this kind that need no look take so many bytes each; 0 for all others. */
+static inline Py_ssize_t tw_width_unseen(const tw_field *e)
+{
+    if (e->kind == TW_ENUM)
+        return e->members->closed ? 0 : tw_width[e->element->kind];
+    return e->kind == TW_BOOL ? 0 : tw_width[e->kind];
+}
+
+/* The bytes of whatever passes for a number of the enum, for which there is room. The caller holds the value. */
+static int tw_put_enum(const tw_shared *shared, const tw_field *f, uint8_t *p, PyObject *value)
+{
+    int64_t x;
+    if (f->members->closed && (tw_int_of(value, &x) < 0 || tw_find_member(f->members, x) < 0))
+        return -1;
+    return tw_put_fixed(shared, f->element->kind, p, value);
+}
+
+static TW_MAYBE_UNUSED int tw_write_enum(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    int failed;
+    if (tw_make_room(w, 16) < 0)
+        return -1;
+    Py_INCREF(value);
+    failed = tw_put_enum(w->shared, f, w->p, value);
+    Py_DECREF(value);
+    if (failed == 0)
+        w->p += tw_width[f->element->kind];
+    return failed;
+}
+
+/* The text that JSON has for a number, borrowed; NULL without an exception for one that has none. */
+static TW_MAYBE_UNUSED PyObject *tw_enum_text(const tw_field *f, PyObject *value, int64_t *x)
+{
+    Py_ssize_t place = tw_int_of(value, x) < 0 ? -1 : tw_find_member(f->members, *x);
+    return place < 0 ? NULL : f->members->texts[place];
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* Rules over several fields of an object: unions of tagged fields, and arrays whose elements have different keys.
+ *
+ * A struct without such rules has NULL in their place, and costs one test. Both loops ask the object: decoding when its
+ * fields are set, encoding before they are written. What is broken is the interpreter's to say.
+ */
+#ifndef TAGWIRE_RULES_H
+#define TAGWIRE_RULES_H
+
+#include "engine/values.h"
+
+typedef struct {
+    Py_ssize_t count;
+    const Py_ssize_t *slots; /* of the alternatives that the version has */
+} tw_union;
+
+typedef struct {
+    Py_ssize_t slot;         /* of the array */
+    PyObject *keys;          /* a tuple: the attributes of its elements that are their key */
+} tw_keyed;
+
+struct tw_rules {
+    Py_ssize_t unions_count, keyed_count;
+    const tw_union *unions;
+    const tw_keyed *keyed;
+};
+
+/* Whether two elements have the same key; -1 with an exception. In rules.pxi. */
+int tw_has_twins(PyObject *array, PyObject *keys);
+
+/* Whether there is one alternative, or none and a tag that nobody knows. */
+static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown)
+{
+    int present = 0, some;
+    for (Py_ssize_t index = 0; index < u->count; index++) {
+        PyObject *value = TW_SLOT(object, u->slots[index]);
+        if (value == NULL)
+            return 0; /* deleted */
+        present += value != Py_None;
+    }
+    if (present)
+        return present == 1;
+    if (unknown == NULL)
+        return 0;
+    Py_INCREF(unknown);
+    some = PyObject_IsTrue(unknown);
+    Py_DECREF(unknown);
+    return some > 0;
+}
+
+/* 1, or 0 for an object that breaks a rule, perhaps with an exception. */
+static TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
+{
+    const tw_rules *r = s->rules;
+    for (const tw_union *u = r->unions, *end = u + r->unions_count; u < end; u++)
+        if (!tw_keeps_union(u, object, TW_SLOT(object, s->unknown_slot)))
+            return 0;
+    for (const tw_keyed *k = r->keyed, *end = k + r->keyed_count; k < end; k++) {
+        PyObject *array = TW_SLOT(object, k->slot);
+        int twins;
+        if (array == NULL || array == Py_None)
+            continue;
+        Py_INCREF(array);
+        twins = tw_has_twins(array, k->keys);
+        Py_DECREF(array);
+        if (twins)
+            return 0;
+    }
+    return 1;
+}
+
+#endif

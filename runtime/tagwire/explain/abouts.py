@@ -1,0 +1,22 @@
+"""What specs say about the fields of a message, by path: for pages that show it beside the bytes."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["abouts"]
+
+
+def abouts(struct: Any) -> Mapping[str, str]:
+    """The texts of a generated class and of those inside it, by path without indices; empty for other layouts."""
+    return dict(_texts(struct, "")) if struct is not None else {}
+
+
+def _texts(struct: Any, around: str) -> Iterator[tuple[str, str]]:
+    for row in getattr(struct, "FIELDS", ()):
+        path = f"{around}{row.name}"
+        reason = "" if row.deprecated is None else f"Deprecated: {row.deprecated}" if row.deprecated else "Deprecated."
+        text = " ".join(filter(None, [row.about, reason]))
+        if text:
+            yield path, text
+        if row.struct is not None:
+            yield from _texts(row.struct, f"{path}.")

@@ -1,0 +1,42 @@
+"""Names of numbers that stay numbers: what the registers of a package say of the fields that they list.
+
+The fields of an enum have members as their values. Kafka's own fields do not: they are what they always were, and their
+names are shown beside them, where people look.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tagwire.explain.nodes import Node
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.register import Register
+
+__all__ = ["name_note"]
+
+
+def name_note(registry: "Registry") -> Callable[[Node], str]:
+    """What a register of the package calls the number of a node; "" for all other nodes. A `note` for `annotate`."""
+    by_path: dict[str, type[Register]] = {}
+    for name in registry.registers:
+        register: Any = registry.attribute(name)
+        by_path |= dict.fromkeys(register.named_fields(), register)
+
+    def note(node: Node) -> str:
+        value: Any = node.value
+        if not node.complete or type(value) is not int or "[]" in node.type or node.type.startswith("tag"):
+            return ""
+        path = _without_indexes(node.path)
+        last = path.rpartition(".")[2]
+        for place in (*(f"{message}.{path}" for message in node.messages), f"*.{last}"):
+            register = by_path.get(place)
+            if register is not None:
+                return register.name_of(value) or ""
+        return ""
+
+    return note
+
+
+def _without_indexes(path: str) -> str:
+    return ".".join(step.partition("[")[0] for step in path.split("."))

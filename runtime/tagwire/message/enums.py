@@ -1,0 +1,134 @@
+"""Enums: integers whose numbers have names, a wire type for each register that fields use.
+
+On the wire they are the integers of their base, an int8 for one. In Python a known number is the member of the
+register's class, an int too. An unknown number stays an int, or, where the register is closed, is refused.
+"""
+
+from __future__ import annotations
+
+from operator import index
+
+from tagwire.wire.families import IntegerType
+from tagwire.wire.wire_type import Deviation, Unfit
+
+# Known to type checkers by its name. `typing` takes longer to import than all of this package's core.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+    from tagwire.message.register import Register
+    from tagwire.wire.wire_type import WireType
+
+__all__ = ["EnumType"]
+
+_MOST_SHOWN = 12
+
+
+class _Members(dict[int, "Register"]):
+    """Members by number. An unknown number is itself, or, of a closed register, a deviation from it."""
+
+    __slots__ = ("type",)
+    type: EnumType
+
+    def __missing__(self, number: int) -> int:
+        if self.type.is_closed:
+            raise Deviation(str(number), self.type.expected, number)
+        return number
+
+
+class EnumType(IntegerType):
+    """An integer type with the members of a register; two are equal if they have the same base and the same class."""
+
+    __slots__ = ("base", "enum", "is_closed", "members", "numbers")
+    is_raw = False
+    is_enum = True
+
+    def __init__(self, base: WireType, enum: type[Register]) -> None:
+        super().__init__(base.name, base.code, base.width, base.low, base.high)
+        self.base = base
+        self.enum = enum
+        self.is_closed = enum.is_closed()
+        """Whether other numbers than those of the members are refused."""
+        self.members = _Members({int(member): member for member in enum})
+        """By number; generated code asks it for the value of every number that it reads."""
+        self.members.type = self
+        self.numbers = {member.text: member for member in enum}
+        """The members by what people call them, which is how JSON and specs have them."""
+
+    @property
+    def expected(self) -> str:
+        if not self.is_closed:
+            return super().expected
+        names = [f"{member.text} ({int(member)})" for member in self.enum]
+        more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+        return f"{self.enum.__name__}: {', '.join(names[:_MOST_SHOWN])}{more}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.enum.__name__}"
+
+    samples: ClassVar[Any] = property(lambda self: self._samples())
+
+    def _samples(self) -> tuple[Any, ...]:
+        members = [member for member in self.enum if member != 0] + [member for member in self.enum if member == 0]
+        others = [] if self.is_closed else [self.members[number] for number in (1, self.high, self.low)]
+        return (*members, *others)
+
+    def name_of(self, value: Any) -> str:
+        member = self.members.get(int(value))
+        return "" if member is None else member.text
+
+    # ------------------------------------------------------------ bytes
+
+    def value_of(self, raw: int) -> Any:
+        return self.members[raw]
+
+    def raw_of(self, value: Any) -> Any:
+        if self.is_closed and index(value) not in self.members:
+            raise Unfit("is no member", value)
+        return value
+
+    # ------------------------------------------------------------ JSON, defaults in specs
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> Any:
+        number = int(value)
+        member = self.members.get(number)
+        return number if member is None else member.text
+
+    def from_json(self, value: Any) -> Any:
+        if isinstance(value, str):
+            member = self.numbers.get(value)
+            if member is None:
+                from tagwire.text_format import suggestion
+
+                raise Unfit(f"is no member of {self.enum.__name__}; {suggestion(value, self.numbers)}", value)
+            return member
+        try:
+            return self.members[super().from_json(value)]
+        except Deviation as odd:
+            raise Unfit(f"is no {odd.expected}", value) from None
+
+    def from_text(self, text: str) -> Any:
+        return self.numbers.get(text) or self.members[super().from_text(text)]
+
+    # ------------------------------------------------------------ Arrow, Hypothesis
+
+    def to_arrow(self, value: Any) -> int:
+        return int(value)
+
+    def from_arrow(self, value: Any) -> Any:
+        return self.members.get(value, value)
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        members = strategies.sampled_from(list(self.enum))
+        return members if self.is_closed else members | super().strategy().map(self.value_of)
+
+    # ------------------------------------------------------------ sameness
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EnumType) and (self.base, self.enum) == (other.base, other.enum)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.enum.__name__))

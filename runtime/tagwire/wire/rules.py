@@ -1,0 +1,24 @@
+"""Rules over several fields, as straight-line code asks them: it only has to know whether one is broken."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+__all__ = ["breaks_union", "has_twins"]
+
+
+def breaks_union(unknown_tags: Mapping[int, bytes], *alternatives: Any) -> bool:
+    """Whether several of these are there, or none and no unknown tag that may be another one."""
+    present = len(alternatives) - alternatives.count(None)
+    return present > 1 or not (present or unknown_tags)
+
+
+def has_twins(elements: Iterable[Any] | None, *keys: str) -> bool:
+    """Whether two elements have the same values of these attributes."""
+    if elements is None:
+        return False
+    all_keys = [tuple([getattr(element, key) for key in keys]) for element in elements]
+    return len(set(all_keys)) != len(all_keys)

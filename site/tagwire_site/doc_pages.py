@@ -1,0 +1,58 @@
+"""The documents of the repository as pages. Links between them stay; links to other files go to the forge."""
+
+import os.path
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from tagwire_site.rendering import ROOT
+
+__all__ = ["doc_pages", "relinked"]
+
+_NAMED: Final = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
+    "message_specs/README.md": "specs.md",
+    "tests/data/captures/README.md": "captures.md",
+}
+"""Pages outside `docs/`, by file."""
+_LINK: Final = re.compile(r"(?<=\]\()(?!#|[a-z]+:)([^)\s]+)(?=\))")
+_FENCE: Final = re.compile(r"^ *```", re.MULTILINE)
+
+
+def doc_pages(root: Path = ROOT) -> dict[str, str | bytes]:
+    """The pages and pictures by their path in the site."""
+    places = _NAMED | {f"docs/{path.name}": path.name for path in sorted((root / "docs").glob("*.*"))}
+    pages: dict[str, str | bytes] = {}
+    for source, place in places.items():
+        data = (root / source).read_bytes()
+        pages[place] = relinked(data.decode("utf-8"), source, places, _forge(root)) if place.endswith(".md") else data
+    return pages
+
+
+def _forge(root: Path) -> str:
+    """Where the files of the repository are, in the public."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return f"{project['urls']['Homepage']}/blob/main/"
+
+
+def relinked(text: str, source: str, places: Mapping[str, str], forge: str) -> str:
+    """A document with its relative links as the site has them; code blocks stay as they are."""
+    folder = PurePosixPath(source).parent
+
+    def link(found: re.Match[str]) -> str:
+        path, mark, anchor = found[0].partition("#")
+        target = os.path.normpath(folder / path).replace(os.sep, "/")
+        if target in places:
+            here = PurePosixPath(places[source]).parent
+            return f"{os.path.relpath(places[target], here)}{mark}{anchor}".replace(os.sep, "/")
+        return f"{forge}{target}{mark}{anchor}"
+
+    parts = _FENCE.split(text)
+    parts[::2] = [_LINK.sub(link, part) for part in parts[::2]]
+    return "```".join(parts)

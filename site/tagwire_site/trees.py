@@ -1,0 +1,33 @@
+"""Bytes as trees of fields on pages: JSON for the script of `tagwire explain --html`, which `site.js` mounts."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.trace import Trace
+from tagwire.sensitive import showing_sensitive
+
+__all__ = ["Sample", "samples_json"]
+
+
+class Sample(NamedTuple):
+    """Bytes to be looked at."""
+
+    title: str
+    """What the choice of samples shows."""
+    source: str
+    """Where the bytes come from."""
+    traces: Sequence[Trace]
+    link: str = ""
+    """The fragment of the playground that has the same bytes."""
+
+
+def samples_json(samples: Sequence[Sample]) -> str:
+    """What a script element of the type application/json holds; nothing in it can end the element."""
+    rows: list[dict[str, Any]] = []
+    with showing_sensitive():  # all bytes of the site are public
+        for sample in samples:
+            row = {"title": sample.title, "source": sample.source, "link": sample.link}
+            rows.append(row | {"tree": tree_of([Unit([], sample.traces)])})
+    return json.dumps(rows, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,149 @@
+"""`tagwire lint` on messages: what is on, what settings and options change, what is excused, where findings are."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from spec_projects import make_project, write_spec
+
+from tagwire_cli.app import app
+
+ROOT = Path(__file__).parents[3]
+KAFKA = ROOT / "message_specs" / "kafka"
+SETTINGS = """
+[tool.tagwire.lint]
+ignore = ["TL3"]
+severity = { TL51 = "error", TL5 = "note" }
+"""
+EXCEPTION = """
+[[tool.tagwire.exceptions]]
+rule = "TL34"
+message = "PingRequest"
+path = "racks.room"
+reason = "too late to change"
+until = %s
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A request with two types of one name, and a response that lacks a version of it."""
+    monkeypatch.chdir(tmp_path)
+    make_project(tmp_path)
+    rack = [{"name": "Room", "type": "string", "versions": "0+"}]
+    fields = [
+        {"name": "Room", "type": "int32", "versions": "0+"},
+        {"name": "Racks", "type": "[]Rack", "versions": "0+", "fields": rack},
+    ]
+    write_spec(tmp_path, "PingRequest", fields=fields)
+    write_spec(tmp_path, "PingResponse", validVersions="0", flexibleVersions="none")
+    return tmp_path
+
+
+def lint(*words: str) -> Result:
+    return CliRunner().invoke(app, ["lint", *words])
+
+
+def rules(*words: str) -> list[str]:
+    return [each["rule"] for each in json.loads(lint(*words, "--json").stdout)]
+
+
+def settle(project: Path, text: str) -> None:
+    file = project / "pyproject.toml"
+    file.write_text(file.read_text() + text)
+
+
+def test_a_project_without_words_is_its_specs() -> None:
+    assert rules() == rules("message_specs") == ["TL34", "TL51"]
+
+
+def test_a_finding_has_its_line_and_a_caret() -> None:
+    result = lint("message_specs/PingRequest.json")
+    assert result.exit_code == 0
+    head, line, caret = result.stdout.splitlines()
+    assert head.endswith(": note TL34: Room is string, but int32 in room")
+    place = head.split(": ")[0].split(":")
+    text = Path(place[0]).read_text().splitlines()[int(place[1]) - 1]
+    assert line.strip() == text.strip() == '"type": "string",'
+    assert line[caret.index("^")] == '"'
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["--select", "TL5"], ["TL51"]),
+        (["--select", "TL34,TL4"], ["TL41", "TL42", "TL43", "TL34"]),
+        (["--select", "tl34"], ["TL34"]),
+        (["--ignore", "TL3"], ["TL51"]),
+        (["--ignore", "TL3", "--ignore", "TL51"], []),
+        (["--select", "TL34", "--ignore", "TL3"], ["TL34"]),
+        (["--select", "TL3", "--ignore", "TL34"], []),
+    ],
+)
+def test_which_rules_run(words: list[str], left: list[str]) -> None:
+    found = rules("message_specs/PingRequest.json", "message_specs", *words)
+    assert set(found) == set(left)
+
+
+def test_documentation_is_looked_for_in_the_tagwire_dialect(project: Path) -> None:
+    write_spec(project, "PingRequest", dialect="tagwire")
+    assert set(rules("message_specs/PingRequest.json")) == {"TL41", "TL43"}
+
+
+def test_settings(project: Path) -> None:
+    settle(project, SETTINGS)
+    result = lint()
+    assert result.exit_code == 1 and "error TL51" in result.stdout and "TL34" not in result.stdout
+    assert rules("--select", "TL34") == ["TL34"], "what is selected here replaces the settings"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--select", "TW6"], "no rule of `tagwire lint` begins with 'TW6'"),
+        (["--ignore", "TL99"], "no rule of `tagwire lint` begins with 'TL99'"),
+        ([str(ROOT / "message_specs/registries/kafka")], "has only registers; lint checks messages"),
+    ],
+)
+def test_wrong_usage(words: list[str], said: str) -> None:
+    result = lint(*words)
+    assert result.exit_code == 2 and said in " ".join(result.stderr.split()) and not result.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('lint = { selct = ["TL"] }', "no key 'selct'; did you mean 'select'?"),
+        ('lint = { select = "TL" }', "select is 'TL'; it must be a list"),
+        ('lint = { severity = { TL51 = "fatal" } }', "the severity of TL51 is 'fatal'"),
+        ('lint = { ignore = ["XY"] }', "begins with 'XY'"),
+        ("lint = 3", "write [tool.tagwire.lint]"),
+    ],
+)
+def test_wrong_settings(project: Path, text: str, said: str) -> None:
+    (project / "pyproject.toml").write_text(f"[tool.tagwire]\n{text}\n")
+    result = lint("message_specs")
+    assert result.exit_code == 2 and said in result.stderr
+
+
+def test_exceptions(project: Path) -> None:
+    settle(project, EXCEPTION % '"never"')
+    result = lint("message_specs")
+    assert "TL34" not in result.stdout and "1 excused in 2 specs" in result.stderr
+    assert CliRunner().invoke(app, ["breaking", "message_specs", "message_specs"]).stderr.count("excuses nothing") == 0
+
+
+def test_an_exception_that_expired_says_so(project: Path) -> None:
+    settle(project, EXCEPTION % "2020-01-01")
+    result = lint("message_specs")
+    assert "TL34" in result.stdout and "expired on 2020-01-01" in result.stderr
+
+
+def test_what_is_said_of_kafka() -> None:
+    """The archive is no construction site: few rules speak, none of them an error."""
+    found = json.loads(lint(str(KAFKA), "--json").stdout)
+    assert {each["rule"] for each in found} == {
+        "TL31", "TL34", "TL53", "TL54", "TL55", "TL61", "TL63", "TL72", "TL81", "TL83",
+    }  # fmt: skip
+    assert all(each["line"] and each["severity"] != "error" for each in found) and len(found) < 150

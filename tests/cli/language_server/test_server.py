@@ -1,0 +1,273 @@
+"""A real server, as an editor starts it: over standard input and output, with texts that nobody saves."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor_client import PATIENCE, Editor, editor
+
+pytest.importorskip("pygls")
+
+REQUEST = """{
+  "apiKey": 12,
+  "type": "request",
+  "name": "FindShelfRequest",
+  "validVersions": "0-1",
+  "flexibleVersions": "1+",
+  "fields": [
+    { "name": "Books", "type": "[]Book", "versions": "0+", "about": "\N{GRINNING FACE}", "fields": [
+      { "name": "Id", "type": "uuid", "versions": "0+", "about": "\N{GRINNING FACE}", "mapKey": true },
+      { "name": "Cover", "type": "Picture", "versions": "1+" }
+    ] }
+  ],
+  "commonStructs": [
+    { "name": "Picture", "versions": "1+", "fields": [
+      { "name": "Data", "type": "bytes", "versions": "1+" }
+    ] }
+  ]
+}
+"""
+RESPONSE = REQUEST.replace("Request", "Response").replace("request", "response")
+SETTINGS = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shelves"\n'
+
+
+def make_project(root: Path) -> None:
+    (root / "specs").mkdir()
+    (root / "pyproject.toml").write_text(SETTINGS)
+    (root / "specs" / "FindShelfRequest.json").write_text(REQUEST, "utf-8")
+    (root / "specs" / "FindShelfResponse.json").write_text(RESPONSE, "utf-8")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, Path]]:
+    root = tmp_path_factory.mktemp("lsp").resolve()
+    make_project(root)
+    with editor(root) as client:
+        yield client, root / "specs"
+
+
+@pytest.fixture
+def opened(session: tuple[Editor, Path]) -> tuple[Editor, str]:
+    """The editor with the request open, as it is on disk."""
+    client, specs = session
+    uri = (specs / "FindShelfRequest.json").as_uri()
+    if uri in client.texts:
+        client.type(uri, REQUEST)
+    else:
+        client.open(specs / "FindShelfRequest.json")
+    return client, uri
+
+
+def written(client: Editor, uri: str, place: dict[str, Any]) -> str:
+    """The characters of a range."""
+    edits = [{"range": place, "newText": "\0\0"}]
+    before, after = client.texts[uri], client.after(uri, edits)
+    start = after.index("\0\0")
+    return before[start : len(before) - (len(after) - start - 2)]
+
+
+def test_what_the_server_can_do(opened: tuple[Editor, str]) -> None:
+    can = opened[0].capabilities
+    assert can["positionEncoding"] == "utf-16"
+    assert can["renameProvider"] == {"prepareProvider": True}
+    for name in ("completion", "hover", "definition", "references", "documentSymbol", "documentFormatting"):
+        assert can[f"{name}Provider"], name
+
+
+def test_problems_while_typing(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    client.type(uri, REQUEST.replace('"mapKey"', '"mapKye"'))
+    [problem] = client.diagnostics(uri, "TW110")
+    assert written(client, uri, problem["range"]) == '"mapKye"', "the face before it is two units"
+    assert problem["source"] == "tagwire" and problem["severity"] == 1
+    assert problem["codeDescription"]["href"].endswith("spec-language.md#rules")
+    client.type(uri, REQUEST[:200])
+    client.diagnostics(uri, "TW103")
+    client.type(uri, REQUEST)
+    client.diagnostics(uri)
+
+
+def test_rules_about_the_set_while_typing(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    other = uri.replace("Request", "Response")
+    client.type(uri, REQUEST.replace("12", "13"))
+    [problem] = client.diagnostics(uri, "TW804")
+    assert written(client, uri, problem["range"]) == '"FindShelfRequest"'
+    client.diagnostics(other, "TW805")  # of a file that nobody has opened
+    client.type(uri, REQUEST.replace('"0-1"', '"0-2"'))
+    client.diagnostics(uri)
+    client.diagnostics(other, "TW808")
+    client.type(uri, REQUEST)
+    client.diagnostics(other)
+
+
+def test_a_change_on_disk(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    file = session[1] / "FindShelfResponse.json"
+    file.write_text(RESPONSE.replace("12", "14"), "utf-8")
+    client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 2}]})
+    client.diagnostics(uri, "TW804")
+    file.write_text(RESPONSE, "utf-8")
+    client.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+    client.diagnostics(uri)
+
+
+def test_completion_in_broken_text(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    client.type(uri, REQUEST.replace('"mapKey": true }', '"ma }'))
+    items = client.ask("textDocument/completion", client.at(uri, '"ma', 3))
+    [item] = [each for each in items if each["label"] == "mapKey"]
+    assert item["filterText"] == '"mapKey"' and "the key, or a part of it" in item["documentation"]
+    client.texts[uri] = client.after(uri, [item["textEdit"]])
+    assert '"about": "\N{GRINNING FACE}", "mapKey": true }' in client.texts[uri]
+    client.type(uri, REQUEST.replace('"versions": "1+" }\n    ]', '"ver }\n    ]'))
+    items = client.ask("textDocument/completion", client.at(uri, '"ver }', 4))
+    [item] = [each for each in items if each["label"] == "versions"]
+    assert (item["textEdit"]["newText"], item["insertTextFormat"]) == ('"versions": "$1"', 2)
+    items = client.ask("textDocument/completion", client.at(uri, '"uuid"', 3))
+    assert {"uuid", "[]uuid", "Picture"} <= {each["label"] for each in items}
+    assert "Book" not in {each["label"] for each in items}
+
+
+def test_hover(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    found = client.ask("textDocument/hover", client.at(uri, '"Id"'))
+    assert "**Id**: `uuid`, field of Book" in found["contents"]["value"]
+    assert "00 00 00 01`" in found["contents"]["value"]
+    assert written(client, uri, found["range"]) == "Id"
+    client.type(uri, REQUEST.replace('"uuid"', '"uuit"'))
+    found = client.ask("textDocument/hover", client.at(uri, '"uuit"'))
+    assert "**TW402** (error)" in found["contents"]["value"]
+    assert client.ask("textDocument/hover", client.at(uri, "{", 0)) is None
+
+
+def test_definition_and_references(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    found = client.ask("textDocument/definition", client.at(uri, '"Picture"'))
+    assert (
+        found["uri"] == uri and found["range"]["start"]["line"] == REQUEST[: REQUEST.index("commonS")].count("\n") + 1
+    )
+    assert written(client, uri, found["range"]) == "Picture"
+    found = client.ask("textDocument/definition", client.at(uri, '"apiKey"', 10))
+    assert found["uri"] == uri.replace("Request", "Response")
+    asked = client.at(uri, '"Picture"') | {"context": {"includeDeclaration": True}}
+    assert len(client.ask("textDocument/references", asked)) == 2
+    asked["context"]["includeDeclaration"] = False
+    [found] = client.ask("textDocument/references", asked)
+    assert found["range"]["start"]["line"] == REQUEST[: REQUEST.index('"Cover"')].count("\n")
+
+
+def test_registers(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    register = session[1] / "Colour.json"
+    entries = '[ { "key": 1, "name": "red", "description": "like blood" } ]'
+    register.write_text(f'{{ "name": "Colour", "type": "register", "keys": "int8", "entries": {entries} }}')
+    field = '{ "name": "Paint", "type": "int8", "versions": "0+", "enum": "Colour" },\n    '
+    text = REQUEST.replace("{", '{ "dialect": "tagwire",', 1).replace('{ "name": "Books"', field + '{ "name": "Books"')
+    client.type(uri, text)
+    place = client.at(uri, '"Colour"')
+    assert client.ask("textDocument/definition", place)["uri"] == register.as_uri()
+    assert "- 1 `red` like blood" in client.ask("textDocument/hover", place)["contents"]["value"]
+    assert [each["label"] for each in client.ask("textDocument/completion", place)] == ["Colour"]
+    register.unlink()
+
+
+def test_rename(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    place = client.at(uri, '"Picture"')
+    assert client.ask("textDocument/prepareRename", place)["placeholder"] == "Picture"
+    assert client.ask("textDocument/prepareRename", client.at(uri, '"uuid"')) is None
+    edits = client.ask("textDocument/rename", place | {"newName": "Image"})["changes"][uri]
+    assert client.after(uri, edits) == REQUEST.replace("Picture", "Image")
+    refused = client.answer("textDocument/rename", place | {"newName": "Book"})["error"]
+    assert refused["code"] == -32803 and "TW304" in refused["message"]
+
+
+def test_outline_and_format(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    document = {"textDocument": {"uri": uri}}
+    [message] = client.ask("textDocument/documentSymbol", document)
+    assert [each["name"] for each in message["children"]] == ["Books", "Picture"]
+    options = document | {"options": {"tabSize": 2, "insertSpaces": True}}
+    client.type(uri, "// kept\n" + REQUEST.replace('"apiKey": 12,\n', "").replace("{", '{ "apiKey": "12", // key\n', 1))
+    edits = client.ask("textDocument/formatting", options)
+    assert client.after(uri, edits).startswith('// kept\n{\n  "apiKey": 12, // key\n  "type": "request",\n')
+    client.type(uri, "{")
+    assert client.ask("textDocument/formatting", options) == [], "a spec with errors stays as it is"
+
+
+def test_what_was_meant_as_a_quick_fix(opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    client.type(uri, REQUEST.replace('"uuid"', '"uuit"'))
+    place = client.at(uri, '"uuit"')["position"]
+    context = {"range": {"start": place, "end": place}, "context": {"diagnostics": []}}
+    [action] = client.ask("textDocument/codeAction", {"textDocument": {"uri": uri}} | context)
+    assert (action["title"], action["kind"]) == ("Change to uuid", "quickfix")
+    assert client.after(uri, action["edit"]["changes"][uri]) == REQUEST
+
+
+def test_closed_files_are_as_on_disk(session: tuple[Editor, Path], opened: tuple[Editor, str]) -> None:
+    client, uri = opened
+    client.type(uri, "{")
+    client.diagnostics(uri, "TW103")
+    client.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+    del client.texts[uri]
+    client.diagnostics(uri)
+
+
+def test_files_that_are_no_specs_are_left_alone(session: tuple[Editor, Path]) -> None:
+    client, specs = session
+    uri = client.open(specs.parent / "package.json", '{ "name": "x", "type": "module", ')
+    assert client.ask("textDocument/completion", client.at(uri, "module", 0)) == []
+    assert client.ask("textDocument/hover", client.at(uri, "name")) is None
+    assert client.ask("textDocument/documentSymbol", {"textDocument": {"uri": uri}}) == []
+    assert uri not in client.published
+    new = "untitled:Untitled-1"
+    document = {"uri": new, "languageId": "json", "version": 1, "text": '{ "type": "request", }'}
+    client.tell("textDocument/didOpen", {"textDocument": document})
+    assert len(client.diagnostics(new, "TW105", "TW113", "TW113", "TW204")) == 4
+
+
+def test_settings_that_can_not_be_read_are_told_once(tmp_path: Path) -> None:
+    make_project(tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool")
+    with editor(tmp_path.resolve()) as client:
+        client.open(tmp_path.resolve() / "specs" / "FindShelfRequest.json")
+        said = client.told("window/showMessage")
+        assert "pyproject.toml: the file is not TOML" in said["message"]
+        (tmp_path / "pyproject.toml").write_text(SETTINGS)
+        uri = client.open(tmp_path.resolve() / "specs" / "FindShelfResponse.json", RESPONSE.replace("12", "15"))
+        client.diagnostics(uri, "TW805")
+
+
+def test_units_that_both_sides_agree_on(tmp_path: Path) -> None:
+    make_project(tmp_path)
+    with editor(tmp_path.resolve(), encodings=("utf-8", "utf-16")) as client:
+        assert client.capabilities["positionEncoding"] == "utf-8"
+        text = REQUEST.replace('"mapKey"', '"mapKye"')
+        uri = client.open(tmp_path.resolve() / "specs" / "FindShelfRequest.json", text)
+        [problem] = client.diagnostics(uri, "TW110")
+        line = text.splitlines()[problem["range"]["start"]["line"]].encode()
+        start, end = (problem["range"][side]["character"] for side in ("start", "end"))
+        assert line[start:end] == b'"mapKye"'
+
+
+def test_the_server_ends_with_its_input() -> None:
+    command = [sys.executable, "-m", "tagwire_cli", "lsp"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+    assert done.stdout == b""
+
+
+def test_a_message_that_is_no_json_ends_nothing(tmp_path: Path) -> None:
+    with editor(tmp_path.resolve()) as client:
+        assert client.process.stdin is not None
+        client.process.stdin.write(b"Content-Length: 3\r\n\r\n{x}")
+        client.process.stdin.flush()
+        assert client.answer("textDocument/nothing", {})["error"]["code"] == -32601
+        assert (
+            json.dumps(client.ask("textDocument/documentSymbol", {"textDocument": {"uri": "file:///x.json"}})) == "[]"
+        )

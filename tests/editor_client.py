@@ -1,0 +1,165 @@
+"""An editor, as far as a language server can tell: a process, and JSON-RPC over its standard input and output.
+
+Every wait ends: an answer or a notification that does not come in time fails
+the test, and the server is ended with the block that started it.
+"""
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+from tagwire_generator.language.text_places import Position, TextPlaces
+
+PATIENCE = 60.0
+"""Seconds for one answer; a machine may be busy."""
+
+
+class Editor:
+    """One running server, with what it sent that nobody waited for."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
+        self.capabilities: dict[str, Any] = {}
+        self.texts: dict[str, str] = {}
+        self.published: dict[str, list[dict[str, Any]]] = {}
+        self._number = 0
+        self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._kept: list[dict[str, Any]] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def ask(self, method: str, params: Any) -> Any:
+        """The result of a request; an AssertionError with its message where the server refuses it."""
+        answer = self.answer(method, params)
+        assert "error" not in answer, answer["error"]["message"]
+        return answer["result"]
+
+    def answer(self, method: str, params: Any) -> dict[str, Any]:
+        """The whole answer to a request."""
+        self._number += 1
+        number = self._number
+        self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return self._wait(lambda message: message.get("id") == number and "method" not in message)
+
+    def tell(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def told(self, method: str) -> dict[str, Any]:
+        """The params of the next notification of that name that nobody has waited for."""
+        params: dict[str, Any] = self._wait(lambda message: message.get("method") == method)["params"]
+        return params
+
+    def open(self, path: Path, text: str | None = None) -> str:
+        """Open a file, with another text than it has on disk if one is given; gives its URI."""
+        uri = path.as_uri()
+        self.texts[uri] = path.read_text("utf-8") if text is None else text
+        document = {"uri": uri, "languageId": "json", "version": 1, "text": self.texts[uri]}
+        self.tell("textDocument/didOpen", {"textDocument": document})
+        return uri
+
+    def type(self, uri: str, text: str) -> None:
+        """Change the text of an open file."""
+        self.texts[uri] = text
+        self._number += 1
+        document = {"uri": uri, "version": self._number}
+        self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+    def diagnostics(self, uri: str, *rules: str) -> list[dict[str, Any]]:
+        """What is published for a file, as soon as that is about exactly these rules."""
+        while True:
+            found = self.published.get(uri)
+            if found is not None and sorted(each["code"] for each in found) == sorted(rules):
+                return found
+            params = self.told("textDocument/publishDiagnostics")
+            self.published[params["uri"]] = params["diagnostics"]
+
+    def at(self, uri: str, needle: str, inside: int = 1) -> dict[str, Any]:
+        """The params of a question about a place: some characters into the first `needle` of the text."""
+        text = self.texts[uri]
+        place = TextPlaces(text).position(text.index(needle) + inside)
+        return {"textDocument": {"uri": uri}, "position": place._asdict()}
+
+    def after(self, uri: str, edits: list[dict[str, Any]]) -> str:
+        """The text of a file after edits that do not overlap."""
+        text = self.texts[uri]
+        places = TextPlaces(text)
+        rows = []
+        for edit in edits:
+            start, end = (Position(**edit["range"][side]) for side in ("start", "end"))
+            rows.append((places.offset(start), places.offset(end), edit["newText"]))
+        for start_at, end_at, new in sorted(rows, reverse=True):
+            text = text[:start_at] + new + text[end_at:]
+        return text
+
+    def _write(self, message: dict[str, Any]) -> None:
+        data = json.dumps(message).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+        self.process.stdin.flush()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while head := stream.readline():
+            length = 0
+            while head.strip():
+                name, _, value = head.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+                head = stream.readline()
+            self._messages.put(json.loads(stream.read(length)))
+        self._messages.put(None)
+
+    def _wait(self, wanted: Any) -> dict[str, Any]:
+        for kept in self._kept:
+            if wanted(kept):
+                self._kept.remove(kept)
+                return kept
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                message: dict[str, Any] | None = self._messages.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"nothing came in {PATIENCE} seconds; kept: {self._kept}") from None
+            assert message is not None, "the server has ended"
+            if wanted(message):
+                return message
+            if "id" in message and "method" in message:  # a request of the server's, such as to watch files
+                self._write({"jsonrpc": "2.0", "id": message["id"], "result": None})
+            self._kept.append(message)
+
+
+@contextlib.contextmanager
+def editor(folder: Path, *, encodings: tuple[str, ...] = ("utf-16",)) -> Generator[Editor]:
+    """`tagwire lsp` in a folder, greeted; it is asked to end, and ended if it does not."""
+    command = [sys.executable, "-m", "tagwire_cli", "lsp"]
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    client = Editor(process)
+    try:
+        item = {"snippetSupport": True}
+        capabilities = {
+            "general": {"positionEncodings": list(encodings)},
+            "textDocument": {"completion": {"completionItem": item}, "rename": {"prepareSupport": True}},
+            "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}},
+        }
+        params = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
+        client.capabilities = client.ask("initialize", params)["capabilities"]
+        client.tell("initialized", {})
+        yield client
+        client.ask("shutdown", None)
+        client.tell("exit", None)
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+        client._reader.join(PATIENCE)

@@ -1,0 +1,69 @@
+"""Exceptions: which findings they excuse, until when, and what is said of the entries themselves."""
+
+import datetime
+from typing import Any
+
+import pytest
+
+from tagwire.versions import Versions
+from tagwire_generator.evolution import Finding
+from tagwire_generator.project.exemptions import judge
+from tagwire_generator.project.settings import Exemption
+
+TODAY = datetime.date(2026, 6, 15)
+FINDING = Finding(
+    rule="TW903", severity="wire", message_name="R", versions="1-2", path="a.b", message="the type was x and is now y"
+)
+
+
+def exemption(**changes: Any) -> Exemption:
+    keys: dict[str, Any] = {"rule": "TW903", "message": "R", "reason": "unused", "until": None}
+    return Exemption(**keys | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "excuses"),
+    [
+        ({}, True),
+        ({"path": "a.b"}, True),
+        ({"path": "a"}, False),
+        ({"path": ""}, False),
+        ({"versions": Versions.parse("1-2")}, True),
+        ({"versions": Versions.parse("0+")}, True),
+        ({"versions": Versions.parse("2")}, False),
+        ({"rule": "TW904"}, False),
+        ({"message": "Q"}, False),
+        ({"until": TODAY}, True),
+        ({"until": TODAY + datetime.timedelta(1)}, True),
+        ({"until": TODAY - datetime.timedelta(1)}, False),
+    ],
+)
+def test_what_an_exception_excuses(changes: dict[str, Any], excuses: bool) -> None:
+    judged = judge([FINDING], [exemption(**changes)], TODAY)
+    assert (judged.findings, len(judged.excused)) == (() if excuses else (FINDING,), int(excuses))
+    assert bool(judged.warnings) is not excuses
+
+
+def test_a_finding_without_versions_fits_no_versions() -> None:
+    finding = Finding(rule="TW903", severity="wire", message_name="R", versions="", path="", message="")
+    assert not judge([finding], [exemption(versions=Versions.parse("0+"))], TODAY).excused
+
+
+def test_what_is_said_of_the_entries() -> None:
+    expired = exemption(until=datetime.date(2026, 1, 31), reason="only for now")
+    idle = exemption(rule="TW904", path="c")
+    assert judge([FINDING], [expired, idle], TODAY).warnings == (
+        "the exception for TW903 in R (only for now) expired on 2026-01-31",
+        "the exception for TW904 in R c (unused) excuses nothing; remove it",
+    )
+
+
+def test_a_second_entry_takes_over_from_one_that_expired() -> None:
+    judged = judge([FINDING], [exemption(until=datetime.date(2026, 1, 31)), exemption()], TODAY)
+    assert (len(judged.excused), judged.warnings) == (1, ())
+
+
+def test_entries_of_messages_that_were_not_compared_are_not_idle() -> None:
+    assert judge([], [exemption()], TODAY, {"Q"}).warnings == ()
+    assert len(judge([], [exemption()], TODAY, {"R"}).warnings) == 1
+    assert len(judge([], [exemption(message="Typo")], TODAY).warnings) == 1

@@ -1,0 +1,427 @@
+"""Registers as enums of fields: every use of them, in both engines. Bytes are written out by hand."""
+
+import copy
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build_package import build_package
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tagwire
+from tagwire import arrow
+from tagwire.explain.text import annotate
+from tagwire.explain.trace import trace
+from tagwire.interpreter.reader import decode
+from tagwire.interpreter.writer import encode as encode_by_layout
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.engines import native_obstacle, python_serializer
+from tagwire.message.json import _Reader, _Writer
+from tagwire.testing import messages as strategies_of
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.evolution import compare_messages
+from tagwire_generator.evolution.check import Check
+from tagwire_generator.evolution.lock import read_lock, updated_lock
+from tagwire_generator.evolution.texts import SpecData, SpecReader, SpecTexts
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.spec import read_spec
+
+STATE = {
+    "name": "TaskState",
+    "type": "register",
+    "keys": "int8",
+    "about": "What a task does.",
+    "entries": [
+        {"key": 0, "name": "NEW"},
+        {"key": 1, "name": "RUNNING", "description": "A worker has it."},
+        {"key": 2, "name": "DONE"},
+        {"key": -1, "name": "lost.track"},
+    ],
+}
+KIND = {
+    "name": "TaskKind",
+    "type": "register",
+    "keys": "uint16",
+    "closed": True,
+    "entries": [{"key": 5, "name": "BATCH"}, {"key": 6, "name": "STREAM"}, {"key": 60000, "name": "PROBE"}],
+}
+TASK = {
+    "name": "Task",
+    "type": "data",
+    "dialect": "tagwire",
+    "validVersions": "0-2",
+    "flexibleVersions": "2+",
+    "fields": [
+        {"name": "Id", "type": "int32", "versions": "0+"},
+        {"name": "State", "type": "int8", "enum": "TaskState", "versions": "0+"},
+        {"name": "Kind", "type": "uint16", "enum": "TaskKind", "versions": "0+", "default": "BATCH"},
+        {"name": "Past", "type": "[]int8", "enum": "TaskState", "versions": "1+", "nullableVersions": "2+"},
+        {"name": "Kinds", "type": "[]uint16", "enum": "TaskKind", "versions": "1+", "ignorable": True},
+        {
+            "name": "Next",
+            "type": "int64",
+            "enum": "TaskState",
+            "versions": "2+",
+            "taggedVersions": "2+",
+            "tag": 0,
+            "default": "RUNNING",
+        },
+    ],
+}
+OPTIONS = SpecOptions()
+GOLDEN = {
+    # id 7 in 4 bytes, state 1 in one, kind 6 in two
+    0: "00000007 01 0006",
+    # and two states, -1 and 9, behind an int32 count; one kind, 60000 = 0xEA60
+    1: "00000007 01 0006  00000002 ff 09  00000001 ea60",
+    # counts are n + 1; then one tagged field: tag 0, 8 bytes, 2 as an int64
+    2: "00000007 01 0006  03 ff 09  02 ea60  01 00 08 0000000000000002",
+}
+
+
+def golden(version: int) -> bytes:
+    return bytes.fromhex(GOLDEN[version])
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return build_package(tmp_path_factory.mktemp("enums"), "enum_messages", [STATE, KIND, TASK])
+
+
+def task(tasks: Any, version: int) -> Any:
+    state, kind = tasks.TaskState, tasks.TaskKind
+    made = tasks.Task(id=7, state=state.RUNNING, kind=kind.STREAM)
+    if version:
+        made = made.replace(past=(state.LOST_TRACK, 9), kinds=(kind.PROBE,))
+    return made.replace(next=state.DONE) if version == 2 else made
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_the_bytes_in_both_engines(tasks: Any, version: int) -> None:
+    cls, made, data = tasks.Task, task(tasks, version), golden(version)
+    assert native_obstacle(cls, version) == ""
+    assert made.encode(version) == data and made.encoded_size(version) == len(data)
+    serializer = python_serializer(cls, version)
+    out = bytearray()
+    serializer.write(made, out)
+    assert bytes(out) == data == encode_by_layout(cls.serializer(version).layout(), made)
+    read = [
+        cls.decode(data, version),
+        serializer.read(data, data, 0)[0],
+        decode(cls.serializer(version).layout(), data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0],
+    ]
+    for found in read:
+        assert found == made
+        assert found.state is tasks.TaskState.RUNNING and found.kind is tasks.TaskKind.STREAM
+        assert found.next is (tasks.TaskState.DONE if version == 2 else tasks.TaskState.RUNNING)
+        assert [type(each) for each in found.past] == ([tasks.TaskState, int] if version else [])
+
+
+def test_defaults_are_members(tasks: Any) -> None:
+    fresh = tasks.Task()
+    assert (fresh.state, fresh.kind, fresh.next) == (0, 5, 1)
+    assert fresh.state is tasks.TaskState.NEW and fresh.kind is tasks.TaskKind.BATCH
+    assert fresh.next is tasks.TaskState.RUNNING
+    assert fresh.encode(2) == bytes.fromhex("00000000 00 0005 01 01 00"), "the tagged field is its default"
+    assert tasks.Task(next=1).encode(2) == fresh.encode(2), "also as a number"
+    assert tasks.Task(state=1) == tasks.Task(state=tasks.TaskState.RUNNING)
+    assert "TaskState.RUNNING" in repr(tasks.Task(state=tasks.TaskState.RUNNING))
+
+
+def test_an_unknown_number_stays_an_int(tasks: Any) -> None:
+    data = bytes.fromhex("00000007 63 0006")
+    found = tasks.Task.decode(data, 0)
+    assert type(found.state) is int and found.state == 99 and found.encode(0) == data
+
+
+UNKNOWN_KIND = bytes.fromhex("00000007 01 0007")
+UNKNOWN_KINDS = bytes.fromhex("00000007 01 0006 00000000 00000002 0005 0007")
+
+
+def test_a_closed_register_refuses_other_numbers(tasks: Any) -> None:
+    members = "expected TaskKind: BATCH (5), STREAM (6), PROBE (60000)"
+    with pytest.raises(tagwire.DecodeError) as refused:
+        tasks.Task.decode(UNKNOWN_KIND, 0)
+    assert (refused.value.path, refused.value.offset) == ("kind", 5)
+    assert "found 7" in str(refused.value) and members in str(refused.value)
+    with pytest.raises(tagwire.DecodeError) as refused:
+        tasks.Task.decode(UNKNOWN_KINDS, 1)
+    assert (refused.value.path, refused.value.offset) == ("kinds[1]", 17)
+    with pytest.raises(tagwire.EncodeError, match=r"kind: 7 is no TaskKind: BATCH \(5\), STREAM \(6\)"):
+        tasks.Task(kind=7).encode(0)
+    with pytest.raises(tagwire.EncodeError, match=r"kinds\[0\]: 0 is no TaskKind"):
+        tasks.Task(kinds=(0,)).encoded_size(1)
+    with pytest.raises(tagwire.EncodeError, match="state: 'NEW' is no int8"):
+        tasks.Task(state="NEW").encode(0)
+
+
+def test_a_lenient_reader_keeps_what_a_closed_register_lacks(tasks: Any) -> None:
+    found = tasks.Task.decode(UNKNOWN_KIND, 0, strict=False)
+    assert found.kind == 7 and type(found.kind) is int
+
+
+@pytest.mark.parametrize("style", ["lossless", "kafka"])
+@pytest.mark.parametrize("version", range(3))
+def test_json_has_names(tasks: Any, version: int, style: str) -> None:
+    cls, made = tasks.Task, task(tasks, version)
+    expected: dict[str, Any] = {"id": 7, "state": "RUNNING", "kind": "STREAM"}
+    if version:
+        expected |= {"past": ["lost.track", 9], "kinds": ["PROBE"]}
+    if version == 2:
+        expected["next"] = "DONE"
+    assert made.to_json(version, style=style) == expected
+    assert json.loads(made.to_json_text(version, style=style)) == expected
+    root = cls.serializer(version).layout().root
+    assert _Writer(style == "lossless").struct(root, made) == expected, "without the native engine"
+    numbers = {"id": 7, "state": 1, "kind": 6, "past": [-1, 9], "kinds": [60000], "next": 2}
+    numbers = {key: value for key, value in numbers.items() if key in expected}
+    for given_json in (expected, numbers):
+        found = [
+            cls.from_json(given_json, version),
+            cls.from_json_text(json.dumps(given_json), version),
+            _Reader(cls.NAME, version).struct(cls, given_json, is_of_version=True),
+        ]
+        for each in found:
+            assert each == made and each.state is tasks.TaskState.RUNNING
+            assert [type(one) for one in each.past] == ([tasks.TaskState, int] if version else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"state": "RUNING"}, "state: 'RUNING' is no member of TaskState; did you mean 'RUNNING'?"),
+        ({"state": 128}, "state: 128 is no int8: an integer from -128 to 127"),
+        ({"state": True}, "state: True is no int8"),
+        ({"kind": 7}, "kind: 7 is no TaskKind: BATCH (5)"),
+        ({"kind": 1.5}, "kind: 1.5 is no uint16"),
+    ],
+)
+def test_json_that_is_refused(tasks: Any, value: dict[str, Any], said: str) -> None:
+    whole = {"id": 7, "state": "RUNNING", "kind": "STREAM"} | value
+    for read in (tasks.Task.from_json, lambda obj, version: tasks.Task.from_json_text(json.dumps(obj), version)):
+        with pytest.raises(tagwire.EncodeError) as refused:
+            read(whole, 0)
+        assert said in str(refused.value)
+
+
+def test_explain_shows_both(tasks: Any) -> None:
+    text = annotate(trace(tasks.Task, golden(1), 1))
+    lines = [line.split(None, 2)[2] if line.startswith(" ") else line for line in text.splitlines()]
+    shown = "\n".join(" ".join(line.split()) for line in lines)
+    assert "state int8 TaskState 1 (RUNNING)" in shown
+    assert "past[0] int8 TaskState -1 (lost.track)" in shown and "past[1] int8 TaskState 9" in shown
+    assert "kinds[0] uint16 TaskKind 60000 (PROBE)" in shown
+    node = next(node for node in trace(tasks.Task, golden(0), 0).root.walk() if node.path == "state")
+    assert (node.value, node.member, node.to_json()["member"]) == (1, "RUNNING", "RUNNING")
+
+
+def test_a_trace_stops_at_a_number_that_is_refused(tasks: Any) -> None:
+    found = trace(tasks.Task, UNKNOWN_KINDS, 1)
+    assert found.error is not None and (found.error.path, found.error.offset) == ("kinds[1]", 17)
+
+
+def test_columns_stay_ints(tasks: Any) -> None:
+    pa = pytest.importorskip("pyarrow")
+    cls = tasks.Task
+    column = pa.array(arrow.decode_column(pa.array([golden(2), None], pa.binary()), cls, 2))
+    assert column.type.field("state").type == pa.int8() and column.type.field("kind").type == pa.uint16()
+    row = {"id": 7, "state": 1, "kind": 6, "past": [-1, 9], "kinds": [60000], "next": 2, "unknown_tags": []}
+    assert column.to_pylist() == [row, None]
+    assert pa.array(arrow.encode_column(column, cls, 2)).to_pylist() == [golden(2), None]
+
+
+def test_copies_and_pickles(tasks: Any) -> None:
+    made = task(tasks, 2)
+    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other == made and other.state is tasks.TaskState.RUNNING
+
+
+def test_select_and_rewrite(tasks: Any) -> None:
+    cls, data = tasks.Task, golden(1)
+    selection = tagwire.select(cls, "state", "kind", "past[]")
+    assert selection.read(data, 1) == [
+        (tasks.TaskState.RUNNING, tasks.TaskKind.STREAM, tasks.TaskState.LOST_TRACK),
+        (tasks.TaskState.RUNNING, tasks.TaskKind.STREAM, 9),
+    ] or selection.read(data, 1)
+    one = tagwire.select(cls, "state")
+    assert one.read(data, 1)[0] is tasks.TaskState.RUNNING
+    changed = one.rewrite(data, 1, lambda state: tasks.TaskState(state + 1))
+    assert changed == data.replace(b"\x01\x00\x06", b"\x02\x00\x06", 1)
+    with pytest.raises(tagwire.EncodeError, match="kind: 7 is no TaskKind"):
+        tagwire.select(cls, "kind").rewrite(data, 1, lambda kind: 7)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data(), st.integers(0, 2))
+def test_engines_agree(tasks: Any, data: st.DataObject, version: int) -> None:
+    cls = tasks.Task
+    made = data.draw(strategies_of(cls, version))
+    encoded = made.encode(version)
+    serializer = python_serializer(cls, version)
+    out = bytearray()
+    serializer.write(made, out)
+    assert bytes(out) == encoded
+    again = cls.decode(encoded, version)
+    assert again == made == serializer.read(encoded, encoded, 0)[0]
+    assert cls.from_json(made.to_json(version), version) == made
+    at = data.draw(st.integers(0, len(encoded) - 1))
+    broken = encoded[:at] + bytes([data.draw(st.integers(0, 255))]) + encoded[at + 1 :]
+    assert outcome(lambda: cls.decode(broken, version)) == outcome(lambda: serializer.decode(broken))
+
+
+def outcome(call: Any) -> tuple[Any, ...]:
+    try:
+        return ("read", call())
+    except tagwire.DecodeError as error:
+        return ("refused", error.path, error.offset, str(error))
+
+
+# ---------------------------------------------------------------- specs
+
+
+def problems(field: dict[str, Any], *registers: dict[str, Any]) -> list[tuple[str, str]]:
+    spec = TASK | {"fields": [{"name": "A", "versions": "0+", **field}]}
+    known = registers_among(json.dumps(each).encode() for each in (STATE, KIND, *registers))
+    return [(each.rule, each.message) for each in read_spec(json.dumps(spec), registers=known).problems]
+
+
+def test_what_specs_may_not_say() -> None:
+    [(rule, text)] = problems({"type": "int8", "enum": "TaskStat"})
+    assert rule == "TW417" and "the set has no register 'TaskStat'; did you mean 'TaskState'?" in text
+    [(rule, text)] = problems({"type": "string", "enum": "TaskState"})
+    assert rule == "TW418" and "is string, but only integers" in text
+    [(rule, text)] = problems({"type": "int8", "enum": "TaskKind"})
+    assert rule == "TW419" and "is int8, -128 to 127, but TaskKind has 60000 ('PROBE')" in text
+    [(rule, text)] = problems({"type": "int16", "enum": "TaskState", "default": "GONE"})
+    assert rule == "TW502" and "'GONE' is neither a number nor a name of TaskState" in text
+    [(rule, text)] = problems({"type": "uint16", "enum": "TaskKind"})
+    assert rule == "TW509" and 'write "default" with one of BATCH, STREAM, PROBE' in text
+    assert problems({"type": "uint16", "enum": "TaskKind", "default": "6"}) == []
+    assert problems({"type": "[]uint16", "enum": "TaskKind"}) == []
+
+
+def test_a_register_that_is_not_valid_is_told_once() -> None:
+    broken = {"name": "Odd", "type": "register", "keys": "int8", "entries": [{"key": 300, "name": "FAR"}]}
+    assert problems({"type": "int8", "enum": "Odd"}, broken) == []
+
+
+def test_without_a_set_names_are_taken_on_trust() -> None:
+    assert read_spec(json.dumps(TASK)).problems == ()
+
+
+def test_importing_a_message_is_lazy(tmp_path: Path) -> None:
+    package = build_package(tmp_path, "lazy_enum_messages", [STATE, KIND, TASK])
+    import sys
+
+    assert "lazy_enum_messages.task_state" not in sys.modules
+    assert package.Task and "lazy_enum_messages.task_state" in sys.modules
+
+
+# ---------------------------------------------------------------- changes of registers
+
+
+def changed(entries: list[dict[str, Any]], name: str = "TaskState", **more: Any) -> list[Any]:
+    """What a change of a register of `Task` breaks: by its fields State, Past and Next."""
+    base = next(each for each in (STATE, KIND) if each["name"] == name)
+    after = base | {"entries": entries} | more
+    sides = []
+    for register in (base, after):
+        others = [each for each in (STATE, KIND) if each["name"] != name]
+        known = registers_among(json.dumps(each).encode() for each in (register, *others))
+        message = read_spec(json.dumps(TASK), registers=known).message
+        assert message is not None
+        sides.append(message)
+    return [each for each in compare_messages(*sides) if each.path in ("state", "kind")]
+
+
+def entries(*pairs: tuple[int, str]) -> list[dict[str, Any]]:
+    return [{"key": key, "name": name} for key, name in pairs]
+
+
+SAME = [(0, "NEW"), (1, "RUNNING"), (2, "DONE"), (-1, "lost.track")]
+
+
+def test_a_renumbered_member_is_proven() -> None:
+    [finding] = changed(entries((0, "NEW"), (2, "RUNNING"), (1, "DONE"), (-1, "lost.track")))[:1]
+    assert (finding.rule, finding.severity) == ("TW915", "wire")
+    assert "RUNNING was 1 and is now 2" in finding.message
+    proof = finding.proof
+    assert proof is not None and proof.reader == "old" and proof.old_bytes and proof.new_bytes
+    # id 0 in four bytes, then the state: DONE was 2, it is 1, which the old reader takes for RUNNING
+    assert proof.old_bytes[:5].hex() == "0000000002" and proof.new_bytes[:5].hex() == "0000000001"
+    assert proof.value["state"] == "DONE" and proof.reads["state"] == "RUNNING"
+
+
+def test_what_else_may_happen_to_an_open_register() -> None:
+    assert changed(entries(*SAME, (3, "LATE"))) == [], "old peers keep the number"
+    [renamed] = changed(entries((0, "NEW"), (1, "RUNNING"), (2, "ENDED"), (-1, "lost.track")))
+    assert (renamed.rule, renamed.severity) == (
+        "TW947",
+        "source",
+    ) and "2 was DONE and is now ENDED" in renamed.message
+    [gone] = changed(entries((0, "NEW"), (1, "RUNNING"), (-1, "lost.track")))
+    assert (gone.rule, gone.severity) == ("TW948", "source") and "DONE (2) is gone" in gone.message
+    [closed] = changed(entries(*SAME), closed=True)
+    assert (closed.rule, closed.severity) == ("TW916", "wire") and closed.proof is not None
+    assert closed.proof.reader == "new" and "expected TaskState: NEW (0)" in closed.proof.error.replace(
+        "lost.track (-1), ", ""
+    )
+
+
+def test_a_closed_register_may_not_change_its_numbers() -> None:
+    more = changed(entries((5, "BATCH"), (6, "STREAM"), (60000, "PROBE"), (7, "NEW")), "TaskKind")
+    assert [each.rule for each in more] == ["TW916"] and more[0].proof is not None
+    # id 0, state 0, kind 7: the old reader has no 7
+    assert more[0].proof.reader == "old" and more[0].proof.new_bytes[:7].hex() == "00000000000007"
+    assert "found 7, expected TaskKind: BATCH (5)" in more[0].proof.error
+    less = changed(entries((5, "BATCH"), (6, "STREAM")), "TaskKind")
+    assert sorted(each.rule for each in less) == ["TW916", "TW948"]
+    assert all(each.proof is not None and each.proof.reader == "new" for each in less if each.rule == "TW916")
+    [opened] = changed([*KIND["entries"]], "TaskKind", closed=False)  # type: ignore[misc]
+    assert opened.rule == "TW916" and opened.proof is not None and opened.proof.reader == "old"
+
+
+def test_a_field_gets_an_enum_or_another_one() -> None:
+    other = STATE | {"name": "State"}
+    known = registers_among(json.dumps(each).encode() for each in (STATE, KIND, other))
+
+    def rules(old: str | None, new: str | None) -> list[tuple[str, str]]:
+        sides = []
+        for enum in (old, new):
+            field = {"name": "A", "type": "int8", "versions": "0+"} | ({"enum": enum} if enum else {})
+            message = read_spec(json.dumps(TASK | {"fields": [field]}), registers=known).message
+            assert message is not None
+            sides.append(message)
+        return [(each.rule, each.message) for each in compare_messages(*sides)]
+
+    [(rule, text)] = rules(None, "TaskState")
+    assert rule == "TW949" and "the field had no enum and now has the enum TaskState" in text
+    [(rule, text)] = rules("TaskState", "State")
+    assert rule == "TW949" and "the enum was TaskState and is now State" in text
+
+
+def test_a_lock_remembers_the_registers(tmp_path: Path) -> None:
+    def texts(*specs: dict[str, Any]) -> SpecTexts:
+        return SpecReader().read(
+            [SpecData(f"{each['name']}.json", "", json.dumps(each).encode()) for each in specs], OPTIONS
+        )
+
+    place = tmp_path / "lock.json"
+    place.write_text(str(updated_lock(None, texts(STATE, KIND, TASK), OPTIONS)), encoding="utf-8")
+    lock = read_lock(place)
+    assert [each["name"] for each in lock.registers] == ["TaskKind", "TaskState"]
+    assert "A worker has it" not in place.read_text(encoding="utf-8")
+    assert Check(lock.baseline(), texts(STATE, KIND, TASK)).findings() == ()
+    renumbered = STATE | {"entries": entries((0, "NEW"), (3, "RUNNING"), (2, "DONE"), (-1, "lost.track"))}
+    found = Check(lock.baseline(), texts(renumbered, KIND, TASK)).findings()
+    assert {each.rule for each in found if each.severity == "wire"} == {"TW912", "TW915"}
+
+
+def test_a_new_spec_of_a_set_is_formatted_as_it_is_written() -> None:
+    text = json.dumps(TASK).replace('"default": "BATCH"', '"default": "0x5"')
+    formatted = format_spec(text, file="Task.json", options=OPTIONS)
+    assert '"enum": "TaskState"' in formatted and '"default": "RUNNING"' in formatted and '"default": "5"' in formatted

@@ -1,0 +1,331 @@
+"""Unions, required fields and unique keys through every use, on a small protocol with bytes worked out by hand.
+
+The bytes follow from docs/spec-language.md alone: an int32 in four bytes; a string of version 0 after an int16 length;
+from version 1 on lengths and counts as unsigned varints of n + 1, and a section of tagged fields at the end of each
+struct: how many there are, then tag, size and data of each.
+"""
+
+import copy
+import importlib
+import json
+import pickle
+from types import ModuleType
+from typing import Any
+
+import pytest
+from build_package import build_package
+from hypothesis import given
+from hypothesis import strategies as st
+from parcel_specs import PARCEL
+
+import tagwire
+from tagwire.interpreter.reader import decode as decode_by_layout
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message.engines import python_serializer
+from tagwire.message.field_table import layout_of
+from tagwire.testing.strategies import messages
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    build_package(tmp_path_factory.mktemp("parcels"), "parcel_messages", [PARCEL])
+    return importlib.import_module("parcel_messages.parcel")
+
+
+def parcel(package: Any, **fields: Any) -> Any:
+    return package.Parcel(**{"id": 1, "depot": "", "sender": package.Person(name=""), **fields})
+
+
+HEAD = {0: "00000001", 1: "00000001 0264", 2: "00000001 0264"}
+"""The id 1, and from version 1 on the depot "d"."""
+STOPS = {
+    0: "00000002 000161 0005 000162 0000",  # two: "a" in 5 minutes, "b" in 0
+    1: "03 0261 0005 00 0262 0000 00",
+    2: "03 0261 07 0005 00 0262 00 0000 00",  # with the gates 7 and 0
+}
+SENDER = {0: "", 1: "", 2: "026e 00"}  # "n"
+GOLDEN = {
+    (0, ""): "",
+    (1, "text"): "01 00 03 036869",  # one tag: 0 of 3 bytes, "hi"
+    (1, "goods"): "01 01 06 01 00000009 00",  # a struct that is there, its 9 grams, its tags
+    (2, "text"): "01 00 03 036869",
+    (2, "goods"): "01 01 06 01 00000009 00",
+    (2, "flowers"): "01 02 03 02 0272",  # one flower, "r"
+    (2, "unknown"): "01 09 01 ff",  # tag 9, that this spec does not know
+}
+
+
+def golden(package: Any, version: int, chosen: str) -> tuple[Any, bytes]:
+    values: dict[str, dict[str, Any]] = {
+        "text": {"text": "hi"},
+        "goods": {"goods": package.Goods(grams=9)},
+        "flowers": {"flowers": ("r",)},
+        "unknown": {"unknown_tags": {9: b"\xff"}},
+        "": {},
+    }
+    gates = {"gate": 7} if version == 2 else {}
+    stops = (package.Stop(city="a", minutes=5, **gates), package.Stop(city="b"))
+    fields = values[chosen] | ({"depot": "d"} if version else {})
+    if version == 2:
+        fields["sender"] = package.Person(name="n")
+    text = HEAD[version] + STOPS[version] + SENDER[version] + GOLDEN[version, chosen]
+    return parcel(package, stops=stops, **fields), bytes.fromhex(text)
+
+
+def faults_of(package: Any, data: bytes, version: int) -> tagwire.DecodeError:
+    """The error of bytes: the same from the class, the straight-line code and the interpreter."""
+    with pytest.raises(tagwire.DecodeError) as by_class:
+        package.Parcel.decode(data, version)
+    with pytest.raises(tagwire.DecodeError) as by_python:
+        python_serializer(package.Parcel, version).decode(data)
+    assert str(by_class.value) == str(by_python.value)
+    return by_class.value
+
+
+def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
+    """The error of a value: the same from the class and the straight-line code, for bytes, sizes and JSON."""
+    python = python_serializer(package.Parcel, version)
+    calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
+    found = []
+    for call in (*[lambda call=call: call(version) for call in calls], lambda: python.encode(value)):
+        with pytest.raises(tagwire.EncodeError) as error:
+            call()
+        found.append(error.value)
+    assert len({str(error) for error in found}) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(("version", "chosen"), GOLDEN)
+def test_golden_bytes(package: Any, version: int, chosen: str) -> None:
+    value, data = golden(package, version, chosen)
+    python = python_serializer(package.Parcel, version)
+    assert value.encode(version) == data == python.encode(value)
+    assert value.encoded_size(version) == len(data) == python.encoded_size(value)
+    assert package.Parcel.decode(data, version) == value == python.decode(data)
+    layout = layout_of(package.Parcel, version)
+    assert decode_by_layout(layout, data, whole=True, strict=True, limits=DEFAULT_LIMITS)[0] == value
+    assert package.Parcel.from_json(value.to_json(version), version) == value
+    assert package.Parcel.from_json_text(value.to_json_text(version), version) == value
+    assert value.which("content") == (chosen if chosen in ("text", "goods", "flowers") else None)
+    for size in range(len(data)):
+        faults_of(package, data[:size], version)
+
+
+# ---------------------------------------------------------------- unions
+
+
+def test_a_match_statement_takes_a_union_apart(package: Any) -> None:
+    def said(value: Any) -> str:
+        match value.content:
+            case ("text", text):
+                return f"text {text}"
+            case ("goods", package.Goods(grams=grams)):
+                return f"{grams} grams"
+            case ("flowers", [first, *_]):
+                return f"flowers, {first} first"
+            case None:
+                return "something newer"
+        raise AssertionError(value)
+
+    assert [said(golden(package, 2, each)[0]) for each in ("text", "goods", "flowers", "unknown")] == [
+        "text hi",
+        "9 grams",
+        "flowers, r first",
+        "something newer",
+    ]
+
+
+def test_a_union_can_be_set(package: Any) -> None:
+    value = parcel(package, text="hi")
+    value.content = ("goods", package.Goods(grams=1))
+    assert (value.text, value.which("content")) == (None, "goods")
+    value.content = None
+    assert value.goods is None is value.content
+    with pytest.raises(tagwire.EncodeError, match="content: 'depot' is no alternative; expected one of"):
+        value.content = ("depot", "x")
+
+
+def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
+    for _ in range(3):  # the first object is made by Python in any case
+        with pytest.raises(tagwire.EncodeError) as error:
+            parcel(package, text="hi", flowers=["r"])
+        assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
+        assert str(error.value) == (
+            "Parcel: flowers: is set beside text, but exactly one alternative of the union content may be; "
+            "set one of them to None"
+        )
+        with pytest.raises(tagwire.EncodeError):
+            parcel(package, text="hi").replace(flowers=())
+
+
+def test_several_alternatives_are_refused_where_they_are_written(package: Any) -> None:
+    value = parcel(package, text="hi")
+    value.flowers = ("r",)
+    error = refusal_of(package, value, 2)
+    assert error.path == "flowers" and "is set beside text" in error.reason
+    with pytest.raises(tagwire.EncodeError):
+        value.which("content")
+    assert [(loss.path, loss.ignorable) for loss in value.losses(2)] == [("flowers", False)]
+
+
+def test_no_alternative_is_refused_where_the_version_has_some(package: Any) -> None:
+    value = parcel(package)
+    assert refusal_of(package, value, 1).reason == "the union content has no alternative; set one of text, goods"
+    assert "set one of text, goods, flowers" in refusal_of(package, value, 2).reason
+    assert value.encode(0) == bytes.fromhex("00000001 00000000")
+    assert [loss.path for loss in value.losses(1)] == ["content"]
+    assert str(value.supported_versions()) == "0"
+
+
+def test_bytes_with_two_alternatives_are_refused_at_the_second(package: Any) -> None:
+    _, data = golden(package, 2, "text")
+    at = len(data) - 6  # the count of tags
+    two = data[:at] + bytes.fromhex("02 00 03 036869 01 06 01 00000009 00")
+    error = faults_of(package, two, 2)
+    assert (error.path, error.offset) == ("goods", at + 6)
+    assert (error.found, error.expected) == ("goods beside text", "one alternative of the union content")
+    lenient = package.Parcel.decode(two, 2, strict=False)
+    assert (lenient.text, lenient.goods.grams) == ("hi", 9)
+    traced = tagwire.trace(package.Parcel, two, 2)
+    assert traced.error is not None and traced.error.offset == at + 6
+
+
+def test_bytes_without_an_alternative_are_refused_at_the_section(package: Any) -> None:
+    _, data = golden(package, 2, "text")
+    at = len(data) - 6
+    error = faults_of(package, data[:at] + b"\x00", 2)
+    assert (error.path, error.offset) == ("", at)
+    assert (error.found, error.expected) == ("no alternative of the union content", "one of text, goods, flowers")
+    null = faults_of(package, data[:at] + bytes.fromhex("01 00 01 00"), 2)
+    assert null.found == error.found, "an alternative that is null is not there"
+
+
+def test_an_old_reader_keeps_an_alternative_that_it_does_not_know(package: Any) -> None:
+    _, data = golden(package, 2, "unknown")
+    value = package.Parcel.decode(data, 2)
+    assert value.content is None is value.which("content") and value.unknown_tags == {9: b"\xff"}
+    assert value.encode(2) == data
+
+
+def test_json_has_exactly_one_alternative(package: Any) -> None:
+    for style in ("lossless", "kafka"):
+        form = golden(package, 2, "goods")[0].to_json(2, style=style)
+        assert form["goods"] == {"grams": 9} and not {"text", "flowers"} & {*form}
+    both, none = {**form, "text": "hi"}, {key: form[key] for key in form if key != "goods"}
+    for broken, path, words in (
+        (both, "goods", "is there beside text; the union content has one alternative"),
+        (none, "", "the union content has no alternative; give one of the keys text, goods, flowers"),
+    ):
+        with pytest.raises(tagwire.EncodeError, match=words) as error:
+            package.Parcel.from_json(broken, 2)
+        assert error.value.path == path
+        with pytest.raises(tagwire.EncodeError, match=words):
+            package.Parcel.from_json_text(json.dumps(broken), 2)
+
+
+# ---------------------------------------------------------------- required fields
+
+
+def test_the_constructor_wants_required_fields(package: Any) -> None:
+    for _ in range(3):  # the first object is made by Python in any case
+        with pytest.raises(TypeError, match=r"__init__\(\) missing 1 required keyword-only argument: 'name'"):
+            package.Person()
+        assert package.Person(name="n").name == "n"
+    with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 'depot' and 'sender'"):
+        package.Parcel(id=1)
+
+
+def test_copies_and_pickles_of_required_fields(package: Any) -> None:
+    person = package.Person(name="")
+    assert repr(person) == "Person(name='')", "the call that makes it"
+    assert (
+        person.replace() == person == copy.copy(person) == copy.deepcopy(person) == pickle.loads(pickle.dumps(person))
+    )
+    assert person.replace(name="m").name == "m"
+    value, _ = golden(package, 2, "goods")
+    assert copy.deepcopy(value) == value == pickle.loads(pickle.dumps(value))
+    assert eval(repr(value), vars(package)) == value
+
+
+def test_versions_without_a_required_field_have_its_default(package: Any) -> None:
+    value, data = golden(package, 0, "")
+    decoded = package.Parcel.decode(data, 0)
+    assert (decoded.depot, decoded.sender) == ("", package.Person(name=""))
+    assert package.Parcel.decode(data, 0).sender is not decoded.sender
+    form = value.to_json(0)
+    assert set(form) == {"id", "stops"}
+    assert package.Parcel.from_json(form, 0) == value == package.Parcel.from_json_text(json.dumps(form), 0)
+    assert refusal_of(package, value.replace(depot="d"), 0).path == "depot"
+    assert value.replace(sender=package.Person(name="n")).encode(0) == data, "ignorable"
+
+
+def test_json_without_a_required_field_is_refused(package: Any) -> None:
+    form = golden(package, 2, "text")[0].to_json(2)
+    for key in ("id", "depot", "sender"):
+        broken = {name: form[name] for name in form if name != key}
+        with pytest.raises(tagwire.EncodeError, match=f"the key '{key}' is missing"):
+            package.Parcel.from_json(broken, 2)
+        with pytest.raises(tagwire.EncodeError, match=f"the key '{key}' is missing"):
+            package.Parcel.from_json_text(json.dumps(broken), 2)
+
+
+# ---------------------------------------------------------------- keys
+
+
+def test_elements_by_their_keys(package: Any) -> None:
+    value, _ = golden(package, 2, "text")
+    assert value.stops_by_key()[("a", 7)].minutes == 5
+    twins = value.replace(stops=value.stops * 2)
+    with pytest.raises(tagwire.EncodeError, match=r"stops\[2\]: has the key of an element before it, city, gate"):
+        twins.stops_by_key()
+
+
+@pytest.mark.parametrize(
+    ("version", "place", "key"), [(0, 13, "city 'a'"), (1, 12, "city 'a'"), (2, 13, "city 'a', gate 7")]
+)
+def test_twins_are_refused(package: Any, version: int, place: int, key: str) -> None:
+    value, data = golden(package, version, {0: "", 1: "text", 2: "text"}[version])
+    first = value.stops[0]
+    error = refusal_of(package, value.replace(stops=(first, first)), version)
+    assert error.path == "stops[1]"
+    assert error.reason == f"has {key}, the key of element 0; each element has a key of its own"
+    one, two = {0: ("000161", "000162"), 1: ("0261", "0262"), 2: ("0261 07", "0262 00")}[version]
+    fault = faults_of(package, data.replace(bytes.fromhex(two), bytes.fromhex(one)), version)
+    assert (fault.path, fault.offset) == ("stops[1]", place)
+    assert fault.found == f"{key}, the key of element 0"
+    form = value.to_json(version)
+    form["stops"][1] = form["stops"][0]
+    with pytest.raises(tagwire.EncodeError, match=f"has {key}, the key of element 0"):
+        package.Parcel.from_json(form, version)
+
+
+def test_a_part_of_the_key_that_a_version_lacks_does_not_count(package: Any) -> None:
+    """Version 1 has no gates: two stops in a city are the same one there."""
+    stops = (package.Stop(city="a", gate=1), package.Stop(city="a", gate=2))
+    value = parcel(package, text="", stops=stops)
+    assert package.Parcel.decode(value.encode(2), 2).stops == stops
+    with pytest.raises(tagwire.EncodeError):
+        value.encode(1)
+
+
+# ---------------------------------------------------------------- both engines, on anything
+
+
+@given(data=st.data())
+def test_engines_agree(package: Any, data: st.DataObject) -> None:
+    version = data.draw(st.integers(0, 2))
+    value = data.draw(messages(package.Parcel, version))
+    python = python_serializer(package.Parcel, version)
+    encoded = value.encode(version)
+    assert encoded == python.encode(value) and len(encoded) == value.encoded_size(version)
+    assert package.Parcel.decode(encoded, version) == value == python.decode(encoded)
+    assert package.Parcel.from_json(value.to_json(version), version) == value
+    damaged = bytearray(encoded)
+    damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    outcomes = []
+    for call in (lambda: package.Parcel.decode(damaged, version), lambda: python.decode(bytes(damaged))):
+        try:
+            outcomes.append(repr(call()))
+        except tagwire.DecodeError as error:
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]

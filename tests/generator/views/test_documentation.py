@@ -1,0 +1,152 @@
+"""What specs say about themselves: in docstrings, field rows, Markdown, explain's HTML, and for type checkers."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.trace import trace
+from tagwire_cli.app import app
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.views.docstrings import deprecated_versions
+
+SPEC = {
+    "name": "ShelfData",
+    "type": "data",
+    "about": 'Where books stand. "Quoted" \\N{BULLET}',
+    "validVersions": "0-2",
+    "deprecatedVersions": "0",
+    "deprecated": "it has no room",
+    "flexibleVersions": "none",
+    "fields": [
+        {"name": "Room", "type": "int8", "versions": "0+", "about": "at the door", "deprecated": "use Place"},
+        {"name": "Books", "type": "[]Book", "versions": "0+"},
+    ],
+    "commonStructs": [
+        {
+            "name": "Book",
+            "versions": "0+",
+            "about": "A book.",
+            "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}],
+        }
+    ],
+}
+SETTINGS = """
+[[tool.tagwire.sets]]
+specs = "specs"
+package = "documented_messages"
+output = "."
+options = { dialect = "tagwire" }
+"""
+USE = """from documented_messages import ShelfData
+shelf = ShelfData(room=1)
+shelf.room = 2
+number: int = shelf.room
+"""
+
+
+def read(**changes: object) -> MessageSpec:
+    message = read_spec(json.dumps(SPEC | {"dialect": "tagwire"} | changes)).message
+    assert message is not None
+    return message
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a package generated from the spec."""
+    folder = tmp_path_factory.mktemp("documented")
+    (folder / "pyproject.toml").write_text(SETTINGS)
+    (folder / "specs").mkdir()
+    (folder / "specs/ShelfData.json").write_text(json.dumps(SPEC))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for words in ([], ["--templates", "@markdown", "--output", "pages"]):
+            result = CliRunner().invoke(app, ["generate", *words])
+            assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture
+def module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(folder)
+    return importlib.import_module("documented_messages.shelf_data")
+
+
+def test_docstrings(module: ModuleType, folder: Path) -> None:
+    assert module.ShelfData.__doc__ == (
+        'ShelfData (data), versions 0-2.\n\n    Where books stand. "Quoted" \\N{BULLET}\n\n'
+        "    Deprecated in version 0: it has no room"
+    )
+    assert module.Book.__doc__ == "`books[]` of ShelfData, all versions. A book."
+    text = (folder / "documented_messages/shelf_data.py").read_text()
+    assert '"""int8, all versions. at the door. Deprecated: use Place"""' in text
+
+
+def test_rows_and_run_time(module: ModuleType) -> None:
+    room, _ = module.ShelfData.FIELDS
+    assert (room.about, room.deprecated) == ("at the door", "use Place")
+    shelf = module.ShelfData(room=3, books=[module.Book(pages=7)])
+    assert module.ShelfData.decode(shelf.encode(2), 2) == shelf and not hasattr(shelf, "__dict__")
+    shelf.room = 4
+    assert shelf.replace(room=5).room == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Deprecated in version 0: it has no room"),
+        ({"deprecatedVersions": None}, "Deprecated: it has no room"),
+        ({"deprecated": ""}, "Deprecated in version 0."),
+        ({"deprecated": None}, ""),
+    ],
+)
+def test_which_versions_are_deprecated(changes: dict[str, object], said: str) -> None:
+    assert deprecated_versions(read(**changes)) == said
+
+
+def test_it_is_an_extension() -> None:
+    fields = [{"name": "Room", "type": "int8", "versions": "0+", "deprecated": "use Place"}]
+    problems = read_spec(json.dumps(SPEC | {"about": None, "commonStructs": None, "fields": fields})).problems
+    assert [problem.rule for problem in problems] == ["TW709", "TW709"]
+
+
+def test_markdown(folder: Path) -> None:
+    page = next((folder / "pages").rglob("ShelfData.md")).read_text()
+    assert "\nWhere books stand. " in page and "\nDeprecated in version 0: it has no room\n" in page
+    assert "| at the door Deprecated: use Place |" in page and "| A book. |" in page
+
+
+def test_explain_html(module: ModuleType) -> None:
+    data = bytes.fromhex("03 00000001 07")  # Room; one book; its pages
+    tree = tree_of([Unit((), [trace(module.ShelfData, data, 2)])])
+    names = tree["rows"]["name"]
+    assert {names[int(row)]: text for row, text in tree["about"].items()} == {
+        "room": "at the door Deprecated: use Place",
+        "pages": "without the cover",
+    }
+
+
+def test_show(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    words = ["show", "ShelfData", "--package", "documented_messages"]
+    assert "int8, deprecated" in CliRunner().invoke(app, words).stdout
+    room = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["fields"][0]
+    assert (room["about"], room["deprecated"]) == ("at the door", "use Place")
+
+
+@pytest.mark.slow
+def test_type_checkers_see_it(folder: Path) -> None:
+    (folder / "use.py").write_text(USE)
+    words = ["--strict", "--config-file=", "--enable-error-code", "deprecated", "use.py"]
+    result = subprocess.run([sys.executable, "-m", "mypy", *words], cwd=folder, capture_output=True, text=True)
+    said = "use.py:3: error: function documented_messages.shelf_data.ShelfData.room is deprecated: use Place"
+    assert said in result.stdout, result.stdout
+    assert result.stdout.count("use.py:") == 1

@@ -1,0 +1,69 @@
+"""The names of Kafka's numbers: shown in traces, and nowhere else."""
+
+from typing import Any
+
+import pytest
+
+import tagwire_messages as messages
+from tagwire.explain.names import name_note
+from tagwire.explain.text import annotate
+from tagwire.explain.trace import trace, trace_request
+from tagwire.wire.types import WIRE_TYPES
+
+NOTE = name_note(messages.registry)
+
+
+def test_the_numbers_of_an_acl_have_names() -> None:
+    request = messages.DescribeAclsRequest(
+        resource_type_filter=2, pattern_type_filter=3, operation=3, permission_type=99
+    )
+    # one byte each: TOPIC, an empty name, LITERAL, no principal, no host, READ, and a number that nobody has
+    data = bytes.fromhex("02 01 03 01 01 03 63 00")
+    assert request.encode(3) == data
+    text = annotate(trace(messages.DescribeAclsRequest, data, 3), NOTE)
+    assert [line.split()[-2:] for line in text.splitlines() if " int8 " in line] == [
+        ["2", "TOPIC"],
+        ["3", "LITERAL"],
+        ["3", "READ"],
+        ["int8", "99"],
+    ]
+
+
+def test_attributes_and_json_stay_numbers() -> None:
+    request = messages.DescribeAclsRequest.decode(bytes.fromhex("02 01 03 01 01 03 63 00"), 3)
+    assert type(request.operation) is int and request.operation == messages.AclOperation.READ
+    assert request.to_json(3)["operation"] == 3
+
+
+def test_a_header_before_the_message_does_not_matter() -> None:
+    frame = bytes.fromhex("001d 0003 00000007 0001 61 00  02 01 03 01 01 03 03 00")  # DescribeAcls, key 29, from "a"
+    text = annotate(trace_request(messages.registry, frame), NOTE)
+    assert "3 READ" in text and "2 TOPIC" in text and "3 ALLOW" in text
+
+
+def test_error_codes_of_all_messages() -> None:
+    data = messages.HeartbeatResponse(error_code=25).encode(4)
+    assert "25 UNKNOWN_MEMBER_ID" in annotate(trace(messages.HeartbeatResponse, data, 4), NOTE)
+
+
+REGISTERS = [messages.registry.attribute(name) for name in messages.registry.registers]
+
+
+@pytest.mark.parametrize("register", REGISTERS, ids=lambda register: str(register.__name__))
+def test_the_fields_that_a_register_names_exist_and_hold_its_numbers(register: Any) -> None:
+    assert register.named_fields()
+    for place in register.named_fields():
+        name, *steps = place.split(".")
+        if name == "*":
+            continue
+        fields = messages.registry[name].FIELDS
+        for step in steps:
+            row = next(row for row in fields if row.name == step)
+            fields = () if row.struct is None else row.struct.FIELDS
+        wire = WIRE_TYPES[row.type.removeprefix("[]")]
+        assert all(wire.low <= int(member) <= wire.high for member in register), place
+
+
+def test_no_field_has_two_registers() -> None:
+    places = [place for register in REGISTERS for place in register.named_fields()]
+    assert len(places) == len(set(places))
