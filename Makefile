@@ -37,7 +37,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist site clean
+.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist site test-site clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -198,6 +198,9 @@ $(SITE_NPM)/.installed: site/package.json site/package-lock.json
 
 site: $(STAMP) $(SITE_ENV)/.installed $(SITE_NPM)/.installed ## make build/site: documents, a page for each message, a playground; needs npm
 	PYTHONPATH=site:tests $(BIN)/python -m tagwire_site $(SITE_ENV)/bin/zensical $(SITE_NPM)/node_modules
+
+test-site: site ## drive build/site in a headless Chromium; needs Debian's chromium and chromium-driver
+	$(BIN)/python -m pytest -m browser tests/site
 
 # Some minutes the first time: Maven is started for each jar that is not there yet. Afterwards `git diff` shows nothing.
 JARS := build/jars

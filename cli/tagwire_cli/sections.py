@@ -31,6 +31,7 @@ SECTIONS: Final = (
             "lint": "tagwire_cli.commands.lint",
             "collide": "tagwire_cli.commands.collide",
             "import": "tagwire_cli.commands.import_specs",
+            "export": "tagwire_cli.commands.export",
         },
     ),
     Section("Write specs in an editor", "lsp", {"lsp": "tagwire_cli.commands.lsp"}),

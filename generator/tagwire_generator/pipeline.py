@@ -12,8 +12,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
@@ -21,7 +22,16 @@ from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, 
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
-from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, uses_registers
+from tagwire_generator.project.spec_files import (
+    SpecData,
+    may_be_register,
+    may_be_shared,
+    needed_by,
+    uses_registers,
+)
+
+if TYPE_CHECKING:
+    from tagwire_generator.reading.shared_structs import SharedStructs
 
 __all__ = ["GeneratedPackage", "Progress", "generate"]
 
@@ -57,8 +67,10 @@ class _Task:
     package: str
     options: SpecOptions
     templates: Path
-    registers: tuple[bytes, ...] = ()
+    registers: tuple[bytes, ...]
     """The files of the set that may be registers, where the spec may use one as an enum."""
+    shared: tuple[SpecData, ...]
+    """The specs of the set that may be shared structs; the key has those of them that the spec may import."""
 
 
 def generate(
@@ -92,20 +104,17 @@ def generate(
 
 
 def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
-    read: list[tuple[SpecFile, str, bytes]] = []
-    for spec in (each for folder in spec_set.sources for each in find_specs(folder)):
-        source = spec_set.source_name(spec.path)
-        try:
-            read.append((spec, source, spec.path.read_bytes()))
-        except OSError as error:
-            raise SpecError(f"{source}: can't be read: {error.strerror}", file=source) from error
-    known = tuple(data for _, _, data in read if may_be_register(data))
+    specs = spec_set.read_specs()
+    shared = tuple(each for each in specs if may_be_shared(each.data))
+    known = tuple(each.data for each in specs if may_be_register(each.data))
     tasks: list[_Task] = []
-    for spec, source, data in read:
-        registers = known if uses_registers(data) else ()
-        key = key_of(environment, source, spec.component, data, *registers)
+    for spec in specs:
+        imported = needed_by(spec.data, shared)
+        registers = known if any(uses_registers(each.data) for each in (spec, *imported)) else ()
+        needs = [*registers, *(part for each in imported for part in (each.file, each.data))]
+        key = key_of(environment, spec.file, spec.component, spec.data, *needs)
         set_words = spec_set.package, spec_set.options, spec_set.templates
-        tasks.append(_Task(key, data, source, spec.component, *set_words, registers))
+        tasks.append(_Task(key, spec.data, spec.file, spec.component, *set_words, registers, shared))
     return tasks
 
 
@@ -141,7 +150,9 @@ def _make(task: _Task) -> CacheEntry:
     from tagwire_generator.views.render import render_message, render_register
 
     registers = registers_among(task.registers)
-    result = read_data(task.data, file=task.source, component=task.component, options=task.options, registers=registers)
+    shared = _shared_structs(task.shared, task.options, task.registers)
+    place: dict[str, Any] = {"file": task.source, "component": task.component, "options": task.options}
+    result = read_data(task.data, **place, registers=registers, shared=shared)
     if result.register is not None:
         files = render_register(result.register, task.templates, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)
@@ -149,6 +160,15 @@ def _make(task: _Task) -> CacheEntry:
         return CacheEntry({}, {}, result.problems)
     files = render_message(result.message, task.package, task.options, task.templates, task.source)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
+
+
+@lru_cache(maxsize=2)
+def _shared_structs(specs: tuple[SpecData, ...], options: SpecOptions, registers: tuple[bytes, ...]) -> "SharedStructs":
+    """Those of a set, for all its specs that this process reads."""
+    from tagwire_generator.reading.registers import registers_among
+    from tagwire_generator.reading.shared_structs import SharedStructs
+
+    return SharedStructs(specs, options, registers_among(registers))
 
 
 def _is_register(summary: dict[str, Any]) -> bool:

@@ -30,5 +30,6 @@
   }
   document.querySelectorAll("[data-samples]").forEach(mount);
   new MutationObserver(theme).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
+  document.body.addEventListener("tagwire-theme", theme);
   theme();
 })();

@@ -16,6 +16,7 @@ from tagwire_site.doc_pages import doc_pages
 from tagwire_site.format_pages import format_pages
 from tagwire_site.message_pages import message_pages, message_views
 from tagwire_site.proposal_pages import proposal_pages
+from tagwire_site.python_files import write_python
 from tagwire_site.register_pages import register_pages
 from tagwire_site.rendering import FOLDER, ROOT
 from tagwire_site.rule_pages import rule_pages
@@ -58,6 +59,7 @@ def main() -> int:
         [zensical, "build", "--strict", "--config-file", configuration], check=False, cwd=BUILD
     ).returncode
     localized(SITE, Path(npm))
+    write_python(SITE, Path(npm))
     return status
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from build_package import build_package
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import native_obstacle, python_serializer
 from tagwire.message.json import _Reader, _Writer
 from tagwire.testing import messages as strategies_of
+from tagwire_cli.app import app
 from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.evolution import compare_messages
 from tagwire_generator.evolution.check import Check
@@ -183,7 +185,7 @@ def test_json_has_names(tasks: Any, version: int, style: str) -> None:
         found = [
             cls.from_json(given_json, version),
             cls.from_json_text(json.dumps(given_json), version),
-            _Reader(cls.NAME, version).struct(cls, given_json, is_of_version=True),
+            _Reader(cls.NAME, version).struct(cls, given_json, version),
         ]
         for each in found:
             assert each == made and each.state is tasks.TaskState.RUNNING
@@ -278,6 +280,20 @@ def outcome(call: Any) -> tuple[Any, ...]:
         return ("read", call())
     except tagwire.DecodeError as error:
         return ("refused", error.path, error.offset, str(error))
+
+
+def test_get_and_set_on_the_command_line(tasks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(tasks.__file__).parents[1]))
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(app, [*words, "--package", "enum_messages", "--hex"], input=GOLDEN[0])
+        assert result.exit_code == 0, result.output
+        return result.output.strip()
+
+    assert run("get", "Task", "0", "state", "kind") == "RUNNING\tSTREAM"
+    # only the state changes, from 1 to 2
+    assert run("set", "Task", "0", "state=DONE") == "00000007020006"
+    assert run("set", "Task", "0", "state=2") == "00000007020006"
 
 
 # ---------------------------------------------------------------- specs

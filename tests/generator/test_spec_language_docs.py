@@ -21,10 +21,14 @@ def test_the_table_of_rules_is_complete() -> None:
     assert rows == [(rule.id, rule.severity, rule.title) for rule in sorted(RULES.values(), key=lambda rule: rule.id)]
 
 
-@pytest.mark.parametrize("name", ["message", "struct", "field", "optionalField", "register", "entry", "keyRange"])
+@pytest.mark.parametrize(
+    "name", ["message", "import", "sharedStruct", "struct", "field", "optionalField", "register", "entry", "keyRange"]
+)
 def test_every_key_is_explained(name: str) -> None:
     heading = {
         "message": "## Messages",
+        "import": "## Shared structs",
+        "sharedStruct": "## Shared structs",
         "struct": "## Structs",
         "field": "## Fields",
         "optionalField": "## The draft dialect",

@@ -9,6 +9,7 @@ import copy
 import importlib
 import json
 import pickle
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from parcel_specs import PARCEL
 
 import tagwire
+import tagwire.arrow
 from tagwire.interpreter.reader import decode as decode_by_layout
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.engines import python_serializer
@@ -87,7 +89,7 @@ def refusal_of(package: Any, value: Any, version: int) -> tagwire.EncodeError:
     python = python_serializer(package.Parcel, version)
     calls = [value.encode, value.encoded_size, value.to_json, value.to_json_text]
     found = []
-    for call in (*[lambda call=call: call(version) for call in calls], lambda: python.encode(value)):
+    for call in (*[partial(call, version) for call in calls], partial(python.encode, value)):
         with pytest.raises(tagwire.EncodeError) as error:
             call()
         found.append(error.value)
@@ -323,9 +325,77 @@ def test_engines_agree(package: Any, data: st.DataObject) -> None:
     damaged = bytearray(encoded)
     damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     outcomes = []
-    for call in (lambda: package.Parcel.decode(damaged, version), lambda: python.decode(bytes(damaged))):
+    for call in (partial(package.Parcel.decode, damaged, version), partial(python.decode, bytes(damaged))):
         try:
             outcomes.append(repr(call()))
         except tagwire.DecodeError as error:
             outcomes.append(str(error))
     assert outcomes[0] == outcomes[1]
+
+
+# ---------------------------------------------------------------- other uses
+
+
+def test_a_rewrite_keeps_the_rules(package: Any) -> None:
+    value, data = golden(package, 2, "text")
+    texts = tagwire.select(package.Parcel, "text")
+    assert texts.read(data, 2) == ["hi"]
+    assert package.Parcel.decode(texts.rewrite(data, 2, str.upper), 2) == value.replace(text="HI")
+    with pytest.raises(tagwire.EncodeError, match="no alternative of the union content"):
+        texts.rewrite(data, 2, lambda _: None)
+    with pytest.raises(tagwire.EncodeError, match="flowers beside text") as error:
+        tagwire.select(package.Parcel, "flowers").rewrite(data, 2, lambda _: ("r",))
+    assert error.value.path == "flowers"
+    cities = tagwire.select(package.Parcel, "stops[].city", "stops[].gate")
+    with pytest.raises(tagwire.EncodeError, match="city 'c', gate 0, the key of element 0"):
+        cities.rewrite(data, 2, lambda city, gate: ("c", 0))
+
+
+def test_a_trace_shows_the_alternative(package: Any) -> None:
+    _, data = golden(package, 2, "goods")
+    traced = tagwire.trace(package.Parcel, data, 2)
+    assert traced.error is None and traced.canonical
+    assert "goods.grams" in [node.path for node in walk(traced.root)]
+
+
+def walk(node: Any) -> Any:
+    yield node
+    for child in node.children:
+        yield from walk(child)
+
+
+def test_columns_keep_the_rules(package: Any) -> None:
+    """Native columns leave such messages to the pure ones, which read whole messages."""
+    pa = pytest.importorskip("pyarrow")
+    pairs = [golden(package, 2, chosen) for chosen in ("text", "goods", "flowers")]
+    array = pa.array(tagwire.arrow.decode_column(pa.array([data for _, data in pairs]), package.Parcel, 2))
+    assert array.field("text").to_pylist() == ["hi", None, None]
+    assert array.field("goods").to_pylist() == [None, {"grams": 9, "unknown_tags": []}, None]
+    assert array.field("flowers").to_pylist() == [None, None, ["r"]]
+    encoded = pa.array(tagwire.arrow.encode_column(array, package.Parcel, 2))
+    assert encoded.to_pylist() == [data for _, data in pairs]
+    none = pairs[0][1][:-6] + b"\x00"
+    found = pa.array(tagwire.arrow.decode_column(pa.array([none]), package.Parcel, 2, errors="null"))
+    assert found.to_pylist() == [None]
+    with pytest.raises(tagwire.DecodeError, match="no alternative of the union content"):
+        tagwire.arrow.decode_column(pa.array([none]), package.Parcel, 2)
+
+
+def test_targets_name_the_rules(package: Any) -> None:
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.reading.spec import read_spec
+    from tagwire_generator.views.message_view import message_view
+
+    spec = read_spec(json.dumps(PARCEL), file="Parcel.json").message
+    assert spec is not None
+    view = message_view(spec, "parcel_messages", SpecOptions(), "Parcel.json")
+    rules = {row.path: row.rules for row in view.rows if row.rules}
+    assert rules == {
+        "id": ("required",),
+        "depot": ("required",),
+        "stops": ("unique by key",),
+        "sender": ("required",),
+        "sender.name": ("required",),
+        **dict.fromkeys(("text", "goods", "flowers"), ("an alternative of content",)),
+    }
+    assert [field.union for field in view.wire[2].struct.tagged] == ["content"] * 3

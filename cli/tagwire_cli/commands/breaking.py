@@ -125,20 +125,25 @@ def read_path(settings: "Settings", reader: "SpecReader", path: Path, options: "
     from tagwire_generator.evolution.texts import from_file, from_folder
 
     files = from_folder(path) if path.is_dir() else [from_file(path)]
-    beside = [each for folder in register_folders(settings, path) for each in from_folder(folder)]
+    beside = [each for folder in _folders_beside(settings, path) for each in from_folder(folder)]
     return reader.read(files, options, beside)
 
 
-def register_folders(settings: "Settings", path: Path) -> list[Path]:
-    """Folders that may have the registers of a spec's enums, beside what is read of `path` itself."""
-    from tagwire_generator.project.spec_files import may_be_register
+def _folders_beside(settings: "Settings", path: Path) -> list[Path]:
+    """Folders that may have the registers and shared structs of a spec, beside what is read of `path` itself."""
+    from tagwire_generator.project.spec_files import may_be_register, may_be_shared
 
     spec_set, here = settings.set_of(path), path.resolve()
     if spec_set is not None:
         folders = [folder for folder in spec_set.sources if folder != here]
     else:
         folders = [here.parent] if here.is_file() else []
-    return [folder for folder in folders if any(may_be_register(each.read_bytes()) for each in folder.rglob("*.json"))]
+    found: list[Path] = []
+    for folder in folders:
+        texts = (each.read_bytes() for each in folder.rglob("*.json"))
+        if any(may_be_register(data) or may_be_shared(data) for data in texts):
+            found.append(Path(os.path.relpath(folder)))
+    return found
 
 
 def options_for(settings: "Settings", path: Path) -> "SpecOptions":
@@ -186,7 +191,7 @@ def _against_revision(
     for path in dict.fromkeys(paths) or _sets(settings):
         options = options_for(settings, path)
         try:
-            beside = [each for folder in register_folders(settings, path) for each in specs_at(revision, folder)]
+            beside = [each for folder in _folders_beside(settings, path) for each in specs_at(revision, folder)]
             old = reader.read(specs_at(revision, path), options, beside)
         except NotAtRevisionError as error:
             if paths:
@@ -238,7 +243,6 @@ def _against_own_lock(
 ) -> "Check | KnownCheck":
     """The check of a set against its lock: the one that commit hooks make, and make again and again."""
     from tagwire_generator.evolution.known import Memory
-    from tagwire_generator.project.spec_files import may_be_register
 
     if os.environ.get("CI"):
         return _against_lock(settings, reader, lock, specs)
@@ -250,9 +254,8 @@ def _against_own_lock(
     from tagwire_generator.evolution.texts import from_folder
 
     def read(names: Collection[str]) -> "SpecTexts":
-        files = [each for folder in spec_set.sources for each in from_folder(folder)]
-        asked = [each for each in from_folder(specs) if each.name in names]
-        return reader.read(asked, spec_set.options, (each for each in files if may_be_register(each.data)))
+        every = [each for folder in spec_set.sources for each in from_folder(Path(os.path.relpath(folder)))]
+        return reader.read([each for each in from_folder(specs) if each.name in names], spec_set.options, every)
 
     released = read_lock(lock)
     check = memory.check(released, read)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,10 @@ from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.selected import order_hint, parts, source
 from tagwire_cli.output.tables import write_json_line, write_line
+
+if TYPE_CHECKING:
+    from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
+    from tagwire.selection.selection import Selection
 
 __all__ = ["command"]
 
@@ -62,13 +66,20 @@ def command(
         with at(place):
             version = selected.version_of(data)
             rows = [] if version is None else selected.rows(data, version)
+            inner = [] if version is None else _struct_versions(selected.selection, version)
         for row in rows:
-            values = [field_to_json(value, version or 0) for value in row]
+            values = [field_to_json(value, inside) for value, inside in zip(row, inner, strict=True)]
             if as_json:
                 named = dict(zip(selected.selection.paths, values, strict=True))
                 write_json_line({"values": named} if kind is None else {"frame": number, "values": named})
             else:
                 write_line("\t".join(map(_shown, values)))
+
+
+def _struct_versions(selection: "Selection | RequestSelection | ResponseSelection", version: int) -> list[int | None]:
+    """For each path the version of the structs that its value consists of."""
+    holders = selection.holder_versions(version)
+    return [row.struct_version(holder) for row, holder in zip(selection.fields, holders, strict=True)]
 
 
 def _shown(value: Any) -> str:

@@ -90,6 +90,8 @@ def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
     wire = WIRE_TYPES.get(row.type[2:] if is_element else row.type)
     if not is_json and wire is not None and wire.family in ("text", "binary", "uuid"):
         return text
+    if not is_json and row.enum is not None and text in (member.text for member in row.enum):
+        return text
     try:
         return json.loads(text)
     except ValueError as error:
@@ -99,9 +101,10 @@ def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
 
 def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -> bytes:
     message = selected.selection.message
+    holders = selected.selection.holder_versions(version)
     made = [
-        field_from_json(message, row, value, version, is_element=is_element)
-        for (row, is_element), value in zip(_ends(selected), values, strict=True)
+        field_from_json(message, row, value, version, holder=holder, is_element=is_element)
+        for (row, is_element), value, holder in zip(_ends(selected), values, holders, strict=True)
     ]
 
     def new(*row: Any) -> Any:

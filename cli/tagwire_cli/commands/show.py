@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tagwire.message import Message, Struct
     from tagwire.message.field_table import FieldRow
     from tagwire.message.record_format import RecordFormat
+    from tagwire.message.struct_versions import StructVersions
+    from tagwire.versions import Versions
 
 __all__ = ["command"]
 
@@ -89,12 +91,12 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: b
 
     steps = history(registry, message)
     if as_json:
-        fields = [_field(row) for row in message.FIELDS]
+        fields = [_field(row, None) for row in message.FIELDS]
         write_json({**_head(message), "fields": fields, "history": [step.as_dict() for step in steps]})
         return
     for line in _title(message):
         say(line)
-    rows = [_cells(row, depth) for row, depth in _walk(message, 0)]
+    rows = [_cells(row, around, depth) for row, around, depth in _walk(message, None, 0)]
     if rows:
         say()
         print_table(_BY_VERSIONS, rows)
@@ -133,50 +135,73 @@ def _title(message: "type[Message]") -> Iterator[str]:
     yield ", ".join(facts)
 
 
-def _walk(struct: "type[Struct]", depth: int) -> Iterator[tuple["FieldRow", int]]:
+def _walk(
+    struct: "type[Struct]", around: "StructVersions | None", depth: int
+) -> Iterator[tuple["FieldRow", "StructVersions | None", int]]:
+    """The fields with those of their structs; `around` says how a shared struct's versions are those of the message."""
     for row in struct.FIELDS:
-        yield row, depth
+        yield row, around, depth
         if row.struct is not None:
-            yield from _walk(row.struct, depth + 1)
+            yield from _walk(row.struct, _inside(row, around), depth + 1)
 
 
-def _cells(row: "FieldRow", depth: int) -> tuple[str, ...]:
-    compact = "" if row.flexible is None else f", compact in {row.flexible}"
-    formats = "".join(f", {format} in {versions}" for versions, format in row.record_formats)
-    tag = "" if row.tag is None else str(row.tag) if row.tagged == row.versions else f"{row.tag} in {row.tagged}"
+def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions | None":
+    own = row.struct_versions
+    return around if own is None else own if around is None else around.then(own)
+
+
+def _within(around: "StructVersions | None", versions: "Versions") -> "Versions":
+    """The message's versions for a struct's."""
+    return versions if around is None else around.within(versions)
+
+
+def _used_versions(row: "FieldRow", around: "StructVersions | None") -> "list[tuple[Versions, int]]":
+    """The versions of a shared struct by those of the message; nothing for other structs."""
+    ranges = row.struct_versions.ranges if row.struct_versions else ()
+    return [(within, number) for versions, number in ranges if (within := _within(around, versions))]
+
+
+def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tuple[str, ...]:
+    compact = "" if row.flexible is None else f", compact in {_within(around, row.flexible)}"
+    formats = "".join(f", {format} in {_within(around, versions)}" for versions, format in row.record_formats)
+    shared = "".join(f", version {number} in {versions}" for versions, number in _used_versions(row, around))
+    versions, tagged, nullable = (_within(around, each) for each in (row.versions, row.tagged, row.nullable))
+    tag = "" if row.tag is None else str(row.tag) if tagged == versions else f"{row.tag} in {tagged}"
     return (
         _INDENT * depth + row.name,
-        row.type + compact + formats + (", deprecated" if row.deprecated is not None else ""),
-        str(row.versions),
-        str(row.nullable) if row.nullable else "",
+        row.type + compact + formats + shared + (", deprecated" if row.deprecated is not None else ""),
+        str(versions),
+        str(nullable) if nullable else "",
         tag,
         _default_text(row.default),
         "ignorable" if row.ignorable else "",
     )
 
 
-def _field(row: "FieldRow") -> dict[str, Any]:
+def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "name": row.name,
         "jsonName": row.json_name,
         "type": row.type,
-        "versions": str(row.versions),
-        "nullableVersions": str(row.nullable),
+        "versions": str(_within(around, row.versions)),
+        "nullableVersions": str(_within(around, row.nullable)),
         "tag": row.tag,
-        "taggedVersions": str(row.tagged),
+        "taggedVersions": str(_within(around, row.tagged)),
         "default": _default(row.default),
         "ignorable": row.ignorable,
     }
     if row.flexible is not None:
-        facts["flexibleVersions"] = str(row.flexible)
+        facts["flexibleVersions"] = str(_within(around, row.flexible))
     if row.record_formats:
-        facts["recordFormats"] = {str(versions): format for versions, format in row.record_formats}
+        facts["recordFormats"] = {str(_within(around, versions)): format for versions, format in row.record_formats}
+    if row.struct_versions is not None:
+        facts["structVersions"] = {str(versions): number for versions, number in _used_versions(row, around)}
     if row.about:
         facts["about"] = row.about
     if row.deprecated is not None:
         facts["deprecated"] = row.deprecated
     if row.struct is not None:
-        facts["fields"] = [_field(inner) for inner in row.struct.FIELDS]
+        facts["fields"] = [_field(inner, _inside(row, around)) for inner in row.struct.FIELDS]
     return facts
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -52,7 +52,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
     number = 0
     for name in spec_paths(settings, paths):
         options = _options(settings, name, allowed)
-        read, found = _validate(name, options, _folders(settings, name))
+        read, found = _validate(name, options, _Around(settings, name, options))
         number += read
         problems += found
     if as_json or output_format == "json":
@@ -82,39 +82,48 @@ def _options(settings: "Settings", name: str, allowed: Mapping[str, bool]) -> "S
     )
 
 
-def _folders(settings: "Settings", name: str) -> "Sequence[Path]":
-    """Where the registers are that a spec may use: the folders of its set, or the one that it stands in."""
-    path = Path(name)
-    spec_set = None if name == STDIN else settings.set_of(path)
-    return spec_set.sources if spec_set else [path if path.is_dir() else path.parent]
+class _Around:
+    """What a spec may refer to: the registers and shared structs of its set, or of the folder that it stands in."""
+
+    def __init__(self, settings: "Settings", name: str, options: "SpecOptions") -> None:
+        from tagwire_generator.reading.registers import registers_in
+        from tagwire_generator.reading.shared_structs import structs_beside
+
+        path = Path.cwd() if name == STDIN else Path(name)
+        spec_set = settings.set_of(path)
+        here = path if path.is_dir() else path.parent
+        registers = registers_in([*(spec_set.sources if spec_set else ()), here])
+        self.known: dict[str, Any] = {
+            "registers": registers,
+            "shared": structs_beside(path, spec_set, options, registers),
+        }
+        """How the readers take it."""
 
 
-def _validate(name: str, options: "SpecOptions", folders: "Sequence[Path]") -> tuple[int, list["Problem"]]:
+def _validate(name: str, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
     """How many specs were read, and what is wrong with them."""
-    from tagwire_generator.reading.registers import registers_in
     from tagwire_generator.reading.spec import read_data, read_file
 
     if name == STDIN:
-        return 1, list(read_data(read_bytes(STDIN, is_hex=False), file="<stdin>", options=options).problems)
+        data = read_bytes(STDIN, is_hex=False)
+        return 1, list(read_data(data, file="<stdin>", options=options, **around.known).problems)
     if Path(name).is_file():
-        return 1, list(read_file(name, options=options, registers=registers_in(folders)).problems)
-    return _validate_folder(Path(name), options, folders)
+        return 1, list(read_file(name, options=options, **around.known).problems)
+    return _validate_folder(Path(name), options, around)
 
 
-def _validate_folder(folder: Path, options: "SpecOptions", folders: "Sequence[Path]") -> tuple[int, list["Problem"]]:
+def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> tuple[int, list["Problem"]]:
     from tagwire_generator.model.spec_set_rules import check_set
     from tagwire_generator.project.spec_files import find_specs
-    from tagwire_generator.reading.registers import registers_in
     from tagwire_generator.reading.spec import read_file
 
-    known = registers_in([*folders, folder])
     specs = find_specs(folder)
     problems: list[Problem] = []
     summaries = []
     registers = 0
     with progress_bar(str(folder)) as progress:
         for number, spec in enumerate(specs, 1):
-            result = read_file(spec.path, component=spec.component, options=options, registers=known)
+            result = read_file(spec.path, component=spec.component, options=options, **around.known)
             problems += result.problems
             summaries += [result.message.summary()] if result.message else []
             registers += result.register is not None

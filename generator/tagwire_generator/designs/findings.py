@@ -53,9 +53,9 @@ class Finding:
         """ "": a design is judged in all its versions."""
         return ""
 
-    def at(self, line: int, column: int, source_line: str) -> "Finding":
-        """The same finding at a place of its file."""
-        return replace(self, line=line, column=column, source_line=source_line)
+    def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
+        """The same finding at a place of a file."""
+        return replace(self, file=file, line=line, column=column, source_line=source_line)
 
     def graded(self, severity: DesignSeverity) -> "Finding":
         """The same finding with another severity."""

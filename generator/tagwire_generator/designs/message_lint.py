@@ -53,16 +53,17 @@ def lint_message(spec: MessageSpec) -> Iterator[Finding]:
     for place in places:
         for rule in _FIELD_RULES:
             yield from rule(place)
-    for struct in (spec.root, *spec.structs):
+    for struct in (spec.root, *spec.own_structs):
         yield from _tags([place for place in places if place.struct is struct])
     yield from _one_name(places)
 
 
 def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
+    """The fields of a struct and of those in it; a shared struct is judged by itself, not in each of its users."""
     for field in struct.fields:
         path = f"{prefix}{attribute_name(field.name)}"
         yield _Place(spec, struct, field, path, around)
-        if field.struct is not None and field.struct not in seen:
+        if field.struct is not None and field.struct not in seen and not spec.struct(field.struct).owner:
             seen.add(field.struct)
             inner = f"{path}{'[]' if field.type.is_array else ''}."
             yield from _places(spec, spec.struct(field.struct), inner, around & field.versions, seen)

@@ -88,7 +88,8 @@ def _spec(base: dict[str, str], text: str) -> str:
     """A message with these fields, or with these keys in the place of its own."""
     if not text.startswith('"'):
         return _spec(base, f'"fields": [ {text} ]')
-    given = {"flexibleVersions"} if '"versionsWithOptional"' in text else set[str]()
+    has_none = ('"versionsWithOptional"', '"type": "struct"')
+    given = {"flexibleVersions"} if any(each in text for each in has_none) else set[str]()
     given |= _outer_keys(text)
     kept = ", ".join(f'"{key}": {value}' for key, value in base.items() if key not in given)
     return "{ " + ", ".join(filter(None, [kept, text])) + " }"

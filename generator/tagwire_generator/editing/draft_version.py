@@ -36,7 +36,8 @@ from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.output import write_all
-from tagwire_generator.project.spec_files import find_specs
+from tagwire_generator.project.spec_files import find_specs, spec_data
+from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import read_data, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
@@ -195,17 +196,17 @@ def _sources(folder: Path, options: SpecOptions) -> list[_Source]:
     """The specs of the folder, which keep all rules, those about the set as well."""
     sources: list[_Source] = []
     problems: list[Problem] = []
-    for file in find_specs(folder):
-        try:
-            data = file.path.read_bytes()
-        except OSError as error:
-            raise SpecError(f"{file.path}: can't be read: {error.strerror}", file=str(file.path)) from None
-        result = read_data(data, file=str(file.path), component=file.component, options=options)
+    specs = [(file.path, spec_data(file)) for file in find_specs(folder)]
+    shared = SharedStructs([data for _, data in specs], options)
+    for path, data in specs:
+        result = read_data(data.data, file=data.file, component=data.component, options=options, shared=shared)
         problems += result.problems
         if result.message is not None:
-            root = parse(data.decode(), file=str(file.path)).root
+            if result.message.imports or result.message.kind == "struct":
+                raise SpecError(f"{path}: the draft dialect has no shared structs; use commonStructs", file=data.file)
+            root = parse(data.data.decode(), file=data.file).root
             assert root is not None, "the reader accepted it"
-            sources.append(_Source(file.path, normal_form(plain_tree(root)), result.message.summary()))
+            sources.append(_Source(path, normal_form(plain_tree(root)), result.message.summary()))
     _refuse(problems)
     _refuse(check_set([source.summary for source in sources], options))
     return sources

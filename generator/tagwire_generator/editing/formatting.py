@@ -25,13 +25,13 @@ def format_spec(text: str, *, file: str, options: SpecOptions) -> str:
     Record formats and registers are given back as they are: those have no canonical text.
     Raises SpecError, with all problems, for a spec with errors.
     """
-    result = read_spec(text, file=file, options=options)
+    result = read_spec(text, file=file, options=options, shared=None)
     if result.register is not None:
         return text
-    if result.message is None:
+    if result.has_errors:
         problems = result.problems
         raise SpecError("\n".join(map(render, problems)), file=file, problems=problems)
-    if result.message.format is not None:
+    if result.message is not None and result.message.format is not None:
         return text
     return with_comments(_form(text, file), text, file=file)
 

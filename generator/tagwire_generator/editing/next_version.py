@@ -178,7 +178,7 @@ def _check(
     broken = [each for each in broken if (each.rule, each.message) not in known]
     if broken:
         raise _broken(broken)
-    own = SpecTexts({name: before.specs[name] for name in after.specs}, before.texts)
+    own = SpecTexts({name: before.specs[name] for name in after.specs}, texts=before.texts)
     findings = list(lost(released, own, after))
     if findings:
         told = [f"{each.file}: {each.message_name} {each.versions}: {each.message} ({each.rule})" for each in findings]

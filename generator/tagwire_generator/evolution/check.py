@@ -60,7 +60,8 @@ class Check:
         elif not refused:
             [old_spec], [new_spec] = self.old.specs.values(), self.new.specs.values()
             found = compare_messages(old_spec, new_spec, known_headers=self.headers.values())
-        return (*refused, *placed(found, self.new.texts))
+        shared = {name: spec.file for name, spec in self.new.shared.items()}
+        return (*refused, *placed(found, self.new.texts, shared))
 
 
 def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:

@@ -109,6 +109,8 @@ def range_findings(old: MessageSpec, new: MessageSpec) -> Iterator[Finding]:
     """Fields, and nulls of fields, of the new spec that are in no version of either spec, and were not so before."""
     graph = StructGraph(new.root, new.structs)
     for pair, present in _structs(old, new, graph):
+        if pair.new.owner:
+            continue  # a field that this message does not ask for is in no version of it, and no slip
         twins = {field.name: field for field in pair.old.fields}
         for field in pair.new.fields:
             found = _dead_range(field, twins.get(field.name), present, old.valid_versions)

@@ -55,9 +55,9 @@ class Finding:
             "proof": self.proof and self.proof.as_dict(),
         }
 
-    def at(self, line: int, column: int, source_line: str) -> "Finding":
-        """The same finding at a place of its file."""
-        return replace(self, line=line, column=column, source_line=source_line)
+    def at(self, file: str, line: int, column: int, source_line: str) -> "Finding":
+        """The same finding at a place of a file."""
+        return replace(self, file=file, line=line, column=column, source_line=source_line)
 
 
 def change(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.settings import SpecSet
-from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register
+from tagwire_generator.project.spec_files import SpecFile, find_specs, may_be_register, may_be_shared
 
 if TYPE_CHECKING:  # what reads specs takes longer to import than to find that nothing changed
     from tagwire_generator.evolution.check import Check
@@ -49,7 +49,8 @@ class Memory:
         self._files = [(each, each.path.read_bytes()) for each in find_specs(spec_set.specs)]
         others = [each.path.read_bytes() for folder in spec_set.sources[1:] for each in find_specs(folder)]
         registers = filter(may_be_register, (*(data for _, data in self._files), *others))
-        self._environment = key_of(environment_key(spec_set), *registers)  # a change of one concerns its users
+        shared = (data for _, data in self._files if may_be_shared(data))
+        self._environment = key_of(environment_key(spec_set), *registers, *shared)  # a change of one concerns its users
         parts = (part for each, data in self._files for part in (each.component, each.path.name, data))
         self._whole = key_of(self._environment, lock, *parts)
         self._each = key_of(self._environment, "messages")
@@ -79,7 +80,7 @@ class Memory:
         findings = check.findings()
         told = {finding.message_name for finding in findings}
         # A file whose message has another name, or none, is read again each time: findings name the message.
-        told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.known}
+        told |= {each.path.stem for each, _ in self._files} - {*check.new.specs, *check.new.shared, *check.known}
         fine = [key for key, names in self._groups(lock) if not names & told]
         self._cache.put(self._each, CacheEntry({}, {"fine": fine}))
         if not findings:

@@ -5,6 +5,9 @@ released last; the specs of versions that were dropped since, so that none retur
 tags of removed fields, so that none is used again. A rewritten lock keeps all of that, unless asked to
 forget.
 
+A shared struct stands in each message that uses it, as a struct of its own: the lock knows the bytes of
+messages and needs nothing beside them.
+
 The text is JSON in normal form, sorted, with one field per line, so a change of a spec shows as the same few
 lines in the lock's diff. `about` texts are left out.
 """
@@ -29,6 +32,7 @@ from tagwire_generator.evolution.verdicts import struct_pairs
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.reading.inlining import without_imports
 from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
@@ -234,7 +238,10 @@ def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock
         if spec.format is not None:
             text = f"{spec.file}: a record format can't be in a lock file, which holds messages"
             raise LockError(f"{text}; use `tagwire breaking --against REV` for formats", file=spec.file)
-    texts = {spec.name: new.texts[spec.file] for spec in new.specs.values()}
+    shared = {name: _normal_tree(new.texts[struct.file]) for name, struct in new.shared.items()}
+    trees = {
+        spec.name: without_imports(_normal_tree(new.texts[spec.file]), spec, shared) for spec in new.specs.values()
+    }
     baseline = old.baseline().specs if old else {}
     locked = {message.name: message for message in (old.messages if old else ())}
     stability = Stability(baseline.values())
@@ -242,7 +249,7 @@ def updated_lock(old: Lock | None, new: SpecTexts, options: SpecOptions) -> Lock
     made: list[LockedMessage] = []
     for spec in new.specs.values():
         before = pairing.old_of(spec)
-        tree = _facts(_normal_tree(texts[spec.name]))
+        tree = _facts(trees[spec.name])
         history = locked[before.spec.name] if before else None
         last = before.spec.valid_versions - stability.unstable(before.spec) if before else NONE
         archive = tuple(_archive(history, last, spec)) if history else ()

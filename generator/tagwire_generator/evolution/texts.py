@@ -4,34 +4,28 @@ Specs with the same text in both sets are read once and become one object, becau
 file of hundreds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
+from typing import Any
 
-from tagwire.errors import SpecError
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.spec_files import find_specs, uses_registers
+from tagwire_generator.project.spec_files import (
+    SpecData,
+    SpecFile,
+    find_specs,
+    may_be_shared,
+    needed_by,
+    spec_data,
+    uses_registers,
+)
 from tagwire_generator.reading.registers import Registers, registers_among
+from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import ReadResult, read_data
 
 __all__ = ["SpecData", "SpecReader", "SpecTexts", "from_file", "from_folder"]
-
-
-@dataclass(frozen=True, slots=True)
-class SpecData:
-    """The bytes of one spec, wherever they come from."""
-
-    file: str
-    """How it is called in reports."""
-    component: str
-    data: bytes
-
-    @property
-    def name(self) -> str:
-        """The message that the file is named after."""
-        return PurePath(self.file).stem
 
 
 @dataclass(slots=True)
@@ -40,6 +34,8 @@ class SpecTexts:
 
     specs: dict[str, MessageSpec] = field(default_factory=dict)
     """By name."""
+    shared: dict[str, MessageSpec] = field(default_factory=dict)
+    """The shared structs, by name. On the wire they are within messages only, which have them among their structs."""
     texts: dict[str, str] = field(default_factory=dict)
     """By file."""
     invalid: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -48,53 +44,64 @@ class SpecTexts:
 
 def from_file(path: Path, *, file: str | None = None) -> SpecData:
     """A spec of its own. Raises SpecError if it can't be read."""
-    try:
-        return SpecData(file or str(path), "", path.read_bytes())
-    except OSError as error:
-        raise SpecError(f"{path}: can't be read: {error.strerror}", file=str(path)) from error
+    return spec_data(SpecFile("", path), file=file)
 
 
 def from_folder(folder: Path) -> list[SpecData]:
     """The specs of a folder, as `find_specs` finds them; raises SpecError as that does."""
-    made: list[SpecData] = []
-    for spec in find_specs(folder):
-        data = from_file(spec.path)
-        made.append(SpecData(data.file, spec.component, data.data))
-    return made
+    return [spec_data(each) for each in find_specs(folder)]
 
 
 class SpecReader:
     """Reads spec sets; a text that it has read before, with the same options, is the same object again."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], ReadResult] = {}
+        self._known: dict[Hashable, ReadResult] = {}
 
     def read(self, files: Iterable[SpecData], options: SpecOptions, beside: Iterable[SpecData] = ()) -> SpecTexts:
         """The specs of a set. Raises no error: the problems of a spec are beside the other specs.
 
-        `beside` are other files of the set, whose registers the specs may have as enums.
+        `beside` are other files of the set: the specs can import shared structs of it, and have its registers as enums.
         """
-        found = SpecTexts()
-        files = list(files)
+        found, files, beside = SpecTexts(), list(files), list(beside)
+        importable = {each.file: each for each in (*files, *beside) if may_be_shared(each.data)}
         registers = registers_among(each.data for each in (*beside, *files))
+        shared = SharedStructs(importable.values(), options, registers)
         for each in files:
-            result = self._result(each, options, registers)
+            result = self._result(each, options, registers, importable.values(), shared)
             if result.register is not None:
                 continue  # it has no bytes of its own that a change could break
             if result.message is None:
                 found.invalid[each.name] = tuple(p for p in result.problems if p.severity == "error")
             else:
-                found.specs[result.message.name] = result.message
+                kept = found.shared if result.message.kind == "struct" else found.specs
+                kept[result.message.name] = result.message
                 found.texts[each.file] = each.data.decode()
+                self._add_imported(found, result.message, shared)
         return found
 
-    def _result(self, each: SpecData, options: SpecOptions, registers: Registers) -> ReadResult:
-        enums = tuple(registers.items()) if uses_registers(each.data) else ()
-        key = each.component, each.data, options, enums
+    def _add_imported(self, found: SpecTexts, spec: MessageSpec, shared: SharedStructs) -> None:
+        """The shared structs of a spec, be they among the files or beside them."""
+        for each in spec.imports:
+            struct, known = shared.read(each.name).message, shared.get(each.name)
+            if struct is not None and known is not None:
+                found.shared.setdefault(struct.name, struct)
+                found.texts.setdefault(struct.file, known.spec.data.decode())
+
+    def _result(
+        self,
+        each: SpecData,
+        options: SpecOptions,
+        registers: Registers,
+        importable: Iterable[SpecData],
+        shared: SharedStructs,
+    ) -> ReadResult:
+        imported = tuple(needed_by(each.data, importable))
+        uses_enums = any(uses_registers(spec.data) for spec in (each, *imported))
+        key = each.component, each.data, options, imported, tuple(registers.items()) if uses_enums else ()
         result = self._known.get(key)
         if result is None or result.message is None:  # what is wrong is told under the file's own name
-            result = read_data(
-                each.data, file=each.file, component=each.component, options=options, registers=registers
-            )
+            place: dict[str, Any] = {"file": each.file, "component": each.component, "options": options}
+            result = read_data(each.data, **place, registers=registers, shared=shared)
             self._known[key] = result
         return result

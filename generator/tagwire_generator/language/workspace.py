@@ -8,7 +8,7 @@ letter typed costs reading one spec.
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tagwire.errors import SpecError
 from tagwire_generator.designs.lint import lint
@@ -112,13 +112,9 @@ class Workspace:
 
     def read_as(self, path: Path, text: str) -> ReadResult:
         """What a file would say if this were its text."""
-        return read_spec(
-            text,
-            file=str(path),
-            component=self._component(path),
-            options=self.options(path),
-            registers=self.context(path).registers,
-        )
+        options = self.options(path)
+        known = self.context(path).known(options)
+        return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
 
     def context(self, path: Path) -> SetContext:
         """What a file can use of the other specs of its set. Raises SpecError as `set_problems` does."""
@@ -225,11 +221,11 @@ class Workspace:
         stamp = (text if text is not None else _stamp(spec.path), spec.component, options, used)
         known = self._known.get(spec.path)
         if known is None or known.stamp != stamp:
-            file = str(spec.path)
+            words: dict[str, Any] = {"component": spec.component, "options": options, **used.known(options)}
             if text is not None:
-                result = read_spec(text, file=file, component=spec.component, options=options, registers=used.registers)
+                result = read_spec(text, file=str(spec.path), **words)
             else:
-                result = read_file(spec.path, component=spec.component, options=options, registers=used.registers)
+                result = read_file(spec.path, **words)
             known = self._known[spec.path] = _Read(stamp, result)
         return known.result
 

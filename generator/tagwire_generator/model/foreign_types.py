@@ -44,7 +44,7 @@ _NAMES: Final = {
 }
 """By a name in lower case, the primitive that holds its values."""
 _OTHERS: Final = {
-    "enum": "write 'int8' and say in about what each number means; a register names the numbers",
+    "enum": "write 'int8' and beside it \"enum\": a register names the numbers",
     "map": "a map is an array of structs: write '[]Entry' with a field for the key, marked mapKey",
     "optional": "write the type alone, and nullableVersions beside it",
     "struct": "write the struct's name, which begins with an upper-case letter, and its fields",

@@ -23,7 +23,17 @@ __all__ = [
     "violations",
 ]
 
-Kind = Literal["request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "format"]
+Kind = Literal[
+    "request",
+    "response",
+    "header",
+    "metadata",
+    "data",
+    "coordinator-key",
+    "coordinator-value",
+    "format",
+    "struct",
+]
 
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import NONE, Versions
 from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules, value_rules
 from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.import_spec import ImportSpec
 from tagwire_generator.model.message_rules import Kind
 from tagwire_generator.model.record_format_spec import FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
@@ -59,6 +61,9 @@ class MessageSummary:
 class MessageSpec:
     """One message of either dialect. Raises InvalidSpec if it contradicts itself.
 
+    A shared struct is one too, of the kind "struct": its fields are those of the
+    struct, and it is flexible where its users are.
+
     A message whose `valid_versions` are none is gone; its key stays reserved
     and nothing else of it counts, so it has no fields and structs.
     """
@@ -84,7 +89,9 @@ class MessageSpec:
     fields: tuple[FieldSpec, ...] = ()
     reserved_tags: tuple[int, ...] = ()
     structs: tuple[StructSpec, ...] = ()
-    """Inline and common ones, each after those that it refers to."""
+    """Inline, common and imported ones, each after those that it refers to."""
+    imports: tuple[ImportSpec, ...] = field(default=(), compare=False)
+    """The shared structs among its structs; those that its own fields can use are direct ones."""
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] = ()
@@ -153,6 +160,15 @@ class MessageSpec:
             return self.valid_versions.highest
         is_only_one = self.valid_versions.lowest == self.valid_versions.highest
         return -1 if is_only_one or not self.valid_versions else self.valid_versions.highest - 1
+
+    @property
+    def own_structs(self) -> tuple[StructSpec, ...]:
+        """The structs whose classes are in the module of this spec."""
+        return tuple(struct for struct in self.structs if not struct.owner)
+
+    def struct_versions(self, name: str) -> StructVersions | None:
+        """The versions of an imported struct by the message's own; None for a struct that it does not import itself."""
+        return next((each.struct_versions for each in self.imports if each.name == name and each.is_direct), None)
 
     def struct(self, name: str) -> StructSpec:
         """The struct of that name. Raises KeyError if there is none."""

@@ -47,9 +47,10 @@ def _name_violations(message: "MessageSpec") -> Iterator[Violation]:
             yield Violation("TW301", "name", f"{text}; write {name[0].upper()}{name[1:]}", struct=position)
         other = first.setdefault(name.lower(), struct)
         if other is not struct:
-            text = (
-                f"struct {name} is declared already{_as(other, name)}; declare it once, in commonStructs, or rename one"
-            )
+            remedy = "declare it once, in commonStructs, or rename one"
+            if other.owner:
+                remedy = f"the import of {other.owner} brings one; rename this one, or use the other"
+            text = f"struct {name} is declared already{_as(other, name)}; {remedy}"
             yield Violation("TW304", "name", text, struct=position)
         if name.lower() == message.name.lower():
             text = f"struct {name} would be the same class as the message {named(message.name)}; rename it"
@@ -80,6 +81,11 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
             continue
         used.add(target)
         struct, present = message.structs[target], graph.present[position]
+        is_foreign = struct.owner and not owner.owner and message.struct_versions(struct.name) is None
+        if is_foreign and all(own.name != struct.name for own in message.own_structs):
+            text = f"field {spec.name} is {spec.type}, which belongs to {struct.owner}; "
+            text += "declare a struct" if struct.owner != struct.name else f"add {struct.name} to imports"
+            yield Violation("TW306", "type", text, ("message:structs",), index, position)
         where = spec.versions & present
         if not where and present:
             text = f"field {spec.name} exists in versions {spec.versions}, but {owner.name} only in {present}"
@@ -87,12 +93,18 @@ def _reference_violations(message: "MessageSpec", graph: StructGraph) -> Iterato
                 "TW310", "versions", f"{text}; they must overlap", ("message:validVersions",), index, position
             )
         elif not where <= struct.versions:
-            text = f"field {spec.name} uses {struct.name} in versions {where}, but that has {struct.versions}; widen it"
+            has = f"structVersions begin at {struct.versions.lowest}" if struct.owner else f"that has {struct.versions}"
+            text = f"field {spec.name} uses {struct.name} in versions {where}, but {has}; widen it"
             yield Violation("TW309", "versions", text, ("message:validVersions", "type"), index, position)
     for position, struct in enumerate(message.structs):
         is_counted = struct.name[0].isupper() and graph.positions[struct.name] == position
         if is_counted and position not in used:
-            text = f"no field uses the struct {struct.name}; remove it if it is a leftover"
+            what = (
+                f"imported struct {struct.name}; remove the import"
+                if struct.owner
+                else f"struct {struct.name}; remove it"
+            )
+            text = f"no field uses the {what} if it is a leftover"
             yield Violation("TW320", "name", text, ("message:structs", "message:uses"), struct=position)
 
 

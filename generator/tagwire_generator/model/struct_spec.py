@@ -31,6 +31,8 @@ class StructSpec:
     """Retired tags: taken, but in no version on the wire."""
     is_draft: bool = False
     """Whether it belongs to a message of the draft dialect, whose tags are fewer."""
+    owner: str = field(default="", compare=False)
+    """The shared struct whose module has the class; "" for a struct of the message itself."""
     warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
 
     def __post_init__(self) -> None:

@@ -45,6 +45,7 @@ from tagwire.versions import Versions
 from tagwire_generator.project import resources
 from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import SpecData, find_specs, spec_data
 
 __all__ = ["Exemption", "Settings", "SettingsError", "SpecSet", "find_root", "load", "package_fault"]
 
@@ -91,6 +92,11 @@ class SpecSet:
     def directory(self) -> Path:
         """The package's own folder, all of whose generated files are this set's."""
         return self.output.joinpath(*self.package.split("."))
+
+    def read_specs(self) -> list[SpecData]:
+        """All specs of the set with their bytes, named as in reports. Raises SpecError if one can't be read."""
+        found = (each for folder in self.sources for each in find_specs(folder))
+        return [spec_data(each, file=self.source_name(each.path)) for each in found]
 
     def source_name(self, path: Path) -> str:
         """How a file is called in headers and reports: from `root`, with slashes on every system."""

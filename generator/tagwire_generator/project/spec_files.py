@@ -5,17 +5,31 @@ those in a subfolder have its name as theirs, and there is nothing deeper. A
 file below that would be a spec that nobody reads, so it is an error.
 """
 
+import json
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
+from pathlib import Path, PurePath
 from typing import Final
 
 from tagwire.errors import SpecError
 
-__all__ = ["SpecFile", "find_specs", "may_be_register", "uses_registers"]
+__all__ = [
+    "SpecData",
+    "SpecFile",
+    "find_specs",
+    "may_be_register",
+    "may_be_shared",
+    "needed_by",
+    "spec_data",
+    "uses_registers",
+]
 
 _COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
+_NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
+_ESCAPE: Final = b"\\u"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,6 +39,29 @@ class SpecFile:
     component: str
     """The subfolder's name, "" for none."""
     path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SpecData:
+    """The bytes of one spec, wherever they come from."""
+
+    file: str
+    """How it is called in reports."""
+    component: str
+    data: bytes
+
+    @property
+    def name(self) -> str:
+        """The message that the file is named after."""
+        return PurePath(self.file).stem
+
+
+def spec_data(spec: SpecFile, *, file: str | None = None) -> SpecData:
+    """A spec with its bytes. Raises SpecError if it can't be read."""
+    try:
+        return SpecData(file or str(spec.path), spec.component, spec.path.read_bytes())
+    except OSError as error:
+        raise SpecError(f"{file or spec.path}: can't be read: {error.strerror}", file=file or str(spec.path)) from error
 
 
 def find_specs(folder: Path) -> list[SpecFile]:
@@ -83,3 +120,38 @@ def _named(path: Path) -> Path:
 
 def _refuse(error: OSError) -> None:
     raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from error
+
+
+def may_be_shared(data: bytes) -> bool:
+    """Whether a text can be that of a shared struct; without parsing, so it may say yes for others."""
+    return b'"struct"' in data or _ESCAPE in data
+
+
+def needed_by(data: bytes, shared: Iterable[SpecData]) -> list[SpecData]:
+    """Of the texts that may be shared structs, those that a text may import, and what these may import.
+
+    By the names that stand in the texts, so there may be more of them than needed, but none is missing.
+    """
+    waiting, found = [data], dict[str, SpecData]()
+    others = {each.file: (each, _names(each.data)) for each in shared}
+    while waiting:
+        text = waiting.pop()
+        if b'"imports"' not in text and _ESCAPE not in text:
+            continue
+        for file, (each, names) in list(others.items()):
+            if _ESCAPE in text or any(b'"%s"' % name in text for name in names):
+                found[file] = each
+                del others[file]
+                waiting.append(each.data)
+    return [found[file] for file in sorted(found)]
+
+
+@lru_cache(maxsize=1024)
+def _names(data: bytes) -> tuple[bytes, ...]:
+    """The name of a spec; where comments hide it from a plain parser, all that may be it."""
+    try:
+        tree = json.loads(data)
+    except ValueError:
+        return tuple(_NAMES.findall(data))
+    name = tree.get("name") if isinstance(tree, dict) else None
+    return (name.encode("utf-8", "replace"),) if isinstance(name, str) else ()

@@ -20,6 +20,7 @@ from tagwire_generator.syntax.spec_schema import is_extended, is_format, shape_f
 
 if TYPE_CHECKING:
     from tagwire_generator.reading.registers import Registers
+    from tagwire_generator.reading.shared_structs import SharedStructs
 
 __all__ = ["EVERYWHERE", "Part", "Reading"]
 
@@ -56,11 +57,18 @@ class Reading:
     """One spec while it is read."""
 
     def __init__(
-        self, document: Document, root: Object, options: SpecOptions, registers: "Registers | None" = None
+        self,
+        document: Document,
+        root: Object,
+        options: SpecOptions,
+        registers: "Registers | None" = None,
+        shared: "SharedStructs | None" = None,
     ) -> None:
         self.options = options
         self.registers = registers
         """Those of the spec set; None where the set is not known: then names are taken on trust."""
+        self.shared = shared
+        """Where imports are looked up; None where nobody asks what they are."""
         self.is_draft = document.is_draft
         self.is_format = is_format(root)
         self.is_extended = is_extended(root, by_default=options.dialect == "tagwire")

@@ -21,8 +21,8 @@ Convert: TypeAlias = Callable[[Node], Any]
 Keys: TypeAlias = Mapping[str, tuple[str, Convert]]
 """By key, the attribute of the model and how the value is read."""
 
-_MEMBERS: Final = ("fields", "formatFields", "optionalFields", "reservedTags", "structs")
-"""The kinds of what `reading.struct` reads."""
+_MEMBERS: Final = ("fields", "formatFields", "imports", "optionalFields", "reservedTags", "structs")
+"""The kinds of what `reading.struct` and `reading.imports` read."""
 _FOR_EDITORS: Final = "schemaReference"
 """The kind of a key that nobody reads but the editor."""
 
@@ -40,6 +40,7 @@ _BY_KIND: Final[Mapping[str, Convert]] = {
     "name": text,
     "range": version_range,
     "registerName": text,
+    "structName": text,
     "tag": tag_number,
     "text": text,
     "texts": _texts,

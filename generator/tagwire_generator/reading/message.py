@@ -1,6 +1,6 @@
 """The head of a spec and all that it holds, to a `MessageSpec`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tagwire.versions import HIGHEST, NONE, Versions
@@ -8,7 +8,8 @@ from tagwire_generator.model.message_rules import name_violation
 from tagwire_generator.model.message_spec import Fallback, MessageSpec
 from tagwire_generator.model.record_format_spec import Claim, FormatSpec
 from tagwire_generator.model.violations import InvalidSpec, Violation
-from tagwire_generator.reading.context import Part, Reading
+from tagwire_generator.reading.context import EVERYWHERE, Part, Reading
+from tagwire_generator.reading.imports import ImportedStruct, read_imports
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.struct import MEMBER_KEYS, StructPart, StructReader
 from tagwire_generator.reading.values import (
@@ -21,6 +22,7 @@ from tagwire_generator.reading.values import (
     whole_number,
 )
 from tagwire_generator.syntax.parse import Node, Object, Scalar, walk
+from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds
 
 __all__ = ["FORMAT_KEYS", "MESSAGE_KEYS", "read_message"]
 
@@ -82,6 +84,8 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     part = Part(node)
     is_gone = _is_gone(node)
     keys = ("name", "type") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
+    if is_shared_struct(node):
+        keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
     values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}
     if reading.is_format:
         values["validVersions"] = Versions(0, 0)
@@ -100,13 +104,17 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     attributes |= {"component": component, "file": file, "line": place.line, "column": place.column}
     attributes |= {"dialect": "draft" if reading.is_draft else "released", "options": reading.options}
     attributes["is_extended"] = reading.is_extended
+    if is_shared_struct(node) and not reading.is_draft:
+        attributes["flexible_versions"] = EVERYWHERE  # as far as it knows: its users decide
     if is_gone:
         return _build(reading, part, attributes, [], StructPart(node))
     if reading.is_format:
         attributes["format"] = _format(reading, part)
-    root, structs = _read_structs(reading, node, known["name"], known["validVersions"])
+    imports = read_imports(reading, node, known["name"])
+    root, own = _read_structs(reading, node, known["name"], known["validVersions"])
+    structs: list[StructPart | ImportedStruct] = [*imports.structs, *own]
     attributes |= {"fields": root.spec.fields, "reserved_tags": root.spec.reserved_tags}
-    attributes |= {"structs": tuple(struct.spec for struct in structs)}
+    attributes |= {"structs": tuple(struct.spec for struct in structs), "imports": imports.imports}
     return _build(reading, part, attributes, structs, root)
 
 
@@ -124,10 +132,15 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
     """Each dialect has its key for the versions that carry tags; the other's has no place there."""
     node, wounds = part.node, part.wounds
     if not reading.is_draft:
-        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None:
+        if "flexibleVersions" not in wounds and node.get("flexibleVersions") is None and not is_shared_struct(node):
             reading.report("TW204", node, "the key 'flexibleVersions' is missing; write none if no version is flexible")
             wounds.add("flexibleVersions")
         return
+    if is_shared_struct(node):
+        message = (
+            "a shared struct belongs to the released dialect, but the spec is in the draft's; remove optionalFields"
+        )
+        reading.report("TW701", part.place("type"), message)
     if reading.is_extended and node.get("dialect"):
         message = "the tagwire dialect extends the released dialect, but the spec is in the draft's; remove the key"
         reading.report("TW701", node.members["dialect"], message)
@@ -172,7 +185,11 @@ def _read_structs(reading: Reading, node: Object, name: str, versions: Versions)
 
 
 def _build(
-    reading: Reading, part: Part, attributes: dict[str, Any], structs: list[StructPart], root: StructPart
+    reading: Reading,
+    part: Part,
+    attributes: dict[str, Any],
+    structs: Sequence[StructPart | ImportedStruct],
+    root: StructPart,
 ) -> MessageSpec | None:
     """The last step: the rules about the message as a whole. Nothing follows, so nothing is forgotten."""
     message = None
@@ -187,6 +204,9 @@ def _build(
             reading.report_violation(violation, part)
             continue
         struct = root if violation.struct is None else structs[violation.struct]
+        if isinstance(struct, ImportedStruct):
+            struct.report(reading, violation)
+            continue
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
     return message

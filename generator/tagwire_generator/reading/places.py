@@ -40,60 +40,89 @@ class _Found(Protocol):
     def severity(self) -> str: ...
     @property
     def spot(self) -> Spot: ...
-    def at(self, line: int, column: int, source_line: str) -> Any: ...
+    def at(self, file: str, line: int, column: int, source_line: str) -> Any: ...
 
 
 F = TypeVar("F", bound=_Found)
 
 
-def placed(findings: Iterable[F], texts: Mapping[str, str]) -> tuple[F, ...]:
-    """The findings at their places; `texts` are those of the specs, by file. Others stay where they are."""
-    documents: dict[str, Document] = {}
-    made: list[F] = []
-    for finding in findings:
-        text = texts.get(finding.file)
-        if text is None:
-            made.append(finding)
-            continue
-        document = documents.get(finding.file)
+def placed(findings: Iterable[F], texts: Mapping[str, str], shared: Mapping[str, str] | None = None) -> tuple[F, ...]:
+    """The findings at their places; `texts` are those of the specs, by file. Others stay where they are.
+
+    `shared` has the file of each shared struct: what stands in one is placed there.
+    """
+    places = _Places(texts, shared or {})
+    return tuple(map(places.placed, findings))
+
+
+class _Places:
+    """The places of one set of specs; each text is parsed once."""
+
+    def __init__(self, texts: Mapping[str, str], shared: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._shared = shared
+        self._documents: dict[str, Document] = {}
+
+    def placed(self, finding: F) -> F:
+        """The finding at the key that says so, be it in a shared struct of the message."""
+        root = self._root(finding.file)
+        if root is None:
+            return finding
+        file, node = self.node(finding.file, root, finding.spot)
+        line = self._texts[file].split("\n")[node.line - 1]
+        found: F = finding.at(file, node.line, node.column, line.rstrip("\r"))
+        return found
+
+    def _root(self, file: str) -> Object | None:
+        if file not in self._texts:
+            return None
+        document = self._documents.get(file)
         if document is None:
-            document = documents[finding.file] = parse(text, file=finding.file)
-        root = document.root
-        made.append(finding if root is None else _placed(finding, root, text.split("\n")))
-    return tuple(made)
+            document = self._documents[file] = parse(self._texts[file], file=file)
+        return document.root
+
+    def node(self, file: str, root: Object, spot: Spot) -> tuple[str, Node]:
+        """The file and the value of the spot's key.
+
+        The name of the field where it lacks the key, of what held it where it is gone.
+        """
+        owner, owner_file, key = root, file, spot.key
+        for name in spot.names:
+            file, root, members = self._members_of(file, root, owner)
+            found = _field(members, name)
+            if found is None:
+                key = "name"
+                break
+            owner, owner_file = found, file
+        for each in (key, _IN_DRAFT.get(key, "name"), "name"):
+            member = owner.members.get(each)
+            if member is not None:
+                return owner_file, member.value
+        return owner_file, owner
+
+    def _members_of(self, file: str, root: Object, owner: Object) -> tuple[str, Object, Object]:
+        """The object that lists an owner's fields, with its file and root: itself, or the struct of its type."""
+        declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
+        kind = owner.get("type")
+        if declares or not isinstance(kind, Scalar):
+            return file, root, owner
+        name = kind.raw.strip().removeprefix("[]").strip()
+        other = self._shared.get(name, "") if _named(root, "imports", name) else ""
+        imported = self._root(other)
+        if imported is not None:
+            return other, imported, imported
+        return file, root, _named(root, "commonStructs", name) or owner
 
 
-def _placed(finding: F, root: Object, lines: list[str]) -> F:
-    node = node_at(root, finding.spot)
-    found: F = finding.at(node.line, node.column, lines[node.line - 1].rstrip("\r"))
-    return found
+def _named(root: Object, key: str, name: str) -> Object | None:
+    """The item of a list that has a name."""
+    found = (each for each in items(root.get(key)) if isinstance(each, Object) and _text(each, "name") == name)
+    return next(found, None)
 
 
 def node_at(root: Object, spot: Spot) -> Node:
-    """The value of the spot's key; the name of the field where it lacks the key, of what held it where it is gone."""
-    owner, key = root, spot.key
-    for name in spot.names:
-        found = _field(_members_of(root, owner), name)
-        if found is None:
-            key = "name"
-            break
-        owner = found
-    for each in (key, _IN_DRAFT.get(key, "name"), "name"):
-        member = owner.members.get(each)
-        if member is not None:
-            return member.value
-    return owner
-
-
-def _members_of(root: Object, owner: Object) -> Object:
-    """The object that lists an owner's fields: itself, or the common struct that its type names."""
-    declares = owner is root or any(owner.get(key) is not None for key in ("fields", "optionalFields"))
-    kind = owner.get("type")
-    if declares or not isinstance(kind, Scalar):
-        return owner
-    name = kind.raw.strip().removeprefix("[]").strip()
-    common = (each for each in items(root.get("commonStructs")) if isinstance(each, Object))
-    return next((each for each in common if _text(each, "name") == name), owner)
+    """The value of a spot's key in one spec; the name of the field where it lacks the key."""
+    return _Places({}, {}).node("", root, spot)[1]
 
 
 def _field(struct: Object, name: str) -> Object | None:

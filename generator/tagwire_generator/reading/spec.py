@@ -20,6 +20,7 @@ from tagwire_generator.reading.context import Reading
 from tagwire_generator.reading.message import read_message
 from tagwire_generator.reading.register import read_register
 from tagwire_generator.reading.registers import Registers
+from tagwire_generator.reading.shared_structs import NO_SHARED_STRUCTS, SharedStructs
 from tagwire_generator.syntax.parse import parse
 from tagwire_generator.syntax.spec_schema import is_register
 
@@ -49,15 +50,18 @@ def read_spec(
     component: str = "",
     options: SpecOptions = _DEFAULT_OPTIONS,
     registers: Registers | None = None,
+    shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
     """Read a spec from its text. Raises nothing, whatever the text.
 
     `registers` are those of its set, which fields may have as enums; without them, enums are not looked into.
+    `shared` has the structs that it can import. With None nobody asks for them: a spec with imports then becomes no
+    message, and what is wrong without them is told.
     """
     document = parse(text, file=file)
     if document.root is None:
         return ReadResult(None, document.problems)
-    reading = Reading(document, document.root, options, registers)
+    reading = Reading(document, document.root, options, registers, shared)
     if is_register(document.root):
         register = read_register(reading, document.root, file=file)
         return ReadResult(None, _sorted(reading), register)
@@ -78,6 +82,7 @@ def read_file(
     component: str = "",
     options: SpecOptions = _DEFAULT_OPTIONS,
     registers: Registers | None = None,
+    shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
     """Read a spec from a file; `file` is its name in reports, by default the path.
 
@@ -89,7 +94,7 @@ def read_file(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return _unreadable(Source(name, ""), "TW101", 1, 1, f"the file can't be read: {reason}")
-    return read_data(data, file=name, component=component, options=options, registers=registers)
+    return read_data(data, file=name, component=component, options=options, registers=registers, shared=shared)
 
 
 def read_data(
@@ -99,6 +104,7 @@ def read_data(
     component: str = "",
     options: SpecOptions = _DEFAULT_OPTIONS,
     registers: Registers | None = None,
+    shared: SharedStructs | None = NO_SHARED_STRUCTS,
 ) -> ReadResult:
     """Read a spec from the bytes of its file. Raises nothing: what is no UTF-8 is a problem of its place."""
     try:
@@ -111,7 +117,7 @@ def read_data(
             f"byte {error.start} of the file, 0x{data[error.start]:02x}, is not valid UTF-8; save the file as UTF-8"
         )
         return _unreadable(source, "TW102", line, column, message)
-    return read_spec(text, file=file, component=component, options=options, registers=registers)
+    return read_spec(text, file=file, component=component, options=options, registers=registers, shared=shared)
 
 
 def load(
@@ -120,9 +126,10 @@ def load(
     file: str | None = None,
     component: str = "",
     options: SpecOptions = _DEFAULT_OPTIONS,
+    shared: SharedStructs = NO_SHARED_STRUCTS,
 ) -> MessageSpec:
     """The message of a spec file. Raises SpecError with all problems if one is an error."""
-    result = read_file(path, file=file, component=component, options=options)
+    result = read_file(path, file=file, component=component, options=options, shared=shared)
     if result.register is not None:
         raise SpecError(f"{result.register.file}: a register, not a message or a format", file=result.register.file)
     if result.message is None:

@@ -224,6 +224,16 @@ def _struct(struct: Mapping[str, Any], outer: _Scope) -> dict[str, Any]:
     return _in_order(form, keys)
 
 
+def _imports(value: Any, scope: _Scope) -> list[dict[str, Any]] | None:
+    keys = _keys("import")
+    inside = scope.inside
+    return [_ordered(each, keys, inside(str(each.get("name", "?"))), "import") for each in _list(value, scope)] or None
+
+
+def _struct_versions(value: Any, scope: _Scope) -> dict[str, int] | None:
+    return {versions: int(number) for versions, number in _by_version(value, scope).items()} or None
+
+
 _BY_KIND: Final[Mapping[str, _Key]] = {
     "dialect": _Key(_text, str),
     "entityType": _Key(_entity_type, str),
@@ -232,6 +242,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "fieldType": _Key(_type, str),
     "flag": _Key(_flag, bool),
     "headerVersions": _Key(_by_version, dict),
+    "imports": _Key(_imports, list),
     "listeners": _Key(_list, list),
     "messageType": _Key(_text, str),
     "name": _Key(_text, str),
@@ -242,6 +253,7 @@ _BY_KIND: Final[Mapping[str, _Key]] = {
     "reservedTags": _Key(_reserved_tags, list),
     "schemaReference": _Key(_text, str),
     "structName": _Key(_text, str),
+    "structVersions": _Key(_struct_versions, dict),
     "structs": _Key(_structs, list),
     "tag": _Key(_tag, int),
     "text": _Key(_text, str),

@@ -19,7 +19,16 @@ from tagwire.text_format import suggestion
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.syntax.parse import Items, Node, Object, Scalar
 
-__all__ = ["ShapeFault", "is_extended", "is_format", "is_register", "key_kinds", "schema", "shape_faults"]
+__all__ = [
+    "ShapeFault",
+    "is_extended",
+    "is_format",
+    "is_register",
+    "is_shared_struct",
+    "key_kinds",
+    "schema",
+    "shape_faults",
+]
 
 _NOT_IN_DRAFT: Final = {
     "versions": "its versions are those of versionsWithOptional",
@@ -142,6 +151,11 @@ def is_register(root: Object) -> bool:
     return _is_type(root, "register")
 
 
+def is_shared_struct(root: Object) -> bool:
+    """Whether a spec's tree is that of a struct that others import."""
+    return _is_type(root, "struct")
+
+
 def _is_type(root: Object, word: str) -> bool:
     kind = root.get("type")
     return isinstance(kind, Scalar) and kind.value == word
@@ -201,8 +215,9 @@ def _unknown_word(node: Node, error: _Error) -> ShapeFault:
 
 def _extension_key(root: Object, node: Node, error: _Error) -> ShapeFault:
     *_, key = error.absolute_path
+    what = f"type {error.instance}" if key == "type" else f"key {key!r}"
     remedy = 'change "dialect" to "tagwire"' if root.get("dialect") else 'add "dialect": "tagwire" to the spec'
-    message = f"the key {key!r} is an extension, but the spec is plain Kafka; {remedy}, or remove the key"
+    message = f"the {what} is an extension, but the spec is plain Kafka; {remedy}, or remove the key"
     return ShapeFault("TW709", node, message, node)
 
 

@@ -90,7 +90,7 @@ class DataModuleView:
 def data_view(
     spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str = ""
 ) -> DataModuleView:
-    """The view of `spec`'s data-class module; `package` has the registers that its fields have as enums."""
+    """The view of `spec`'s data-class module; `package` has the registers and shared structs that its fields have."""
     return DataViews(spec, options, package).module(cls, source)
 
 
@@ -101,21 +101,22 @@ class DataViews:
         self.spec = spec
         self.options = options
         self.package = package
-        taken = [struct.name for struct in (*spec.structs, spec.root)]
+        self.shared = [each.name for each in spec.imports if each.is_direct]
+        taken = [*(struct.name for struct in (*spec.own_structs, spec.root)), *self.shared]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
         self.registers = Imports(taken)
 
     def module(self, cls: type[Message], source: str) -> DataModuleView:
         """The view of the module."""
-        structs = tuple(self.struct(struct) for struct in (*self.spec.structs, self.spec.root))
+        structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
         unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
         self.imports.use("tagwire.wire", "NO_TAGS")
         constructor = self.imports.use("tagwire.message", "constructor")
         return DataModuleView(
             source=source,
             doc=_history(self.spec, cls),
-            imports=[*self.imports.groups, *self.registers.groups],
+            imports=self._import_lines(),
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
@@ -123,13 +124,18 @@ class DataViews:
             unknown_tags=unknown_tags,
         )
 
+    def _import_lines(self) -> list[list[str]]:
+        """The imports, those of shared structs behind all others."""
+        shared = [f"from {self.package}.{snake_case(name)} import {name}" for name in sorted(self.shared)]
+        return [*self.imports.groups, *self.registers.groups, *([shared] if shared else [])]
+
     def struct(self, struct: StructSpec) -> StructView:
-        root = struct is self.spec.root
+        root = struct is self.spec.root and self.spec.kind != "struct"
         base = "Message" if root else "Struct"
         return StructView(
             name=struct.name,
             base=self.imports.use("tagwire.message", base),
-            doc=class_doc(self.spec) if root else struct_doc(self.spec, struct),
+            doc=class_doc(self.spec) if struct is self.spec.root else struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             unions=(unions := union_views(struct, self.annotation, self.type_imports)),
             which=which_types(unions, self.type_imports),
@@ -174,7 +180,7 @@ class DataViews:
         parameter, stored = annotation, name
         if field.type.is_array:
             iterable = self.imports.use("collections.abc", "Iterable")
-            parameter = f"{iterable}[{self.element(field)}]"
+            parameter = f"{iterable}[{self.annotation(field, outer=1)}]"
             stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
         default = self.default(field)
         if field.default is STRUCT_DEFAULT and not field.required:
@@ -198,9 +204,12 @@ class DataViews:
         self.type_imports.use("typing_extensions", "deprecated")
         return repr(" ".join(field.deprecated.split()) or "deprecated")
 
-    def annotation(self, field: FieldSpec) -> str:
+    def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
+        """The type of the values, or of those within so many arrays."""
         element = self.element(field)
-        return f"tuple[{element}, ...]" if field.type.is_array else element
+        for _ in range(field.type.dimensions - outer):
+            element = f"tuple[{element}, ...]"
+        return element
 
     def element(self, field: FieldSpec) -> str:
         wire = field.type.primitive
@@ -224,6 +233,12 @@ class DataViews:
             return self.imports.use("tagwire.wire", "DEFAULT_UUID")
         return literal(field.default)
 
+    def struct_words(self, name: str) -> list[str]:
+        """The words of a row about the struct of its field."""
+        shared = self.spec.struct_versions(name)
+        ranges = () if shared is None else tuple((str(each), number) for each, number in shared.ranges)
+        return [f"struct={name}", *([f"struct_versions={ranges!r}"] if ranges else [])]
+
     def row(self, field: FieldSpec, default: str) -> str:
         row = field_row(field, None, unique_keys(self.spec, field))
         if isinstance(field.default, UUID):
@@ -242,10 +257,12 @@ class DataViews:
             words.append(f"unique={row.unique!r}")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
+        if row.semantic:
+            words.append(f"semantic={row.semantic!r}")
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
-            words.append(f"struct={field.struct}")
+            words += self.struct_words(field.struct)
         if field.enum:
             words.append(f"enum={self.enum(field.enum)}")
         texts = (("about", field.about or None), ("deprecated", field.deprecated))
@@ -255,6 +272,8 @@ class DataViews:
 
 def literal(value: object) -> str:
     """A default other than a UUID as a Python expression."""
+    if isinstance(value, bytes) and len(value) > 4 and not any(value):
+        return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
 
 
@@ -317,11 +336,13 @@ def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
     found = []
     for field in struct.fields:
         kind = field.type
-        array = isinstance(kind, Array)
-        path = f"{prefix}{field.name}{'[]' if array else ''}"
+        dimensions = 0
+        nested = kind
+        while isinstance(nested, Array):
+            nested, dimensions = nested.element, dimensions + 1
+        path = f"{prefix}{field.name}{'[]' * dimensions}"
         nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
         found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
-        nested = kind.element if isinstance(kind, Array) else kind
         if isinstance(nested, Nested):
             found += _paths(nested.struct, f"{path}.")
     return found

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tagwire.layout import Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import json_value
 from tagwire_generator.expansion.message_classes import message_class
@@ -19,6 +19,7 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.docstrings import deprecated_field, deprecated_versions
+from tagwire_generator.views.struct_calls import value_facts
 
 __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
 
@@ -42,6 +43,7 @@ class RowView:
     """Why the field will go, as a sentence; "" if it will not."""
     enum: str
     members: tuple[tuple[str, str], ...]
+    rules: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class WireField:
     path: str
     tag: str
     type: WireType
+    union: str
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             deprecated=deprecated_field(field),
             enum="" if field.enum is None else field.enum.name,
             members=tuple((str(entry.key), entry.name) for entry in _entries(field)),
+            rules=tuple(value_facts(field)),
         )
         if field.struct is not None:
             yield from _rows(spec, spec.struct(field.struct).fields, f"{path}.", depth + 1)
@@ -185,23 +189,26 @@ def _default(value: object) -> str:
 
 def _struct(struct: StructLayout, outer: str) -> WireStruct:
     section = struct.section
+    unions = {name: union.name for union in struct.unions for name in union.alternatives}
     kind = "" if section is None else "optional" if isinstance(section, OptionalBuffer) else "tagged"
     return WireStruct(
         struct.name,
         tuple(_field(item, outer) for item in struct.items),
         kind,
-        tuple(_field(item, outer) for item in (section.fields if section else ())),
+        tuple(_field(item, outer, unions.get(item.name, "")) for item in (section.fields if section else ())),
     )
 
 
-def _field(item: Item, outer: str) -> WireField:
+def _field(item: Item, outer: str, union: str = "") -> WireField:
     path = f"{outer}{item.name}"
-    return WireField(item.name, path, "" if item.tag is None else str(item.tag), _type(item.type, path))
+    return WireField(item.name, path, "" if item.tag is None else str(item.tag), _type(item.type, path), union)
 
 
 def _type(type: Type, path: str) -> WireType:
     if isinstance(type, Fixed):
         return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
+    if isinstance(type, NullableFixed):
+        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
     if isinstance(type, Sized):
         length = type.length.name if type.length else ""
         return WireType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)

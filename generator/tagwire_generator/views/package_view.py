@@ -40,6 +40,8 @@ class PackageView:
     """Older name and the message that it means, by older name."""
     registers: tuple[tuple[str, str], ...]
     """Class and module of each register, by class."""
+    structs: tuple[tuple[str, str], ...]
+    """Class and module of each shared struct, by class."""
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
     releases: tuple[tuple[str, str], ...]
@@ -51,7 +53,8 @@ def package_view(
     summaries: Sequence[MessageSummary], registers: Sequence[str], package: str, history: History | None = None
 ) -> PackageView:
     """The view of a package of these messages and registers, and of their history if they have one."""
-    present = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
+    there = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
+    present = [each for each in there if each.kind != "struct"]
     keys = sorted(
         (each.api_key, snake_case(each.name.removesuffix("Request") or each.name).upper())
         for each in present
@@ -69,6 +72,7 @@ def package_view(
         messages=tuple(entries.values()),
         aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
         registers=tuple((name, snake_case(name)) for name in sorted(registers)),
+        structs=tuple((each.name, snake_case(each.name)) for each in there if each.kind == "struct"),
         api_keys=tuple((name, key) for key, name in keys),
         releases=tuple(_releases(entries, history)) if history else (),
         releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.frames.releases`.",

@@ -59,7 +59,7 @@ def render_message(
     targets = read_targets(templates)
     module = snake_case(message.name)
     files: dict[str, str] = {}
-    if message.format is None and (each := targets.each("message")):
+    if message.format is None and message.kind != "struct" and (each := targets.each("message")):
         shown = message_view(message, package, options, source)
         names = {"message": message.name, "module": module, "package": package}
         files = {target.path(**names): _render(templates, target.template, shown) for target in each}
@@ -74,11 +74,12 @@ def _python_message(
         return {f"{module}.py": _render(templates, "format.py.jinja", view)}
     cls = message_class(message, options)
     data = data_view(message, cls, options, source, package)
-    serializers = serializer_view(cls, f"{package}.{module}", source)
-    return {
-        f"{module}.py": _render(templates, "message.py.jinja", data),
-        f"serializers/{module}.py": _render(templates, "serializers.py.jinja", serializers),
-    }
+    files = {f"{module}.py": _render(templates, "message.py.jinja", data)}
+    if message.kind == "struct":
+        return files  # its bytes are in the serializers of its users
+    shared = {struct.name: f"{package}.{snake_case(struct.owner)}" for struct in message.structs if struct.owner}
+    serializers = serializer_view(cls, f"{package}.{module}", source, shared)
+    return files | {f"serializers/{module}.py": _render(templates, "serializers.py.jinja", serializers)}
 
 
 def render_register(register: RegisterSpec, templates: Path, source: str) -> dict[str, str]:

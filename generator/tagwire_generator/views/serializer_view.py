@@ -1,6 +1,7 @@
 """The view of a serializer module: classes by version, functions by struct, all as strings and steps."""
 
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tagwire.layout import OptionalBuffer, StructLayout
@@ -52,9 +53,15 @@ class SerializerModuleView:
     versions: tuple[VersionView, ...]
 
 
-def serializer_view(cls: type[Message], module: str, source: str) -> SerializerModuleView:
-    """The view of a message's serializer module; `module` is that of its data classes."""
-    names = StructNames(cls.NAME, module, frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS))
+def serializer_view(
+    cls: type[Message], module: str, source: str, shared: Mapping[str, str] | None = None
+) -> SerializerModuleView:
+    """The view of a message's serializer module.
+
+    `module` is that of its data classes, `shared` has those of the shared structs that it uses.
+    """
+    serializers = frozenset(f"{cls.NAME}V{version}" for version in cls.VERSIONS)
+    names = StructNames(cls.NAME, module, serializers, shared)
     expressions = Expressions(names)
     layouts = {version: layout_of(cls, version).root for version in cls.VERSIONS}
     for version, root in layouts.items():

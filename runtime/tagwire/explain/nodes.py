@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tagwire.explain.spans import NULL, OPEN, Opened, SpanKind, Spans
 from tagwire.layout.parts import Bits, named_bits
+from tagwire.layout.types import Type
 from tagwire.sensitive import HIDDEN, hides
 
 __all__ = ["Node", "bytes_node"]
@@ -139,9 +140,20 @@ class Node:
         return wire.name_of(self.value) if wire is not None and self.complete else ""
 
     @property
+    def layout_type(self) -> "Type | None":
+        """The type as the layout has it; None for messages, tag sections and bytes that nobody reads."""
+        return self._kind.type
+
+    @property
     def bits(self) -> "tuple[Bits, ...]":
         """The named bits of the value, where it has some."""
         return self._spans.bits.get(self._row, ())
+
+    @property
+    def meaning(self) -> str:
+        """What the value means, for a type with a semantic; "" for most."""
+        wire = getattr(self._kind.type, "wire", None)
+        return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
 
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
         """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
@@ -212,6 +224,7 @@ class Node:
             "offset": self.offset,
             "length": self.length,
             "value": HIDDEN if self.is_hidden and self._kind.is_leaf else json_value(self.value),
+            **({"meaning": self.meaning} if self.meaning and not self.is_hidden else {}),
             **member,
             **bits,
             **unpacked,

@@ -152,11 +152,11 @@
     let lit = null, active = null, width = 16;
     const id = "tx" + (tagwireTree.count = (tagwireTree.count || 0) + 1);
 
-    const title = make("span", "tx-title"), legend = make("ul", "tx-legend"), input = make("input"), hits = make("span", "");
+    const title = make("span", "tx-title"), legend = make("div", "tx-legend"), input = make("input"), hits = make("span", "");
     const fold = make("button", "", "Collapse arrays"), unfold = make("button", "", "Expand all");
     const facts = make("pre", "tx-facts"), panes = make("div", "tx-panes"), detail = make("div", "tx-detail");
     const dumpPane = make("div", "tx-pane tx-dump"), treePane = make("div", "tx-pane tx-tree");
-    LEGEND.forEach(([kind, words]) => legend.append(make("li", "tx-k-" + kind, words)));
+    LEGEND.forEach(([kind, words]) => legend.append(make("span", "tx-k-" + kind, words)));
     input.type = "search"; input.placeholder = "name, value, type or hex";
     input.setAttribute("aria-label", "Search fields");
     fold.type = unfold.type = "button";
@@ -218,6 +218,7 @@
       }
       line.id = id + "-" + row.n;
       line.dataset.row = row.n;
+      line.dataset.path = row.path;
       line.title = row.about ? row.path + "\n" + row.about : row.path;
       line.setAttribute("role", "treeitem");
       line.setAttribute("aria-level", row.depth + 1);

@@ -4,26 +4,42 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Generic
 
-    from tagwire.message.base import Message
+    from typing_extensions import TypeVar  # type checkers know it without the package
+
+    M = TypeVar("M", default=Any)
+    H = TypeVar("H", default=Any)
+
+else:
+    from types import GenericAlias
+
+    class _Subscriptable:
+        """What `Frame[M, H]` needs at run time, without the cost of importing `typing`."""
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+    M, H = "M", "H"
+    Generic = {(M, H): _Subscriptable}
+
 
 __all__ = ["Frame"]
 
 
-class Frame:
+class Frame(Generic[M, H]):
     """A decoded frame: the header (None for a record), the message, and its version.
 
+    `Frame[M, H]` says their classes to type checkers; they are Any where only the bytes know.
     A record that deletes has no message and version -1: see `tagwire.frames.record_frames`.
     """
 
     __slots__ = ("header", "message", "version")
     __match_args__ = ("header", "message", "version")
 
-    def __init__(self, header: Message | None, message: Message | None, version: int) -> None:
-        # Any: which classes they are depends on the bytes, and callers know their fields.
-        self.header: Any = header
-        self.message: Any = message
+    def __init__(self, header: H, message: M, version: int) -> None:
+        self.header = header
+        self.message = message
         self.version = version
 
     def __eq__(self, other: object) -> bool:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from tagwire.message.base import Message
 
-__all__ = ["check_class", "check_header", "check_kind", "made_header", "refuse_both"]
+__all__ = ["check_class", "check_header", "check_kind", "completed_header", "made_header"]
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
@@ -55,11 +55,26 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
-def refuse_both(message: Message, version: int, **fields: object) -> None:
-    """Refuse fields of a header that are given beside a header. Raises EncodeError."""
-    for name, value in fields.items():
-        if value is not None:
-            raise _refusal(message, version, f"both header and {name} are given; the header holds the {name}")
+def completed_header(message: Message, version: int, header: Any, **given: object) -> Any:
+    """The header with what is given beside it, and with the API key and the version of its request if it says neither.
+
+    Raises EncodeError for a value that the header has in another way, or has no field for.
+    """
+    fresh = type(header)()
+    changes = {name: value for name, value in given.items() if value is not None}
+    for name, value in changes.items():
+        if name not in header.__slots__:
+            raise _refusal(message, version, f"{name} is given, but the {header.NAME} has no such field")
+        stated = getattr(header, name)
+        if stated not in (getattr(fresh, name), value):
+            raise _refusal(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
+    if message.KIND == "request":
+        named = ("request_api_key", "request_api_version")
+        if all(getattr(header, name) == getattr(fresh, name) for name in named):
+            changes |= {"request_api_key": message.API_KEY, "request_api_version": version}
+        else:
+            check_header(message, version, header)
+    return header.replace(**changes) if changes else header
 
 
 def _refusal(message: Message, version: int, reason: str) -> EncodeError:

@@ -55,6 +55,12 @@ class _FrameSelection:
         rows = iter(self._header.fields), iter(self._body.fields)
         return tuple([next(rows[not is_header]) for is_header in self._is_header])
 
+    def holder_versions(self, version: int) -> tuple[int | None, ...]:
+        """For each path the version of the struct that has its field; `version` is that of the body."""
+        head = self._header.holder_versions(self.message.header_version(version)) if self._header.paths else ()
+        versions = iter(head), iter(self._body.holder_versions(version))
+        return tuple([next(versions[not is_header]) for is_header in self._is_header])
+
     def __repr__(self) -> str:
         return f"<selection of {', '.join(self.paths)} in frames of {self.message.NAME}>"
 

@@ -13,17 +13,30 @@ from importlib import import_module
 
 from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
-from tagwire.frames.frame_headers import check_class, check_header, check_kind, made_header, refuse_both
+from tagwire.frames.frame_headers import check_class, check_kind, completed_header, made_header
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.wire.buffers import as_bytes, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeVar, overload
+
+    from typing_extensions import TypedDict, Unpack  # type checkers know it without the package
 
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
+
+    M = TypeVar("M", bound=Message)
+
+    class _How(TypedDict, total=False):
+        """How to decode: what `Message.decode` takes."""
+
+        strict: bool
+        views: bool
+        limits: Limits
+        gc: bool
+
 
 __all__ = ["Registry", "UnknownMessageError"]
 
@@ -41,7 +54,8 @@ class Registry:
     `aliases` are older names of messages: `registry[alias]`, `alias in registry`
     and attributes of the package know them, `names()` and iteration do not.
     `registers` are the classes of constants that the package has beside its
-    messages, with their modules.
+    messages, with their modules; `structs` are those of the structs that messages
+    share.
     """
 
     def __init__(
@@ -51,9 +65,11 @@ class Registry:
         *,
         aliases: dict[str, str] | None = None,
         registers: dict[str, str] | None = None,
+        structs: dict[str, str] | None = None,
     ) -> None:
         self._package = package
         self.registers = registers or {}
+        self.structs = structs or {}
         self._index = index
         self._aliases = aliases or {}
         self._by_key: dict[tuple[str, str, int], str] = {}
@@ -88,17 +104,18 @@ class Registry:
         return found
 
     def attribute(self, name: str) -> Any:
-        """An attribute of the package, imported now: a message's class, a register, the module of one, or `ApiKey`.
+        """An attribute of the package, imported now: the class of a message, register or shared struct, or `ApiKey`.
 
-        The `__getattr__` of generated packages. Raises AttributeError.
+        The modules of these are attributes too. The `__getattr__` of generated packages. Raises AttributeError.
         """
         if name in self:
             return self[name]
         if name == "ApiKey":
             return import_module(f"{self._package}.api_key").ApiKey
-        if name in self.registers:
-            return getattr(import_module(f"{self._package}.{self.registers[name]}"), name)
-        if name in self.registers.values() or any(module == name for module, *_ in self._index.values()):
+        others = {**self.registers, **self.structs}
+        if name in others:
+            return getattr(import_module(f"{self._package}.{others[name]}"), name)
+        if name in others.values() or any(module == name for module, *_ in self._index.values()):
             return import_module(f"{self._package}.{name}")
         raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
 
@@ -182,9 +199,10 @@ class Registry:
     ) -> bytes:
         """Header and body of a request, without the size before them.
 
-        Either `header`, which keeps its unknown tags, or its fields:
-        `correlation_id` (0 if not given) and `client_id` (None is written as null).
-        Raises EncodeError, also for a header that names another API or version.
+        `header` keeps its own fields and unknown tags; if it names no API and version,
+        it gets those of the message. `correlation_id` and `client_id` are its fields,
+        and may be given beside it. Without a header they are 0 and null. Raises
+        EncodeError, also for a header that names another API, version or id.
         """
         check_kind(message, version, "request")
         header_version = message.header_version(version)
@@ -193,9 +211,9 @@ class Registry:
             ids = {"correlation_id": correlation_id or 0, "client_id": client_id}
             header = made_header(message, version, self.request_header, fields, **ids)
         else:
-            refuse_both(message, version, correlation_id=correlation_id, client_id=client_id)
             check_class(message, version, header, self.request_header)
-            check_header(message, version, header)
+            given = {"correlation_id": correlation_id, "client_id": client_id}
+            header = completed_header(message, version, header, **given)
         return header.encode(header_version) + message.encode(version)
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
@@ -237,9 +255,17 @@ class Registry:
         header_version = cls.header_version(version)
         return self.request_header.decode_from(data, header_version, strict=strict, views=views, limits=limits, gc=gc)
 
+    if TYPE_CHECKING:
+
+        @overload
+        def decode_request(self, data: Any, message: type[M], **how: Unpack[_How]) -> Frame[M]: ...
+        @overload
+        def decode_request(self, data: Any, message: None = None, **how: Unpack[_How]) -> Frame: ...
+
     def decode_request(
         self,
         data: Any,
+        message: type[Message] | None = None,
         *,
         strict: bool = True,
         views: bool = False,
@@ -248,14 +274,18 @@ class Registry:
     ) -> Frame:
         """The request in a frame without its size; `strict` and what follows it are those of `Message.decode`.
 
+        With `message`, the class that it must be, type checkers know what it is.
         Raises DecodeError, whose offset counts from the start of the frame, and
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
         data = held(data) if views else as_bytes(data)
         header, start = self.decode_header(data, strict=strict, views=views, limits=limits, gc=gc)
         cls, version = self.request_class(data)
-        message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
-        return Frame(header, message, version)
+        if message is not None and cls is not message:
+            found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
+            raise unreadable("RequestHeader", None, "request_api_key", 0, found, expected)
+        request = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+        return Frame(header, request, version)
 
     # ------------------------------------------------------------ responses
 
@@ -269,22 +299,29 @@ class Registry:
     ) -> bytes:
         """Header and body of a response, without the size before them.
 
-        Either `header`, which keeps its unknown tags, or `correlation_id` (0 if
-        not given). Raises EncodeError.
+        `header` keeps its own fields and unknown tags; `correlation_id` may be given
+        beside it, and is 0 without it. Raises EncodeError.
         """
         check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
             header = made_header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
         else:
-            refuse_both(message, version, correlation_id=correlation_id)
             check_class(message, version, header, self.response_header)
+            header = completed_header(message, version, header, correlation_id=correlation_id)
         return header.encode(header_version) + message.encode(version)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def decode_response(self, data: Any, api_key: type[M], version: int, **how: Unpack[_How]) -> Frame[M]: ...
+        @overload
+        def decode_response(self, data: Any, api_key: int, version: int, **how: Unpack[_How]) -> Frame: ...
 
     def decode_response(
         self,
         data: Any,
-        api_key: int,
+        api_key: int | type[Message],
         version: int,
         *,
         strict: bool = True,
@@ -294,12 +331,13 @@ class Registry:
     ) -> Frame:
         """The response, in a frame without its size, to a request of this API and version.
 
+        `api_key` may be the class of the response, which type checkers then know.
         Where the response has a fallback (`Message.FALLBACK`: a broker that lacks
         the version of an ApiVersionsRequest answers in version 0, with error 35),
         `Frame.version` says in which version the answer came. Raises DecodeError,
         whose offset counts from the start of the frame, and UnsupportedVersionError.
         """
-        cls = self.response(api_key)
+        cls = self._of_kind(api_key, "response")
         data = held(data) if views else as_bytes(data)
 
         def read(version: int) -> Frame:

@@ -31,6 +31,7 @@ from tagwire.layout import (
     Item,
     Layout,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     StructLayout,
@@ -145,6 +146,8 @@ class LayoutReader(TagSectionReader):
             return self.nested(type, scopes)
         if isinstance(type, Varint):
             return self.varint(type)
+        if isinstance(type, NullableFixed):
+            return self.fixed(type.wire) if not type.marker or self.is_present(type) else None
         return self.read(type.code, scopes) if isinstance(type, Extent | Count) else self.fixed(type.wire)
 
     # ------------------------------------------------------------ types
@@ -257,7 +260,7 @@ class LayoutReader(TagSectionReader):
         self.note(True)
         return self.struct(type.struct, scopes)
 
-    def is_present(self, type: Nested) -> bool:
+    def is_present(self, type: Nested | NullableFixed) -> bool:
         start = self.pos
         if type.marker == "int8":
             (marker,) = unpack_from(">b", self.buf, self.take(1))

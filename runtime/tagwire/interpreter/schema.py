@@ -39,7 +39,7 @@ from tagwire.text_format import near, shown
 from tagwire.wire.buffers import as_bytes
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
-from tagwire.wire.types import WIRE_TYPES, WireType
+from tagwire.wire.types import WIRE_TYPES, WireType, wire_type
 
 __all__ = ["Field", "Schema"]
 
@@ -174,8 +174,8 @@ def _type(name: str, type: Any, *, nullable: bool) -> Type:
     return _primitive(name, type, nullable=nullable)
 
 
-def _primitive(field: str, name: Any, *, nullable: bool) -> Fixed | Sized:
-    wire = WIRE_TYPES.get(name) if isinstance(name, str) else None
+def _primitive(field: str, name: Any, *, nullable: bool) -> Type:
+    wire = wire_type(name) if isinstance(name, str) else None
     if wire is None:
         names = [*WIRE_TYPES]
         expected = f"{', '.join(names)}, '[]' and one of these, a Schema or a list of one Schema"

@@ -26,6 +26,7 @@ from tagwire.layout import (
     Layout,
     LengthCode,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     StructLayout,
@@ -173,6 +174,11 @@ class LayoutWriter(ValueWalk):
             self.nested(type, value, out)
         elif isinstance(type, Varint):
             out += self.varint(type, value)
+        elif isinstance(type, NullableFixed):
+            if type.marker:
+                out += b"\xff" if value is None else b"\x01"
+            if value is not None or not type.marker:
+                out += self.fixed(type.wire, value)
         else:
             raise AssertionError(f"{type} has no value of its own")
 

@@ -44,6 +44,7 @@ __all__ = [
     "Fixed",
     "FrozenData",
     "LengthCode",
+    "NullableFixed",
     "Order",
     "Union",
     "Varint",
@@ -128,6 +129,27 @@ class Fixed(FrozenData):
 
     def __str__(self) -> str:
         return self.wire.label
+
+
+class NullableFixed(FrozenData):
+    """A primitive of fixed width that may be null.
+
+    The marker is an int8 of -1 or 1, as before structs. A tagged field has none: null is the absence of the field.
+    """
+
+    __slots__ = ("marker", "wire")
+    nullable: ClassVar = True
+
+    def __init__(self, wire: WireType, marker: str) -> None:
+        self.wire = wire
+        self.marker = marker
+
+    @property
+    def minimum(self) -> int:
+        return 1 if self.marker else self.wire.width
+
+    def __str__(self) -> str:
+        return f"nullable {self.wire.name}"
 
 
 class Varint(FrozenData):

@@ -22,10 +22,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar, TypeVar
 
+    from tagwire.frames.frame import Frame
     from tagwire.layout import Layout
     from tagwire.message.losses import Loss
     from tagwire.message.serializer import Serializer
 
+    R = TypeVar("R")
     S = TypeVar("S", bound="Struct")
     M = TypeVar("M", bound="Message")
 
@@ -117,7 +119,14 @@ class Struct:
 
     # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
 
-    def _alternative(self, union: str, names: tuple[str, ...]) -> Any:
+    # They return what their caller says that it returns: the generated annotation knows.
+
+    def _refuse_several(self, union: str, names: tuple[str, ...]) -> None:
+        """Raise EncodeError if several alternatives of a union are set."""
+        chosen: Any = self._alternative(union, names)
+        del chosen
+
+    def _alternative(self, union: str, names: tuple[str, ...]) -> R:  # type: ignore[type-var]
         """Name and value of the alternative of a union that is set, None where none is; EncodeError for several."""
         found = [(name, value) for name in names if (value := getattr(self, name)) is not None]
         if len(found) > 1:
@@ -125,12 +134,13 @@ class Struct:
 
             reason = several_text(union, found[0][0])
             raise EncodeError(reason, message_name=type(self).__name__, version=None, path=found[1][0])
-        return found[0] if found else None
+        chosen: Any = found[0] if found else None
+        return chosen  # type: ignore[no-any-return]
 
-    def _which(self, union: str) -> Any:
+    def _which(self, union: str) -> R:  # type: ignore[type-var]
         """The name of the alternative of a union that is set, or None."""
-        chosen = getattr(self, union)
-        return None if chosen is None else chosen[0]
+        chosen: Any = getattr(self, union)
+        return chosen and chosen[0]  # type: ignore[no-any-return]
 
     def _choose(self, union: str, names: tuple[str, ...], chosen: Any) -> None:
         """Set one alternative of a union, given with its name, and unset the others; None unsets all."""
@@ -141,7 +151,7 @@ class Struct:
         for other in names:
             setattr(self, other, value if other == name else None)
 
-    def _by_key(self, array: str, keys: tuple[str, ...]) -> Any:
+    def _by_key(self, array: str, keys: tuple[str, ...]) -> R:  # type: ignore[type-var]
         """The elements of an array by their keys; EncodeError where two have the same."""
         made: dict[Any, Any] = {}
         for index, element in enumerate(getattr(self, array) or ()):
@@ -152,7 +162,8 @@ class Struct:
                 path = f"{array}[{index}]"
                 raise EncodeError(reason, message_name=type(self).__name__, version=None, path=path)
             made[key] = element
-        return made
+        by_key: Any = made
+        return by_key  # type: ignore[no-any-return]
 
 
 def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:
@@ -288,6 +299,34 @@ class Message(Struct):
     ) -> tuple[M, int]:
         """The message that begins at `offset`, and the offset of the byte behind it; else as `decode`."""
         return cls.serializer(version).decode_from(data, offset, strict=strict, views=views, limits=limits)
+
+    @classmethod
+    def decode_frame(
+        cls: type[M],
+        data: Any,
+        version: int | None = None,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> Frame[M]:
+        """This request, or this response to a request of `version`, in a frame without its size.
+
+        What `registry.decode_request` and `decode_response` of its package do, for a
+        class that is known. Raises DecodeError, also for a frame of another request.
+        """
+        from importlib import import_module
+
+        registry = import_module(cls.__module__.rpartition(".")[0]).registry
+        how = {"strict": strict, "views": views, "limits": limits, "gc": gc}
+        if cls.KIND == "request":
+            frame: Frame[M] = registry.decode_request(data, cls, **how)
+            return frame
+        if version is None:
+            raise TypeError(f"{cls.NAME} is a {cls.KIND}: give the version that it is in, that of its request")
+        frame = registry.decode_response(data, cls, version, **how)
+        return frame
 
     @classmethod
     def header_version(cls, version: int) -> int:

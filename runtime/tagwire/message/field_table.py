@@ -27,8 +27,9 @@ from tagwire.layout import (
     Union,
     primitive,
 )
+from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import Versions
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import default_uuid
 
 TYPE_CHECKING = False
@@ -62,13 +63,13 @@ class FieldRow:
     message's. An array's `default` may be left out, a uuid's may be its number.
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements,
-    `enum` the register that has them. `framing` is what only fields of record
-    that the field carries there. `struct` is the class of its value or elements,
-    `enum` the register that has them. `framing` is what only fields of record
-    formats have. `sensitive` values are hidden where values are shown. The
-    constructor asks for `required` ones. Those with the same `union` exclude each
-    other. `unique` names the fields of the elements that are their keys, where
-    each has a key of its own.
+    `enum` the register that has them. `struct_versions` are ranges of versions,
+    each with the version of that class where it is a shared struct, which has
+    versions of its own. `framing` is what only fields of record formats have.
+    `sensitive` values are hidden where values are shown. The constructor asks for
+    `required` ones. Those with the same `union` exclude each other. `unique` names
+    the fields of the elements that are their keys, where each has a key of its own.
+    `semantic` is what values mean.
     """
 
     __slots__ = (
@@ -83,9 +84,11 @@ class FieldRow:
         "nullable",
         "record_formats",
         "required",
+        "semantic",
         "sensitive",
         "spec_name",
         "struct",
+        "struct_versions",
         "tag",
         "tagged",
         "type",
@@ -113,10 +116,12 @@ class FieldRow:
         flexible: str | None = None,
         record_formats: tuple[tuple[str, str], ...] = (),
         struct: type[Struct] | None = None,
+        struct_versions: tuple[tuple[str, int], ...] = (),
         enum: type[Register] | None = None,
         framing: Framing | None = None,
         about: str = "",
         deprecated: str | None = None,
+        semantic: str = "",
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -134,22 +139,33 @@ class FieldRow:
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
+        self.struct_versions = (
+            StructVersions([(_versions(versions), number) for versions, number in struct_versions])
+            if struct_versions
+            else None
+        )
         self.enum = enum
         self.framing = framing
         self.about = about
         self.deprecated = deprecated
+        self.semantic = semantic
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
         return next((format for versions, format in self.record_formats if version in versions), "")
 
+    def struct_version(self, version: int | None) -> int | None:
+        """The version that `struct` has in a version of this row's own; the same unless it is a shared struct."""
+        return version if self.struct_versions is None else self.struct_versions.at(version)
+
     @property
     def wire(self) -> WireType:
         """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
-        name = self.type.removeprefix("[]")
-        wire = WIRE_TYPES.get(name)
+        name = self.type.replace("[]", "")
+        wire = wire_type(name, self.semantic)
         if wire is None:
-            raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+            meant = f" with the semantic {self.semantic!r}" if self.semantic else ""
+            raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
         from tagwire.message.enums import EnumType
@@ -201,7 +217,8 @@ class OptionalFields:
 def keys_in_version(row: FieldRow, version: int) -> tuple[str, ...]:
     """The fields that are the keys of an array's elements in a version; none where keys may repeat."""
     rows = row.struct.FIELDS if row.struct is not None and row.unique else ()
-    return tuple([key.name for key in rows if key.name in row.unique and version in key.versions])
+    inner = row.struct_version(version)
+    return tuple([key.name for key in rows if key.name in row.unique and inner in key.versions])
 
 
 def layout_of(message: type[Message], version: int) -> Layout:
@@ -214,7 +231,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
     if layout is None:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
-        root = _Expansion(message, version).struct(message, message.NAME)
+        root = _Expansion(message, version).struct(message, message.NAME, version)
         layout = known.setdefault(version, Layout(message.NAME, version, root))  # one for all threads
     return layout
 
@@ -241,35 +258,35 @@ def _format_struct(cls: type[Struct], name: str, known: dict[type[Struct], Struc
 
 
 class _Expansion:
-    """One version of one message; each struct is expanded once."""
+    """One version of one message; each struct is expanded once for each version that it has there."""
 
     def __init__(self, message: type[Message], version: int) -> None:
-        self.version = version
+        self.message = message
         self.flexible = version in message.FLEXIBLE_VERSIONS
         optional = message.OPTIONAL_FIELDS
         self.optional = optional if optional is not None and version in optional.versions else None
-        self.structs: dict[type[Struct], StructLayout] = {}
+        self.structs: dict[tuple[type[Struct], int], StructLayout] = {}
 
-    def struct(self, cls: type[Struct], name: str) -> StructLayout:
-        layout = self.structs.get(cls)
+    def struct(self, cls: type[Struct], name: str, version: int) -> StructLayout:
+        layout = self.structs.get((cls, version))
         if layout is None:
-            layout = self.structs[cls] = self.expanded(cls, name)
+            layout = self.structs[cls, version] = self.expanded(cls, name, version)
         return layout
 
-    def expanded(self, cls: type[Struct], name: str) -> StructLayout:
+    def expanded(self, cls: type[Struct], name: str, version: int) -> StructLayout:
         items: list[Item] = []
         tagged: list[Item] = []
         missing: list[Missing] = []
         for row in cls.FIELDS:
-            if self.version not in row.versions:
+            if version not in row.versions:
                 missing.append(
                     Missing(row.name, row.default, ignorable=row.ignorable, sensitive=row.sensitive, cls=row.struct)
                 )
                 continue
-            is_tagged = self.version in row.tagged
+            is_tagged = version in row.tagged
             item = Item(
                 row.name,
-                self.type(row, is_tagged=is_tagged),
+                self.type(row, version, is_tagged=is_tagged),
                 json_name=row.json_name,
                 default=row.default,
                 tag=row.tag if is_tagged else None,
@@ -278,32 +295,43 @@ class _Expansion:
             (tagged if is_tagged else items).append(item)
         section: TaggedSection | OptionalBuffer | None = None
         if self.flexible:
-            section = TaggedSection(tuple(tagged), self.unions(cls))
+            section = TaggedSection(tuple(tagged), self.unions(cls, version))
         elif self.optional:
             section = self.optional.buffer(tuple(tagged))
         return StructLayout(name, tuple(items), section=section, missing=tuple(missing), cls=cls)
 
-    def unions(self, cls: type[Struct]) -> tuple[Union, ...]:
+    def unions(self, cls: type[Struct], version: int) -> tuple[Union, ...]:
         """The unions of which this version has an alternative."""
         alternatives: dict[str, list[str]] = {}
         for row in cls.FIELDS:
-            if row.union and self.version in row.tagged:
+            if row.union and version in row.tagged:
                 alternatives.setdefault(row.union, []).append(row.name)
         return tuple([Union(name, tuple(names)) for name, names in alternatives.items()])
 
-    def type(self, row: FieldRow, *, is_tagged: bool) -> Type:
-        compact = self.flexible if row.flexible is None else self.version in row.flexible
-        nullable = self.version in row.nullable
+    def type(self, row: FieldRow, version: int, *, is_tagged: bool) -> Type:
+        compact = self.flexible if row.flexible is None else version in row.flexible
+        nullable = version in row.nullable
         if row.type.startswith("[]"):
-            element = self.element(row, row.type[2:], compact=compact)
-            unique = keys_in_version(row, self.version)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
+            return self.array(row, row.type[2:], version, compact=compact, nullable=nullable)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
-            return Nested(self.struct(row.struct, row.type), marker)
-        return primitive(row.wire, compact=compact, nullable=nullable)
+            return Nested(self.nested(row.struct, row, row.type, version), marker)
+        return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
-    def element(self, row: FieldRow, name: str, *, compact: bool) -> Type:
-        if row.struct is not None:
-            return Nested(self.struct(row.struct, name))
-        return primitive(row.wire, compact=compact, nullable=False)
+    def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
+        """An array of elements of the type of a name, which may be an array itself."""
+        if name.startswith("[]"):
+            element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
+        elif row.struct is not None:
+            element = Nested(self.nested(row.struct, row, name, version))
+        else:
+            element = primitive(row.wire, compact=compact, nullable=False)
+        unique = keys_in_version(row, version)
+        return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
+
+    def nested(self, cls: Any, row: FieldRow, name: str, version: int) -> StructLayout:
+        inner = row.struct_version(version)
+        if inner is None:
+            text = f"{self.message.NAME}: field {row.name} exists in a version for which it names no version of {name}"
+            raise SchemaError(f"{text}; generate the package again")
+        return self.struct(cls, name, inner)

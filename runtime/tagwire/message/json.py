@@ -25,7 +25,7 @@ from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
-from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
@@ -111,7 +111,7 @@ class _Writer:
             return [self.value(type.element, element) for element in value]
         if isinstance(type, Varint):
             return int(value)
-        assert isinstance(type, Fixed | Sized), "messages are not framed"
+        assert isinstance(type, Fixed | NullableFixed | Sized), "messages are not framed"
         return self.primitive(type.wire, value)
 
     def primitive(self, wire: WireType, value: Any) -> Any:
@@ -126,15 +126,24 @@ def _in_spec_order(struct: StructLayout) -> list[Item]:
     return [by_name[row.name] for row in rows if row.name in by_name]
 
 
-def field_to_json(value: Any, version: int) -> Any:
-    """A value of any field as it stands in the lossless JSON form of a version."""
+def field_to_json(value: Any, version: int | None) -> Any:
+    """A value of any field as it stands in the lossless JSON form of a version; of a struct, that of its own."""
     if isinstance(value, tuple | list):
         return [field_to_json(element, version) for element in value]
     if not isinstance(value, Struct):
-        return json_value(value)
+        return _member_text(value) or json_value(value)
     rows = [row for row in value.FIELDS if version in row.versions]
-    out = {row.json_name: field_to_json(getattr(value, row.name), version) for row in rows}
+    out = {row.json_name: field_to_json(getattr(value, row.name), row.struct_version(version)) for row in rows}
     return out | {UNKNOWN_TAGS: json_tags(value.unknown_tags)} if value.unknown_tags else out
+
+
+def _member_text(value: Any) -> str:
+    """What JSON calls a member of an enum, which is what a field with one is decoded to; "" for all other values."""
+    if type(value) is int or not isinstance(value, int) or isinstance(value, bool):
+        return ""
+    from tagwire.message.register import Register
+
+    return value.text if isinstance(value, Register) else ""
 
 
 def hidden_json(struct: Struct, made: dict[str, Any]) -> dict[str, Any]:
@@ -183,21 +192,29 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
         found: M | None = native.from_json(cls, obj, version)
         if found is not None:
             return found
-    made: M = _Reader(cls.NAME, version).struct(cls, obj, is_of_version=True)
+    made: M = _Reader(cls.NAME, version).struct(cls, obj, version)
     return made
 
 
-def field_from_json(message: "type[Message]", row: FieldRow, value: Any, version: int, *, is_element: bool) -> Any:
-    """The value of one field, or of an element of an array, from its JSON form. Raises EncodeError."""
+def field_from_json(
+    message: "type[Message]", row: FieldRow, value: Any, version: int, *, holder: int | None, is_element: bool
+) -> Any:
+    """The value of one field, or of an element of an array, from its JSON form. Raises EncodeError.
+
+    `holder` is the version of the struct that has the row: it differs from the message's in a shared struct.
+    """
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
-    if is_element:
-        return reader.value(row, value, version in row.versions)
-    return reader.field(row, value, in_version=version in row.versions)
+    holder = holder if holder in row.versions else None
+    return reader.value(row, row.type[2:], value, holder) if is_element else reader.field(row, value, holder)
 
 
 class _Reader:
-    """One walk over one JSON value."""
+    """One walk over one JSON value.
+
+    `version` of the methods is that of the struct at hand: None in a field that
+    only other versions have, where nothing is required.
+    """
 
     def __init__(self, message_name: str, version: int) -> None:
         self.message_name = message_name
@@ -212,8 +229,7 @@ class _Reader:
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(reason, message_name=self.message_name, version=self.version, path=dotted(self.path))
 
-    def struct(self, cls: type[Struct], obj: Any, *, is_of_version: bool) -> Any:
-        """A struct; `is_of_version` is False in a field that only other versions have; there nothing is required."""
+    def struct(self, cls: type[Struct], obj: Any, version: int | None) -> Any:
         if not isinstance(obj, Mapping):
             self.fail(f"{self.shown(obj)} is no JSON object")
         keys = {row.json_name: row for row in cls.FIELDS}
@@ -222,20 +238,20 @@ class _Reader:
                 self.fail(f"{cls.__name__} has no field {self.shown(key)}{near(key, [*keys])}")
         fields: dict[str, Any] = {}
         for key, row in keys.items():
-            in_version = is_of_version and self.version in row.versions
+            holder = version if version in row.versions else None
             self.path.append(row.name)
             if key in obj:
-                fields[row.name] = self.field(row, obj[key], in_version=in_version)
-            elif in_version and self.version not in row.tagged:
+                fields[row.name] = self.field(row, obj[key], holder)
+            elif holder is not None and holder not in row.tagged:
                 self.fail(f"the key {key!r} is missing; this version has the field, and it is not a tagged one")
             self.path.pop()
         tags = self.unknown_tags(obj.get(UNKNOWN_TAGS))
-        if is_of_version:
-            self.unions(cls, fields, tags)
+        if version is not None:
+            self.unions(cls, fields, tags, version)
         absent = {row.name: row.fresh_value() for row in cls.FIELDS if row.required and row.name not in fields}
         return cls(**fields, **absent, unknown_tags=tags)
 
-    def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes]) -> None:
+    def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
         """Refuse several alternatives of a union, and none where this version has some."""
         names: dict[str, list[FieldRow]] = {}
         for row in cls.FIELDS:
@@ -246,7 +262,7 @@ class _Reader:
             if len(present) > 1:
                 self.path.append(present[1].name)
                 self.fail(f"is there beside {present[0].name}; the union {union} has one alternative: leave one out")
-            known = [row.json_name for row in rows if self.version in row.tagged]
+            known = [row.json_name for row in rows if version in row.tagged]
             if known and not present and not tags:
                 self.fail(f"the union {union} has no alternative; give one of the keys {', '.join(known)}")
 
@@ -265,29 +281,18 @@ class _Reader:
         self.path.pop()
         return tags
 
-    def field(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
+    def field(self, row: FieldRow, value: Any, version: int | None) -> Any:
         around, self.is_hidden = self.is_hidden, self.is_hidden or (row.sensitive and hides())
-        made = self.field_value(row, value, in_version=in_version)
+        made = self.field_value(row, value, version)
         self.is_hidden = around  # not after an error
         return made
 
-    def field_value(self, row: FieldRow, value: Any, *, in_version: bool) -> Any:
+    def field_value(self, row: FieldRow, value: Any, version: int | None) -> Any:
         if value is None:
-            if not (self.version in row.nullable if in_version else row.nullable):
+            if not (row.nullable if version is None else version in row.nullable):
                 self.fail("is null, but it is not nullable in this version")
             return None
-        if not row.type.startswith("[]"):
-            return self.value(row, value, in_version)
-        if not isinstance(value, list | tuple):
-            self.fail(f"{self.shown(value)} is no JSON array")
-        elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            elements.append(self.value(row, element, in_version))
-            self.path.pop()
-        if row.unique and in_version:
-            self.own_keys(row, elements)
-        return tuple(elements)
+        return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
         """How the fields of the keys of an array's elements are shown."""
@@ -295,9 +300,9 @@ class _Reader:
         secret = {field.name for field in fields if field.sensitive}
         return lambda name, value: HIDDEN if name in secret else self.shown(value)
 
-    def own_keys(self, row: FieldRow, elements: list[Any]) -> None:
+    def own_keys(self, row: FieldRow, elements: list[Any], version: int) -> None:
         """Refuse elements with the same key."""
-        keys = Keys(keys_in_version(row, self.version))
+        keys = Keys(keys_in_version(row, version))
         for index, element in enumerate(elements):
             twin = keys.twin(index, element)
             if twin is not None:
@@ -305,9 +310,20 @@ class _Reader:
                 self.path.append(index)
                 self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
 
-    def value(self, row: FieldRow, value: Any, in_version: bool) -> Any:
+    def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
+        if type_name.startswith("[]"):
+            if not isinstance(value, list | tuple):
+                self.fail(f"{self.shown(value)} is no JSON array")
+            elements = []
+            for index, element in enumerate(value):
+                self.path.append(index)
+                elements.append(self.value(row, type_name[2:], element, version))
+                self.path.pop()
+            if row.unique and version is not None:
+                self.own_keys(row, elements, version)
+            return tuple(elements)
         if row.struct is not None:
-            return self.struct(row.struct, value, is_of_version=in_version)
+            return self.struct(row.struct, value, row.struct_version(version))
         return self.primitive(row.wire, value)
 
     def primitive(self, wire: WireType, value: Any) -> Any:

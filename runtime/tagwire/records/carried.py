@@ -156,11 +156,22 @@ def carries_records(cls: type[Struct]) -> bool:
     return any(_is_carrier(row) or (row.struct is not None and carries_records(row.struct)) for row in cls.FIELDS)
 
 
-def formats_by_row(version: int, format: FormatName | None) -> FormatOfRow:
+def formats_by_row(cls: type[Message], version: int, format: FormatName | None) -> FormatOfRow:
     """The format of each field that carries records: this one, or as its spec names it for a version."""
     if format is not None:
         return lambda row: format if _is_carrier(row) else ""
-    return lambda row: row.record_format(version)
+    named = dict(_named_formats(cls, version))
+    return lambda row: named.get(row, "")
+
+
+def _named_formats(cls: type[Struct], version: int | None) -> Iterator[tuple[FieldRow, str]]:
+    """The rows that name a format in a version; a shared struct has a version of its own, the same wherever it is."""
+    for row in cls.FIELDS:
+        format = "" if version is None else row.record_format(version)
+        if format:
+            yield row, format
+        if row.struct is not None:
+            yield from _named_formats(row.struct, row.struct_version(version))
 
 
 def _is_carrier(row: FieldRow) -> bool:
@@ -174,7 +185,7 @@ def _formats(cls: type[Message], version: int | None, format: FormatName | None)
         raise UnsupportedVersionError(cls.NAME, asked, cls.VERSIONS)
     if not carries_records(cls):
         raise TagwireError(f"{cls.NAME} carries no records")
-    found = formats_by_row(asked, format)
+    found = formats_by_row(cls, asked, format)
     if not _names_any(cls, found):
         raise TagwireError(f"{cls.NAME} v{asked}: the spec has no recordFormats for the records; name the format")
     return found

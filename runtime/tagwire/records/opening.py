@@ -42,7 +42,7 @@ def open_records(
     """
     if traced.version is None or traced.version not in message.VERSIONS or not carries_records(message):
         return traced
-    format_of_row = formats_by_row(traced.version, format)
+    format_of_row = formats_by_row(message, traced.version, format)
     for node in [node for part in traced.parts[-1:] for node in part.walk()]:
         if not node.complete or node.children or not isinstance(node.value, bytes | bytearray | memoryview):
             continue

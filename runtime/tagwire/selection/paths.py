@@ -64,6 +64,8 @@ class Paths:
         self.texts = texts
         self.root = Step("")
         self.fields: list[FieldRow] = []
+        self.trails: list[list[FieldRow]] = []
+        """For each path the rows around that of its end, the outermost first."""
         self.lines = [self._add(text, column) for column, text in enumerate(texts)]
         self.way: list[Step] = [] if whole else _shared(self.lines)
         if self.way:
@@ -78,7 +80,9 @@ class Paths:
         line: list[Step] = []
         owner: type[Struct] | None = self.message
         field: FieldRow | None = None
+        trail: list[FieldRow] = []
         for name, each in self._parsed(text):
+            trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
             owner = field.struct if each or not field.type.startswith("[]") else None
             known = at.steps.setdefault(name, Step(name, each=each))
@@ -92,6 +96,7 @@ class Paths:
         assert field is not None, "a path has a step"
         at.column = column
         self.fields.append(field)
+        self.trails.append(trail)
         return line
 
     def _parsed(self, text: str) -> list[tuple[str, bool]]:

@@ -6,6 +6,7 @@ is made when the version is first used and never changes, so threads share it.
 
 from __future__ import annotations
 
+from tagwire.errors import DecodeError, EncodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.selection.paths import Paths, SelectionError
 from tagwire.selection.rows import DROP, Changes, rows_of
@@ -63,6 +64,16 @@ class Selection:
         """For each path the row of the field table that it ends at."""
         return tuple(self._paths.fields)
 
+    def holder_versions(self, version: int) -> tuple[int | None, ...]:
+        """For each path the version of the struct that has its field; a shared struct has versions of its own."""
+        found: list[int | None] = []
+        for trail in self._paths.trails:
+            at: int | None = version
+            for row in trail:
+                at = row.struct_version(at)
+            found.append(at)
+        return tuple(found)
+
     def __repr__(self) -> str:
         return f"tagwire.select({', '.join([self.message.__name__, *map(repr, self.paths)])})"
 
@@ -119,7 +130,19 @@ class Selection:
         from tagwire.message.field_table import layout_of
         from tagwire.selection.splicing import spliced
 
-        return spliced(layout_of(self.message, version), buf, offset, changes, limits)
+        layout = layout_of(self.message, version)
+        made = spliced(layout, buf, offset, changes, limits)
+        if layout.root.has_rules:
+            self._refuse_broken_rules(made, version, offset)
+        return made
+
+    def _refuse_broken_rules(self, data: bytes, version: int, offset: int) -> None:
+        """Refuse new values that break a rule over several fields: each of them alone may be right."""
+        try:
+            self.message.decode_from(data, version, offset)
+        except DecodeError as error:
+            reason = f"the new values have {error.found}; expected {error.expected}"
+            raise EncodeError(reason, message_name=self.message.NAME, version=version, path=error.path) from None
 
     def _plan(self, version: int) -> Choosing | None:
         """What the native engine has for a version; None where it has nothing."""

@@ -12,7 +12,7 @@ position with the length, refuses. So nothing here may return a smaller
 position than it was given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Final, Protocol, TypeVar, cast
 from uuid import UUID, SafeUUID
@@ -40,6 +40,7 @@ __all__ = [
     "put_compact_string",
     "put_compact_strings",
     "put_count",
+    "put_each",
     "put_nullable_binary",
     "put_nullable_compact_binary",
     "put_nullable_compact_string",
@@ -47,7 +48,9 @@ __all__ = [
     "put_string",
     "put_strings",
     "put_uuids",
+    "read_arrays",
     "read_binaries",
+    "read_compact_arrays",
     "read_compact_binaries",
     "read_compact_strings",
     "read_strings",
@@ -217,6 +220,40 @@ def required(value: T | None) -> T:
     if value is None:
         raise Refused
     return value
+
+
+# ---------------------------------------------------------------- arrays of arrays
+
+_ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
+"""What reads so many elements at a position, and says where they end."""
+
+
+def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
+    """`count` arrays with int32 counts at `pos`, and where they end; `read` reads the elements of one."""
+    arrays = []
+    for _ in range(count):
+        (size,) = _INT32.unpack_from(buf, pos)
+        if size < 0:
+            raise Malformed
+        array, pos = read(buf, pos + 4, size)
+        arrays.append(array)
+    return tuple(arrays), pos
+
+
+def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
+    """`count` arrays with compact counts at `pos`, and where they end; `read` reads the elements of one."""
+    arrays = []
+    for _ in range(count):
+        size, pos = _compact_length(buf, pos)
+        array, pos = read(buf, pos, size)
+        arrays.append(array)
+    return tuple(arrays), pos
+
+
+def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
+    """Append arrays without a count; `put` appends one."""
+    for value in values:
+        put(out, value)
 
 
 # ---------------------------------------------------------------- strings

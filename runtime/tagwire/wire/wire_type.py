@@ -69,6 +69,8 @@ class WireType:
     """Whether numbers have members of a register: `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
     """How a spec writes a default; "" where it can't have one but the type's own."""
+    semantic: str = ""
+    """What the values mean, as FieldRow writes it; "" for most."""
     default: ClassVar[Any]
     """The value of a field without a default of its own."""
     arrow_format: ClassVar[str] = ""
@@ -136,6 +138,10 @@ class WireType:
 
         for value in values:
             out += pack(f">{self.code}", self.raw_of(value))
+
+    def meaning(self, value: Any) -> str:
+        """What people are shown beside a value; "" for nothing."""
+        return ""
 
     # ------------------------------------------------------------ JSON
 

@@ -13,7 +13,9 @@ from tagwire_generator.model import MessageSpec
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.lint_settings import LintSettings
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import ReadResult, read_spec
 
 EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
@@ -23,9 +25,11 @@ DESCRIBED = {"TW101", "TW102", "TW107", "TW312", "TW508"}
 
 
 def read_all(texts: dict[str, str], options: SpecOptions) -> dict[str, ReadResult]:
-    """The specs of a set; those that are registers may be the enums of the others."""
+    """The specs of a set; those that are registers or shared structs may be in the others."""
     registers = registers_among(text.encode() for text in texts.values())
-    return {name: read_spec(spec, file=name, options=options, registers=registers) for name, spec in texts.items()}
+    shared = SharedStructs([SpecData(name, "", text.encode()) for name, text in texts.items()], options, registers)
+    known: dict[str, Any] = {"options": options, "registers": registers, "shared": shared}
+    return {name: read_spec(spec, file=name, **known) for name, spec in texts.items()}
 
 
 def found(example: Example, text: str) -> list[str]:

@@ -373,7 +373,7 @@ def test_load_raises_with_all_problems(tmp_path: Path) -> None:
 
 
 def test_types_of_fields() -> None:
-    assert field('"about": 1', "[]bytes").type == FieldType("bytes", is_array=True)
+    assert field('"about": 1', "[]bytes").type == FieldType("bytes", 1)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.model.field_spec import ENTITY_TYPES, FieldSpec
 from tagwire_generator.model.message_rules import KINDS
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.reading import message, struct, values
+from tagwire_generator.reading import imports, message, struct, values
 from tagwire_generator.reading.field import FIELD_KEYS, FORMAT_FIELD_KEYS, OPTIONAL_FIELD_KEYS
 from tagwire_generator.reading.keys import keys_of
 from tagwire_generator.reading.registers import registers_among
@@ -33,7 +33,8 @@ def properties(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "keys"),
     [
-        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "commonStructs"]),
+        ("message", ["$schema", *message.MESSAGE_KEYS, *MEMBER_KEYS, "imports", "commonStructs"]),
+        ("import", [*imports.IMPORT_KEYS]),
         ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
@@ -47,7 +48,7 @@ def test_the_reader_reads_what_the_schema_allows(name: str, keys: list[str]) -> 
 
 def test_no_object_takes_other_keys() -> None:
     closed = [each for each in schema()["$defs"].values() if "properties" in each]
-    assert len(closed) == 13
+    assert len(closed) == 15
     assert all(each["additionalProperties"] is False for each in closed)
 
 
@@ -59,7 +60,7 @@ def test_words_are_those_of_the_model() -> None:
 
 def test_canonical_text_has_a_form_for_every_key() -> None:
     """What the reader takes and classes are generated from, `tagwire fmt` can write."""
-    for place in ("message", "struct", "field", "optionalField"):
+    for place in ("message", "import", "struct", "field", "optionalField"):
         assert list(canonical._keys(place)) == list(properties(place))
 
 
@@ -176,6 +177,7 @@ def test_each_key_is_among_those_that_change_the_model() -> None:
     said = {key for _, keys in SAYS_SOMETHING for key in re.findall(r'"(\w+)":', keys)}
     said |= {"name", "type", "versions", "validVersions", "flexibleVersions", "versionsWithOptional"}
     said |= {"$schema"}  # for editors
+    said |= {"imports"}  # `test_imports` has what they change
     assert said >= {key for name in ("message", "struct", "field", "optionalField") for key in properties(name)}
 
 

@@ -128,19 +128,21 @@ def test_a_header_keeps_its_unknown_tags() -> None:
             "the header says version 1, the message to be written has version 2",
         ),
         (
-            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(), correlation_id=1),
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(correlation_id=2), correlation_id=1),
             "",
-            "both header and correlation_id are given",
+            "correlation_id 1 is given, but the header has 2",
         ),
         (
-            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(), client_id="x"),
+            lambda: registry.encode_request(TOPICS, 2, header=RequestHeader(client_id="y"), client_id="x"),
             "",
-            "both header and client_id are given",
+            "client_id 'x' is given, but the header has 'y'",
         ),
         (
-            lambda: registry.encode_response(PollResponse(), 2, header=ResponseHeader(), correlation_id=1),
+            lambda: registry.encode_response(
+                PollResponse(), 2, header=ResponseHeader(correlation_id=2), correlation_id=1
+            ),
             "",
-            "both header and correlation_id are given",
+            "correlation_id 1 is given, but the header has 2",
         ),
         (
             lambda: registry.encode_request(TOPICS, 2, header=ResponseHeader()),
@@ -163,6 +165,28 @@ def test_what_is_refused(call: Any, path: str, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         call()
     assert caught.value.path == path and message in str(caught.value)
+
+
+def test_a_header_takes_the_api_and_what_is_given_beside_it() -> None:
+    header = RequestHeader(client_id="me", unknown_tags={5: b"trace"})
+    data = registry.encode_request(TOPICS, 2, header=header, correlation_id=5)
+    assert data == bytes.fromhex("0007 0002 00000005 0002 6d65 01 05 05 7472616365") + TOPICS.encode(2)
+    assert header == RequestHeader(client_id="me", unknown_tags={5: b"trace"}), "what the caller has stays as it is"
+    answer = registry.encode_response(PollResponse(), 2, header=ResponseHeader(), correlation_id=9)
+    assert registry.decode_response(answer, PollResponse, 2).header.correlation_id == 9
+
+
+def test_a_frame_of_a_class() -> None:
+    data = registry.encode_request(TOPICS, 2, correlation_id=5)
+    assert registry.decode_request(data, PollRequest) == registry.decode_request(data) == PollRequest.decode_frame(data)
+    other = type("OtherRequest", (PollRequest,), {"API_KEY": 8, "NAME": "OtherRequest"})
+    with pytest.raises(DecodeError, match=r"found API key 7 \(PollRequest\), expected API key 8 \(OtherRequest\)"):
+        registry.decode_request(data, other)
+    answer = registry.encode_response(PollResponse(), 2)
+    assert PollResponse.decode_frame(answer, 2) == registry.decode_response(answer, 7, 2)
+    with pytest.raises(TypeError, match="the version"):
+        PollResponse.decode_frame(answer)
+    assert Frame[PollRequest, RequestHeader] is not Frame
 
 
 def test_versions_that_are_not_there() -> None:

@@ -258,6 +258,19 @@ static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
+/* A value that may be null; without a marker before it, null is its absence, which who calls has seen to. */
+static int tw_write_optional(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    if (f->marker != TW_NO_MARKER) {
+        if (tw_make_room(w, 1) < 0)
+            return -1;
+        *w->p++ = value == Py_None ? 0xFF : 1;
+        if (value == Py_None)
+            return 0;
+    }
+    return tw_write_value(f->element, value, w);
+}
+
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int failed;
@@ -267,6 +280,8 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
         return tw_write_nested(f, value, w);
     if (f->kind == TW_VARINT)
         return tw_write_varint(f, value, w);
+    if (f->kind == TW_OPTIONAL)
+        return tw_write_optional(f, value, w);
     if (f->kind == TW_ENUM)
         return tw_write_enum(f, value, w);
     if (value == Py_None)

@@ -25,7 +25,8 @@ cdef extern from "engine/json_plan.h":
         Py_ssize_t text_size
         const tw_json_reading *child
         Py_ssize_t attribute
-        uint8_t kind, number, is_array, nullable, required
+        Py_ssize_t block_size
+        uint8_t kind, number, dimensions, nullable, required
         const tw_enum *members
     ctypedef struct tw_json_reading:
         const tw_data_class *c
@@ -82,7 +83,7 @@ cdef class JsonPlan:
         self.readings = {}
         self.root = self.struct(Builder(SHARED), plan.source.root)
         try:
-            self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION, True)
+            self.reading = self.struct_reading(plan.MESSAGE, plan.VERSION)
         except NotNative:
             self.reading = NULL
 
@@ -115,7 +116,9 @@ cdef class JsonPlan:
         return made
 
     cdef int field(self, Builder builder, tw_json_field *made, const tw_field *field, object item) except -1:
-        type = item.type.element if isinstance(item.type, Array) else item.type
+        type = item.type
+        while isinstance(type, Array):
+            type = type.element
         cdef bytes text = f'"{item.json_name}": '.encode()
         self.keep(text)
         made.field = field
@@ -126,15 +129,15 @@ cdef class JsonPlan:
         made.child = self.struct(builder, type.struct) if isinstance(type, Nested) else NULL
         return 0
 
-    cdef const tw_json_reading *struct_reading(self, object cls, object version, bint is_of_version) except NULL:
-        """How a struct is read; `is_of_version` is False in a field that only other versions have."""
-        cdef Block block = self.readings.get((cls, is_of_version))
+    cdef const tw_json_reading *struct_reading(self, object cls, object version) except NULL:
+        """How a struct is read in a version of its own; None in a field that only other versions have."""
+        cdef Block block = self.readings.get((cls, version))
         if block is not None:
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
         if not c.goes_by_slots or c.c.count > TW_MOST_ATTRIBUTES or c.c.init == NULL or (<object>c.c.init) is not cls.__init__:
             raise NotNative(f"{cls.__name__} is constructed by Python")
-        block = self.readings[cls, is_of_version] = Block(sizeof(tw_json_reading))
+        block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *made = <tw_json_reading *>block.at
         cdef Py_ssize_t index
@@ -143,23 +146,23 @@ cdef class JsonPlan:
         made.count = len(cls.FIELDS)
         made.rows = <tw_json_row *>rows.at
         for index, row in enumerate(cls.FIELDS):
-            self.row(&(<tw_json_row *>rows.at)[index], cls, row, version, is_of_version)
+            self.row(&(<tw_json_row *>rows.at)[index], cls, row, version)
         return made
 
-    cdef int row(self, tw_json_row *made, object cls, object row, object version, bint is_of_version) except -1:
-        cdef bint in_version = is_of_version and version in row.versions
+    cdef int row(self, tw_json_row *made, object cls, object row, object version) except -1:
+        cdef bint in_version = version in row.versions
         cdef bytes text = row.json_name.encode()
         self.keep(text)
         made.key = self.keep(row.json_name)
         made.text = text
         made.text_size = len(text)
         made.attribute = cls.__slots__.index(row.name)
-        made.is_array = row.type.startswith("[]")
+        made.dimensions = row.type.count("[]")
         made.nullable = bool(version in row.nullable if in_version else row.nullable)
         made.required = in_version and version not in row.tagged
         if row.struct is not None:
             made.kind = TW_STRUCT
-            made.child = self.struct_reading(row.struct, version, in_version)
+            made.child = self.struct_reading(row.struct, row.struct_version(version) if in_version else None)
             return 0
         wire = row.wire
         if wire.is_enum:
@@ -167,6 +170,7 @@ cdef class JsonPlan:
             made.members = members_of(self.kept, wire)
             return 0
         made.kind = kind_of(wire)
+        made.block_size = wire.width if made.kind == TW_BLOCK else 0
         if made.kind == TW_UUID:
             SHARED.learn_uuids()
         return 0
@@ -233,8 +237,8 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
         return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)
-    if field.kind == TW_BINARY or field.kind == TW_UUID:
-        return WIRE_TYPES["bytes" if field.kind == TW_BINARY else "uuid"].to_json(value)
+    if field.kind == TW_BLOCK or field.kind == TW_BINARY or field.kind == TW_UUID:
+        return WIRE_TYPES["uuid" if field.kind == TW_UUID else "bytes"].to_json(value)
     return bool(value) if field.kind == TW_BOOL else int(value)
 
 

@@ -257,6 +257,10 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
         return tw_measure_fixed(f, value, m);
     if (f->kind == TW_VARINT)
         return tw_measure_varint(f, value, m);
+    if (f->kind == TW_OPTIONAL) {
+        m->size += f->marker != TW_NO_MARKER;
+        return value == Py_None && f->marker != TW_NO_MARKER ? 0 : tw_measure_value(f->element, value, m);
+    }
     if (f->kind == TW_ENUM)
         return tw_measure_enum(f, value, m);
     if (value == Py_None)

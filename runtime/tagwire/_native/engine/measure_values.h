@@ -136,9 +136,11 @@ static TW_MAYBE_UNUSED int tw_measure_null(const tw_field *f, tw_measure *m)
 
 static inline int tw_measure_block(const tw_field *f, int64_t size, tw_measure *m)
 {
-    if (TW_UNLIKELY(size < 0 || size > f->longest))
+    if (TW_UNLIKELY(size < 0 || size > f->longest || (f->kind == TW_BLOCK && size != f->longest)))
         return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
     m->size += size;
+    if (TW_UNLIKELY(f->kind == TW_BLOCK))
+        return 0;
     return tw_measure_length(f->length, size, m);
 }
 

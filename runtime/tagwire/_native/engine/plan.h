@@ -12,7 +12,8 @@ enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
     TW_FLOAT64, TW_UUID,
     /* from here on the width depends on the value */
-    TW_VARINT, TW_ENUM, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
+    TW_VARINT, TW_ENUM, TW_BLOCK, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT,
+    TW_OPTIONAL /* a value of fixed width, `element`, that may be null */
 };
 
 enum tw_length_code { TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT };
@@ -41,7 +42,7 @@ struct tw_field {
     uint8_t kind;
     uint8_t length;       /* of texts, bytes and arrays: how it is written */
     uint8_t nullable;     /* of texts, bytes and arrays */
-    uint8_t marker;       /* of structs that may be null */
+    uint8_t marker;       /* of structs and optional values that may be null */
     uint8_t bits;         /* of varints: 32 or 64 */
     uint8_t zigzag;       /* of varints: a tw_sign */
     uint8_t ignorable;    /* of missing fields: dropped in silence */
@@ -50,7 +51,7 @@ struct tw_field {
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
     int32_t run_count;    /* how many fields these are; 0 where one is a bool, whose bytes are looked at */
     int32_t number;       /* in its plan, of fields and elements: what a trace calls it by */
-    int64_t longest;      /* of texts and bytes, in bytes */
+    int64_t longest;      /* of texts and bytes, in bytes; of blocks, their one size */
     int64_t minimum;      /* the fewest bytes that it takes */
     Py_ssize_t slot;      /* where the object of the data class holds it */
     PyObject *name;       /* the attribute */
@@ -63,7 +64,7 @@ struct tw_field {
 };
 
 /* Bytes of each kind of fixed width. */
-static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0, 0};
+static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0, 0, 0, 0};
 
 /* How an object of a data class is made. */
 typedef struct {

@@ -192,6 +192,10 @@ static int tw_walk_elements(const tw_field *e, tw_walk *w, int64_t count)
         w->r.p += count * unseen;
         return 0;
     }
+    if (e->kind == TW_BLOCK) {
+        w->r.p += count * e->longest;
+        return 0;
+    }
     if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && w->spans.rows == NULL && w->depth > 0)
         return tw_walk_structs(e, w, count);
     for (int64_t index = 0; index < count; index++)
@@ -241,13 +245,23 @@ static inline int tw_walk_varint(const tw_field *f, tw_reader *r)
 }
 
 /* A value that has no parts. */
-static inline int tw_walk_leaf(const tw_field *f, tw_reader *r)
+static int tw_walk_leaf(const tw_field *f, tw_reader *r)
 {
     Py_ssize_t width = tw_width[f->kind];
     if (width) {
         if (TW_UNLIKELY(r->end - r->p < width || (f->kind == TW_BOOL && *r->p > 1)))
             return -1;
         r->p += width;
+        return 0;
+    }
+    if (f->kind == TW_OPTIONAL) {
+        int present = tw_is_present(f, r);
+        return present > 0 ? tw_walk_leaf(f->element, r) : present;
+    }
+    if (f->kind == TW_BLOCK) {
+        if (f->longest > r->end - r->p)
+            return -1;
+        r->p += f->longest;
         return 0;
     }
     if (f->kind == TW_ENUM)

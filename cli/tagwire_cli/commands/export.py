@@ -1,0 +1,76 @@
+"""`tagwire export`: specs in the language of Kafka's own generator, as far as that can say what they say."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire.text_format import printable
+from tagwire_cli.output.diagnostics import count, print_problems
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import write_json
+
+if TYPE_CHECKING:
+    from tagwire_generator.editing.kafka_export import Exported
+
+__all__ = ["command"]
+
+
+@click.command("export")
+@click.argument("paths", nargs=-1, metavar="DIR...", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--kafka", is_flag=True, required=True, help="Export for the generator of Apache Kafka.")
+@click.option(
+    "--output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write the specs to this folder."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+def command(paths: Sequence[Path], kafka: bool, output: Path | None, as_json: bool) -> None:
+    """Say which specs are plain Kafka, and write those that can be.
+
+    DIR is a folder of specs; without DIR, all spec sets of this project are
+    exported. Keys of ours that change nothing on the wire are left out, and shared
+    structs become common structs of each message that uses them. What does change
+    the wire stops a spec: it is reported with its place, and not written. Exit
+    status 1 if a spec is stopped.
+
+    \b
+    Examples:
+      tagwire export --kafka
+      tagwire export --kafka message_specs --output plain
+    """
+    from tagwire_generator.editing.kafka_export import export
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.output import write_all
+    from tagwire_generator.project.settings import find_root, load
+    from tagwire_generator.project.spec_files import find_specs, spec_data
+
+    settings = load(find_root(Path.cwd()))
+    found: list[Exported] = []
+    for folder in paths or [spec_set.specs for spec_set in settings.project_sets()]:
+        spec_set = settings.set_of(folder)
+        name = spec_set.source_name if spec_set else str
+        specs = [spec_data(each, file=name(each.path)) for each in find_specs(folder)]
+        made, problems = export(specs, spec_set.options if spec_set else SpecOptions())
+        if problems:
+            print_problems(problems, err=True)
+            raise click.exceptions.Exit(1)
+        found += made
+    if output is not None:
+        write_all({output / each.component / f"{each.name}.json": each.text for each in found if each.text})
+    if as_json:
+        write_json([each.as_dict() for each in found])
+    else:
+        _tell(found)
+    stopped = sum(each.status == "stopped" for each in found)
+    written = f", {sum(bool(each.text) for each in found)} written to {output}" if output else ""
+    say(f"{count(len(found), 'spec')}: {stopped} can't be plain Kafka{written}", err=True)
+    if stopped:
+        raise click.exceptions.Exit(1)
+
+
+def _tell(found: "Sequence[Exported]") -> None:
+    for each in found:
+        say(f"{printable(each.file)}: {each.status}")
+        for verb, spots in (("stopped by", each.stops), ("without", each.lost)):
+            for spot in spots:
+                say(f"  {printable(spot.file)}:{spot.line}:{spot.column}: {verb} {printable(spot.what)}")

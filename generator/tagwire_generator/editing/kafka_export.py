@@ -1,0 +1,200 @@
+"""Specs for Kafka's own generator: which are plain Kafka already, which become so, and what stops the others.
+
+One table decides: the properties of `spec.schema.json`. A key with
+`"kafka": "left out"` is ours and changes nothing on the wire; `"inlined"` is
+written in another way; `"refused"`, or an extension without a word on this,
+stops. What stops in types is what the readers call an extension.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.model.message_rules import implied_headers
+from tagwire_generator.model.message_spec import MessageSpec
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.reading.inlining import without_imports
+from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.spec import ReadResult, read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.syntax.parse import Items, Node, Object, parse
+from tagwire_generator.syntax.spec_schema import is_shared_struct, key_kinds, schema
+
+__all__ = ["Exported", "Spot", "export"]
+
+Status = Literal["plain", "writable", "stopped", "inlined", "skipped"]
+
+_PLACES: Final = {"fields": "field", "optionalFields": "optionalField", "structs": "struct", "imports": "import"}
+"""The kinds of lists of objects, each with the object's name in the schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Something that Kafka's language lacks, and where it stands."""
+
+    what: str
+    file: str
+    line: int
+    column: int
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The spot as JSON."""
+        return {"what": self.what, "file": self.file, "line": self.line, "column": self.column}
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What became of one spec.
+
+    "plain": Kafka's generator takes it as it is. "writable": it does after keys were left out or written in another
+    way. "stopped": something of ours is on the wire. "inlined": a shared struct, which is in its users. "skipped": a
+    register or a record format, which Kafka has no specs for.
+    """
+
+    file: str
+    component: str
+    name: str
+    status: Status
+    lost: tuple[Spot, ...] = ()
+    """What is left out or written in another way."""
+    stops: tuple[Spot, ...] = ()
+    text: str = ""
+    """The spec for Kafka's generator, of the first two."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a program reads."""
+        return {
+            "file": self.file,
+            "status": self.status,
+            "lost": [each.as_dict() for each in self.lost],
+            "stops": [each.as_dict() for each in self.stops],
+        }
+
+
+def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Exported], list[Problem]]:
+    """What becomes of the specs of a set, and what is wrong with them: nothing is exported from a set with errors."""
+    specs = list(specs)
+    registers = registers_among(each.data for each in specs)
+    shared = SharedStructs(specs, options, registers)
+    made: list[Exported] = []
+    problems: list[Problem] = []
+    for spec in specs:
+        place: dict[str, Any] = {"file": spec.file, "component": spec.component, "options": options}
+        text = spec.data.decode("utf-8", "replace")
+        result = read_spec(text, **place, registers=registers, shared=shared)
+        problems += [each for each in result.problems if each.severity == "error"]
+        if not result.has_errors:
+            made.append(_exported(spec, text, result, shared, options))
+    return made, problems
+
+
+def _exported(spec: SpecData, text: str, result: ReadResult, shared: SharedStructs, options: SpecOptions) -> Exported:
+    message = result.message
+    if message is None or message.format is not None:
+        return Exported(spec.file, spec.component, spec.name, "skipped")
+    if message.kind == "struct":
+        return Exported(spec.file, spec.component, message.name, "inlined")
+    root = _root(spec)
+    used = [known.spec for each in message.imports if (known := shared.get(each.name)) is not None]
+    uses = [use for each in (spec, *used) for use in _uses_of(each, options)]
+    lost = tuple(spot for spot, verdict in uses if verdict != "refused")
+    stops = [spot for spot, verdict in uses if verdict == "refused"]
+    trees = {each.name: normal_form(plain_tree(_root(each))) for each in used}
+    tree = _plain(without_imports(normal_form(plain_tree(root)), message, trees), "message")
+    written = canonical_text(tree) if lost else text
+    if not stops:
+        stops += _other_stops(message, root, written, lost)
+    status: Status = "stopped" if stops else "writable" if lost else "plain"
+    return Exported(spec.file, spec.component, message.name, status, lost, tuple(stops), "" if stops else written)
+
+
+def _root(spec: SpecData) -> Object:
+    root = parse(spec.data.decode(), file=spec.file).root
+    assert root is not None, "the reader took it"
+    return root
+
+
+def _verdict(place: str, key: str) -> str:
+    """What becomes of a key; "" where it is Kafka's own."""
+    said = schema()["$defs"][place]["properties"].get(key, {})
+    return str(said.get("kafka", "refused" if "dialect" in said else ""))
+
+
+def _uses_of(spec: SpecData, options: SpecOptions) -> Iterator[tuple[Spot, str]]:
+    """The keys and types of a spec that Kafka's language lacks, with what becomes of each."""
+    root = _root(spec)
+    is_shared = is_shared_struct(root)
+    for node, key, place in _keys(root, "sharedStruct" if is_shared else "message"):
+        verdict = _verdict(place, key)
+        if verdict and not (is_shared and key in ("type", "dialect")):
+            member = node.members[key]
+            yield Spot(f"the key {key}", spec.file, member.line, member.column), verdict
+    types = {
+        (member.line, member.column): f"the type {getattr(member, 'raw', '')}"
+        for node, key, _ in _keys(root, "sharedStruct" if is_shared else "message")
+        if key == "type" and node is not root
+        for member in (node.members[key].value,)
+    }
+    for problem in read_spec(_as_kafka(spec, root), options=replace(options, dialect="kafka"), shared=None).problems:
+        what = types.get((problem.line, problem.column))
+        if problem.rule == "TW709" and what:
+            yield Spot(what, spec.file, problem.line, problem.column), "refused"
+
+
+def _as_kafka(spec: SpecData, root: Object) -> str:
+    """The text of a spec that does not ask for extensions, with everything at its place."""
+    text = spec.data.decode()
+    dialect = root.get("dialect")
+    if dialect is None:
+        return text
+    lines = text.split("\n")
+    line, start = lines[dialect.line - 1], dialect.column - 1
+    lines[dialect.line - 1] = line[:start] + '"kafka"'.ljust(len('"tagwire"')) + line[start + len('"tagwire"') :]
+    return "\n".join(lines)
+
+
+def _keys(node: Object, place: str) -> Iterator[tuple[Object, str, str]]:
+    """The keys of an object and of those in it, each with the object's name in the schema."""
+    for key, kind in key_kinds(place).items():
+        value = node.get(key)
+        if value is None:
+            continue
+        yield node, key, place
+        inner = _PLACES.get(kind)
+        for each in _objects(value) if inner else ():
+            yield from _keys(each, inner or "")
+
+
+def _objects(node: Node) -> list[Object]:
+    found = node.items if isinstance(node, Items) else (node,)
+    return [each for each in found if isinstance(each, Object)]
+
+
+def _plain(tree: dict[str, Any], place: str) -> dict[str, Any]:
+    """A tree without the keys that Kafka's language lacks."""
+    made: dict[str, Any] = {}
+    for key, value in tree.items():
+        inner = _PLACES.get(key_kinds(place)[key])
+        if not _verdict(place, key):
+            made[key] = [_plain(each, inner) for each in value] if inner else value
+    if place == "field" and made.get("versions") == "none":
+        return {}
+    if "fields" in made:
+        made["fields"] = [each for each in made["fields"] if each]
+    return made
+
+
+def _other_stops(message: MessageSpec, root: Object, written: str, lost: tuple[Spot, ...]) -> Iterator[Spot]:
+    """What no key says by itself: headers other than those that Kafka implies, and what would be no spec any more."""
+    if message.headers != implied_headers(replace(message, header_versions=(), fallback=None)):
+        member = root.members.get("headerVersions") or root.members.get("fallback") or root
+        yield Spot("headers other than those that Kafka implies", message.file, member.line, member.column)
+    for problem in read_spec(written, file=message.file, options=SpecOptions()).problems:
+        if problem.severity == "error":
+            retired = next((each for each in lost if each.what == "the key reservedTags"), None)
+            place = retired or Spot("", message.file, message.line, message.column)
+            yield replace(place, what=problem.message)
+            return

@@ -1,0 +1,101 @@
+"""An import: a shared struct that a spec uses, and which version of it each version of the spec has.
+
+A shared struct is a spec of its own. What a user of it sees is the struct in
+the user's versions: `in_versions_of` makes that of it, so that all rules and
+everything behind the model know no other structs than those of one message.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from typing import Any
+
+from tagwire.message.struct_versions import StructVersions
+from tagwire.versions import HIGHEST, Versions
+from tagwire_generator.diagnostics.problems import named
+from tagwire_generator.model.field_spec import FieldSpec
+from tagwire_generator.model.struct_spec import StructSpec
+from tagwire_generator.model.violations import Violation, enforce
+
+__all__ = ["ImportSpec", "in_versions_of", "united"]
+
+_KEY = "structVersions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportSpec:
+    """One import. Raises InvalidSpec if its ranges contradict each other."""
+
+    name: str
+    struct_versions: StructVersions = field(default_factory=lambda: StructVersions(()))
+    """Without ranges: the only version of the struct."""
+    is_direct: bool = True
+    """Whether the spec says so itself; False for what the structs that it imports use."""
+    warnings: tuple[Violation, ...] = field(init=False, compare=False, repr=False, default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", enforce(self._violations()))
+
+    def _violations(self) -> Iterator[Violation]:
+        ranges = self.struct_versions.ranges
+        said = f"structVersions of {named(self.name)}"
+        if not all(versions for versions, _ in ranges):
+            yield Violation("TW315", _KEY, f"{said} has an empty range; remove it")
+            return
+        for (before, earlier), (versions, later) in pairwise(ranges):
+            if versions.lowest != before.highest + 1:
+                text = f"{said} has {before}, then {versions}; the ranges must follow each other without gap or overlap"
+                yield Violation("TW315", _KEY, text)
+                return
+            if later < earlier:
+                text = (
+                    f"{said} goes back from version {earlier} to {later} in {versions}; a later version can't do that"
+                )
+                yield Violation("TW315", _KEY, text)
+                return
+        if ranges and ranges[-1][0].highest != HIGHEST:
+            last = ranges[-1][0]
+            text = f"{said} ends with {last}, but the last range must be open; write {last.lowest}+"
+            yield Violation("TW315", _KEY, text)
+
+
+def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
+    """A struct of the shared struct `owner`, in the versions of a user."""
+    members = tuple(_field(each, versions) for each in struct.fields)
+    return replace(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
+
+
+def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
+    changes: dict[str, Any] = {}
+    for each in fields(FieldSpec):
+        value = getattr(spec, each.name)
+        if isinstance(value, Versions):
+            changes[each.name] = versions.within(value)
+        elif isinstance(value, tuple) and value and all(_is_by_version(row) for row in value):
+            rows = ((versions.within(row[0]), *row[1:]) for row in value)
+            changes[each.name] = tuple(row for row in rows if row[0])
+    if not changes["tagged_versions"]:
+        changes["tag"] = None
+    return replace(spec, **changes)
+
+
+def _is_by_version(row: object) -> bool:
+    return isinstance(row, tuple) and bool(row) and isinstance(row[0], Versions)
+
+
+def united(one: StructVersions, other: StructVersions) -> StructVersions | int:
+    """What two imports say together, or the first version of the user for which they disagree."""
+    starts = sorted({versions.lowest for each in (one, other) for versions, _ in each.ranges})
+    found: list[tuple[Versions, int]] = []
+    for start, following in zip(starts, [*starts[1:], HIGHEST + 1], strict=True):
+        said = {number for each in (one, other) if (number := each.at(start)) is not None}
+        if len(said) > 1:
+            return start
+        [number] = said
+        if found and found[-1][1] == number:
+            found[-1] = (Versions(found[-1][0].lowest, following - 1), number)
+        elif found and number < found[-1][1]:
+            return start
+        else:
+            found.append((Versions(start, following - 1), number))
+    return StructVersions(found)

@@ -1,0 +1,243 @@
+"""What the playground asks tagwire for, in the browser: bytes explained and edited, specs checked and generated.
+
+It imports only tagwire, its command line and its generator: the playground
+loads it in Python for browsers, the tests in ours. Requests and answers are
+JSON, and nothing that a visitor types makes a call raise.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tagwire.errors import TagwireError
+from tagwire.explain.fix_lengths import Line, fix_lengths
+from tagwire.explain.html_tree import Unit, tree_of
+from tagwire.explain.names import name_note
+from tagwire.explain.nodes import Node
+from tagwire.explain.text import annotate, rows_of
+from tagwire.explain.trace import Trace
+from tagwire.frames.known_packages import kafka_messages
+from tagwire.interpreter.writer import encode
+from tagwire.layout import Fixed, Item, Layout, Sized, StructLayout, Type, Varint
+from tagwire.limits import DEFAULT_LIMITS
+from tagwire.records.format_set import format_set
+from tagwire.text_format import printable
+from tagwire_cli.explaining.explained import Explained, facts_of
+from tagwire_cli.explaining.input_encodings import bytes_of
+from tagwire_cli.explaining.units import Asked, Input, explain_units, way_of
+
+__all__ = ["answer", "edited", "explain", "messages", "spec"]
+
+_EDITABLE: Final = (Fixed, Varint, Sized)
+
+
+class Question(NamedTuple):
+    """What a visitor pasted, and what it is said to be."""
+
+    text: str
+    kind: str = "guess"
+    """guess, request, response, message or format."""
+    words: Sequence[str] = ()
+    """Message and version, or API and version."""
+    format: str = "auto"
+    many: bool = False
+
+
+def answer(text: str) -> str:
+    """The JSON of the answer to a request: `{"call": name, ...}` with the arguments of the function of that name."""
+    asked: dict[str, Any] = json.loads(text)
+    calls: dict[str, Callable[..., Any]] = {"explain": explain, "edit": edited, "spec": spec, "messages": messages}
+    try:
+        return json.dumps(calls[asked.pop("call")](**asked))
+    except Exception as error:  # a visitor sees it; nothing else would
+        name = "" if isinstance(error, TagwireError) else f"{type(error).__name__}: "
+        return json.dumps({"error": printable(f"{name}{getattr(error, 'message', error)}", keep="\n")})
+
+
+def messages() -> dict[str, Any]:
+    """The names of all messages, with their versions."""
+    registry = kafka_messages()
+    return {"messages": {name: str(registry[name].VERSIONS) for name in registry.names()}}
+
+
+def explain(**question: Any) -> dict[str, Any]:
+    """The text of `tagwire explain`, the tree of fields, and the bytes as hex."""
+    asked = Question(**question)
+    found, data, note = _explained(asked)
+    return {
+        "text": _text(found, note),
+        "tree": tree_of([Unit([printable(fact) for fact in facts_of(one)], one.traces) for one in found], note),
+        "hex": data.hex(),
+        "size": len(data),
+        "fault": "; ".join(one.fault for one in found if one.fault),
+        "names": [f"{trace.message_name} v{trace.version}" for one in found for trace in one.traces],
+        "editable": _editable(found),
+    }
+
+
+def edited(*, row: int, value: str, **question: Any) -> dict[str, Any]:
+    """As `explain`, after the field in a row of the tree got a new value; lengths, counts and checksums follow."""
+    found, _, _ = _explained(Question(**question))
+    nodes = _row_nodes(found)
+    trace, node = nodes[row]
+    data = _edited(trace, node, value)
+    return explain(**{**question, "text": data.hex()})
+
+
+def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node], str]]:
+    registry = kafka_messages()
+    question = Asked(
+        registry,
+        asked.kind,
+        list(asked.words),
+        format_set(asked.format),
+        None,
+        opens_records=True,
+        strict=True,
+        limits=DEFAULT_LIMITS,
+    )
+    way, _ = way_of(question)
+    data = bytes_of(asked.text.encode(), "auto") if asked.text.strip() else b""
+    _, units = explain_units(question, way, Input(data, "binary", asked.many, None, 9092))
+    found = list(units)
+    if asked.kind == "format" and found:  # the batches of an input are one unit
+        found = [found[0]._replace(traces=tuple(trace for one in found for trace in one.traces))]
+    return found, data, name_note(registry)
+
+
+def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
+    """What the command line prints."""
+    parts = []
+    for one in found:
+        facts = "".join(f"# {printable(fact)}\n" for fact in facts_of(one))
+        parts.append(facts + "".join(annotate(trace, note) for trace in one.traces))
+    return "\n".join(parts)
+
+
+# ---------------------------------------------------------------- fields edited
+
+
+def _row_nodes(found: Sequence[Explained]) -> dict[int, tuple[Trace, Node]]:
+    """By row of the tree, the nodes whose bytes are in the input itself: of one unit with one trace."""
+    if len(found) != 1 or len(found[0].traces) != 1:
+        return {}
+    [trace] = found[0].traces
+    nodes: dict[int, tuple[Trace, Node]] = {}
+    tree = tree_of([Unit([], [trace])])
+    places = {
+        (path, offset): row
+        for row, (path, offset) in enumerate(zip(_paths(tree), tree["rows"]["offset"], strict=True))
+        if not tree["rows"]["space"][row]
+    }
+    for part in trace.parts:
+        for node in part.walk():
+            row = places.get((node.path, node.offset))
+            if row is not None and isinstance(node.layout_type, _EDITABLE) and not node.is_hidden:
+                nodes[row] = trace, node
+    return nodes
+
+
+def _paths(tree: dict[str, Any]) -> list[str]:
+    """The path of each row, as the script of the tree puts it together."""
+    rows, around, paths = tree["rows"], list[str](), list[str]()
+    for depth, name, path in zip(rows["depth"], rows["name"], rows["path"], strict=True):
+        del around[depth:]
+        outer = around[-1] if around else ""
+        joined = f"{outer}{name}" if name.startswith("[") or not outer else f"{outer}.{name}"
+        around.append(joined if path is None else path)
+        paths.append(around[-1])
+    return paths
+
+
+def _editable(found: Sequence[Explained]) -> list[int]:
+    return sorted(_row_nodes(found))
+
+
+def _edited(trace: Trace, node: Node, text: str) -> bytes:
+    """The bytes of a trace in which a field has another value."""
+    type = node.layout_type
+    assert type is not None
+    field = Item("value", type)
+    new = encode(Layout(node.path, None, StructLayout("edited", (field,))), {"value": _parsed(node, type, text)})
+    parts: list[list[Line]] = [[]]
+    for row in rows_of(trace):
+        if row.offset < 0:
+            parts.append([])
+        elif row.data and not row.mark:
+            is_it = (row.offset, row.path) == (node.offset, node.path) and row.type == node.type
+            parts[-1].append(Line(new if is_it else row.data, row.path, row.type))
+    for part in parts:
+        fix_lengths(part)
+    return b"".join(line.data for part in parts for line in part)
+
+
+def _parsed(node: Node, type: Type, text: str) -> Any:
+    """The value that a text means, for a field of this type. Raises ValueError."""
+    if text == "null" and getattr(type, "nullable", False):
+        return None
+    wire = type.wire if isinstance(type, Fixed | Sized) else None
+    family = wire.family if wire else "integer"
+    if family == "text":
+        return text
+    if family == "binary":
+        return bytes.fromhex(text)
+    if family == "uuid":
+        return UUID(text)
+    if family == "boolean":
+        if text not in ("true", "false", "True", "False"):
+            raise ValueError(f"{node.path}: {text!r} is neither true nor false")
+        return text.lower() == "true"
+    return float(text) if family == "floating" else int(text, 0)
+
+
+# ---------------------------------------------------------------- specs
+
+
+def spec(text: str, released: str = "") -> dict[str, Any]:
+    """Problems of a spec; its classes and layouts if there are none; what it breaks of a released one."""
+    from tagwire_generator.diagnostics.problems import render
+    from tagwire_generator.project import resources
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.reading.spec import read_data
+
+    result = read_data(text.encode(), file="Spec.json")
+    found: dict[str, Any] = {"problems": "\n".join(map(render, result.problems)), "classes": "", "layouts": []}
+    if result.message is not None and result.message.format is None and result.message.valid_versions:
+        from tagwire_generator.views.message_view import message_view
+        from tagwire_generator.views.render import render_message
+
+        options = SpecOptions()
+        files = render_message(result.message, "package", options, resources.folder("templates"), "Spec.json")
+        found["classes"] = next(content for path, content in files.items() if "/" not in path)
+        view = message_view(result.message, "package", options, "Spec.json")
+        reference = render_message(result.message, "package", options, resources.templates("@markdown"), "Spec.json")
+        found["layouts"] = _layouts(next(iter(reference.values())))
+        found["name"], found["versions"] = view.name, view.versions
+    if released.strip():
+        found["breaking"] = _breaking(released, text)
+    return found
+
+
+def _layouts(reference: str) -> list[dict[str, str]]:
+    """The layout of each version, from the reference that the Markdown templates print."""
+    _, *sections = reference.split("\n## Version ")
+    return [
+        {"version": section.split("\n", 1)[0], "text": section.split("```text\n", 1)[1].split("```", 1)[0]}
+        for section in sections
+    ]
+
+
+def _breaking(released: str, text: str) -> str:
+    """What `tagwire breaking` prints for two specs."""
+    from tagwire_cli.output.findings import finding_text, findings_summary
+    from tagwire_generator.evolution.check import Baseline, Check
+    from tagwire_generator.evolution.texts import SpecData, SpecReader
+    from tagwire_generator.project.options import SpecOptions
+
+    reader, options = SpecReader(), SpecOptions()
+    old = reader.read([SpecData("Released.json", "", released.encode())], options)
+    new = reader.read([SpecData("Spec.json", "", text.encode())], options)
+    check = Check(Baseline.of(old), new, is_one_message=True)
+    findings = check.findings()
+    return "\n".join([*map(finding_text, findings), findings_summary(findings, excused=0, messages=len(check.names))])

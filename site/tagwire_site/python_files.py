@@ -1,0 +1,120 @@
+"""The Python of the playground: Pyodide from npm, tagwire's pure wheel and what it needs, compiled ahead for browsers.
+
+Two archives: `core.zip` explains bytes and is loaded first, `generate.zip` reads
+specs and generates code. They hold compiled modules only; the Python that
+compiles them is the one that will run them.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import markupsafe
+
+from tagwire_site.rendering import FOLDER, ROOT
+
+__all__ = ["CORE", "archive_of", "write_python"]
+
+PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+CORE: Final = (
+    "click",
+    "tagwire",
+    "tagwire_cli",
+    "tagwire_messages",
+    "tagwire_records",
+    "tagwire_drafts",
+    "tagwire_site",
+)
+"""Packages that explaining bytes needs; all others are for specs."""
+_LEFT_OUT: Final = ("tagwire_spark", "pyspark_", "tagwire_drafts/kip482_rpcs", "tagwire_generator/message_specs")
+_PLATFORM: Final = "pyemscripten_2026_0_wasm32"
+
+
+def write_python(site: Path, npm: Path) -> None:
+    """Put Pyodide, the archives and the compiled wheel into the folder `playground` of the site.
+
+    Raises CalledProcessError where pip, the build of the wheel or node fails.
+    """
+    place = site / "playground"
+    place.mkdir(parents=True, exist_ok=True)
+    for name in PYODIDE:
+        shutil.copy(npm / "pyodide" / name, place / name)
+    with tempfile.TemporaryDirectory(prefix="tagwire-site-") as work:
+        wheels, modules = Path(work, "wheels"), Path(work, "modules")
+        _download(wheels)
+        [compiled] = wheels.glob(f"*{_PLATFORM}.whl")
+        shutil.move(compiled, place / "cramjam.whl")
+        for wheel in sorted(wheels.glob("*.whl")):
+            _unpack(wheel, modules)
+        _add_own(modules)
+        node = ("node", str(FOLDER / "playground" / "compile.mjs"), str(npm / "pyodide"), str(modules))
+        subprocess.run(node, check=True)
+        _pack(modules, place)
+
+
+def _download(wheels: Path) -> None:
+    """The wheels of the requirements, and tagwire's own."""
+    pip = (sys.executable, "-m", "pip")
+    environment = {**os.environ, "PIP_CONSTRAINT": "", "TAGWIRE_BUILD": "skip"}
+    target = ("--platform", _PLATFORM, "--platform", "any", "--python-version", "3.14", "--implementation", "cp")
+    requirements = str(FOLDER / "playground" / "requirements.txt")
+    download = (
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        *target,
+        "--abi",
+        "cp314",
+        "--abi",
+        "none",
+    )
+    subprocess.run((*pip, *download, "-d", str(wheels), "-r", requirements), check=True, env=environment)
+    build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(wheels), str(ROOT))
+    subprocess.run((*pip, *build), check=True, env=environment)
+
+
+def _unpack(wheel: Path, modules: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(modules, [name for name in archive.namelist() if not name.startswith(_LEFT_OUT)])
+
+
+def _add_own(modules: Path) -> None:
+    """What has no wheel for browsers: MarkupSafe without its C, a checksum, and the playground's own module."""
+    folder = modules / "markupsafe"
+    folder.mkdir()
+    for name in ("__init__.py", "_native.py"):
+        shutil.copy(Path(markupsafe.__file__).parent / name, folder / name)
+    shutil.copy(FOLDER / "playground" / "google_crc32c.py", modules)
+    own = modules / "tagwire_site"
+    own.mkdir()
+    for name in ("__init__.py", "playground.py"):
+        shutil.copy(FOLDER / "tagwire_site" / name, own / name)
+
+
+def archive_of(path: str) -> str:
+    """The archive that a file of the modules goes into; "" for none."""
+    top = path.partition("/")[0].partition(".")[0]
+    if path.endswith((".pyi", "py.typed", "RECORD", "METADATA")) and not path.endswith("dist-info/METADATA"):
+        return ""
+    return "core.zip" if top in (*CORE, "google_crc32c") else "generate.zip"
+
+
+def _pack(modules: Path, place: Path) -> None:
+    for name in ("core.zip", "generate.zip"):
+        with zipfile.ZipFile(place / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in _files(modules):
+                inside = path.relative_to(modules).as_posix()
+                if archive_of(inside) == name:
+                    archive.write(path, inside)
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file())

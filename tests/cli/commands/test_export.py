@@ -1,0 +1,106 @@
+"""`tagwire export --kafka`: what is left out, what stops a spec, and that the bytes are the same afterwards."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from shapes import SPECS, make_shapes
+
+from tagwire.message.field_table import layout_of
+from tagwire_cli.app import app
+from tagwire_generator.expansion.message_classes import message_class
+from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.spec_schema import schema
+
+KAFKA = {
+    "message": "apiKey type name validVersions deprecatedVersions flexibleVersions latestVersionUnstable listeners "
+    "fields commonStructs",
+    "struct": "name versions deprecatedVersions fields",
+    "field": "name type versions nullableVersions tag taggedVersions default ignorable entityType mapKey zeroCopy "
+    "flexibleVersions about fields",
+}
+"""The keys of Kafka's own generator: MessageSpec, StructSpec and FieldSpec of its 4.x."""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(make_shapes(tmp_path))
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["export", "--kafka", *words])
+
+
+def write(name: str, **more: object) -> None:
+    field = {"name": "A", "type": "int32", "versions": "0+"}
+    spec = {"type": "data", "name": name, "validVersions": "0-1", "flexibleVersions": "1+", "fields": [field]} | more
+    Path("specs", f"{name}.json").write_text(json.dumps(spec, indent=2) + "\n")
+
+
+@pytest.mark.parametrize("place", KAFKA)
+def test_the_table_knows_every_key(place: str) -> None:
+    properties = schema()["$defs"][place]["properties"]
+    ours = {key for key, value in properties.items() if "kafka" in value or "dialect" in value}
+    assert properties.keys() - ours == set(KAFKA[place].split())
+
+
+def test_the_bytes_are_the_same(project: Path) -> None:
+    result = run("--output", "plain")
+    assert result.exit_code == 0, result.output
+    assert "specs/PlaceResponse.json:8:3: without the key imports" in result.output
+    shared = SharedStructs([SpecData(name, "", json.dumps(spec).encode()) for name, spec in SPECS.items()])
+    for name in ("PlaceRequest.json", "PlaceResponse.json"):
+        before = read_spec(json.dumps(SPECS[name]), shared=shared).message
+        after = read_spec(Path("plain", name).read_text()).message
+        assert before is not None and after is not None and not after.is_extended
+        for version in before.valid_versions:
+            old, new = (layout_of(message_class(each, each.options), version) for each in (before, after))
+            assert wire(old.root) == wire(new.root)
+
+
+def wire(struct: object) -> object:
+    items = getattr(struct, "fields", ())
+    inner = [getattr(item.type, "element", item.type) for item in items]
+    return [(item.name, str(item.type), item.tag) for item in items], [
+        wire(each.struct) for each in inner if hasattr(each, "struct")
+    ]
+
+
+def test_what_is_left_out_and_what_is_plain(project: Path) -> None:
+    write("Plain")
+    write("Ours", aliases=["Older"], dialect="tagwire", about="for a test")
+    found = {each["file"]: each for each in json.loads(run("--json").stdout)}
+    assert found["specs/Plain.json"]["status"] == "plain"
+    ours = found["specs/Ours.json"]
+    assert (ours["status"], ours["stops"]) == ("writable", [])
+    assert sorted(each["what"] for each in ours["lost"]) == ["the key about", "the key aliases", "the key dialect"]
+    assert {found[name]["status"] for name in ("specs/Line.json", "specs/geometry/Point.json")} == {"inlined"}
+
+
+def test_what_stops(project: Path) -> None:
+    typed = {"name": "A", "type": "uint64", "versions": "0+"}
+    write("Typed", dialect="tagwire", fields=[typed])
+    write("Drafted", versionsWithOptional="1+", flexibleVersions=None)
+    kept = {"name": "A", "type": "int32", "taggedVersions": "1+", "tag": 1}
+    write("Gap", reservedTags=[0], fields=[kept])
+    result = run("--json", "--output", "plain")
+    assert result.exit_code == 1
+    stops = {each["file"]: each["stops"] for each in json.loads(result.stdout) if each["stops"]}
+    assert [(each["what"], each["line"], each["column"]) for each in stops["specs/Typed.json"]] == [
+        ("the type uint64", 9, 15)
+    ]
+    assert stops["specs/Drafted.json"][0]["what"] == "the key versionsWithOptional"
+    assert "Gap has tag 1, but not 0" in stops["specs/Gap.json"][0]["what"]
+    assert stops["specs/Gap.json"][0]["line"] == 14
+    written = {path.name for path in Path("plain").rglob("*.json")}
+    assert written == {"PlaceRequest.json", "PlaceResponse.json"}
+
+
+def test_a_set_with_errors_is_not_exported(project: Path) -> None:
+    write("Wrong", fields=[{"name": "A", "type": "int46", "versions": "0+"}])
+    result = run("--output", "plain")
+    assert result.exit_code == 1 and "TW402" in result.output and not Path("plain").exists()

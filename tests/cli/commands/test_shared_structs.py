@@ -1,0 +1,128 @@
+"""Shared structs through the commands: checked, formatted, shown, released, and compared with what was released."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from shapes import LINE, POINT, make_shapes
+
+from tagwire_cli.app import app
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(make_shapes(tmp_path))
+    monkeypatch.setenv("CI", "")
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+def edit(path: str, old: str, new: str) -> None:
+    text = Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
+
+
+def test_validate(project: Path) -> None:
+    for path in ("specs", "specs/PlaceRequest.json", "specs/geometry", "specs/geometry/Point.json"):
+        result = run("validate", path)
+        assert result.exit_code == 0, result.output
+    edit("specs/Line.json", '"Point"', '"Pont"')
+    result = run("validate")
+    assert "specs/Line.json:8:15: error TW314: there is no shared struct Pont; did you mean 'Point'?" in result.output
+    assert "specs/PlaceResponse.json:10:15: error TW314: the shared struct Line has errors" in result.output
+
+
+def test_a_finding_is_in_the_file_of_the_struct(project: Path) -> None:
+    assert run("lock").exit_code == 0
+    assert run("breaking").exit_code == 0
+    edit(
+        "specs/geometry/Point.json",
+        '"type": "int16",\n      "versions": "2+"',
+        '"type": "int32",\n      "versions": "2+"',
+    )
+    findings = json.loads(run("breaking", "--json").stdout)
+    assert {each["message_name"] for each in findings} == {"PlaceRequest", "PlaceResponse"}
+    assert {(each["file"], each["line"]) for each in findings} == {("specs/geometry/Point.json", 26)}
+    request = next(each for each in findings if each["path"] == "at.z")
+    assert (request["rule"], request["versions"]) == ("TW903", "3"), "only version 3 has Point in version 2"
+    assert request["proof"]["old"] != request["proof"]["new"]
+    assert run("lock").exit_code == 1
+
+
+def test_a_new_version_of_a_struct_breaks_nothing(project: Path) -> None:
+    assert run("lock").exit_code == 0
+    before = Path("lock.json").read_text()
+    new = {"name": "W", "type": "int8", "versions": "3+"}
+    Path("specs/geometry/Point.json").write_text(
+        json.dumps(POINT | {"validVersions": "0-3", "fields": [*POINT["fields"], new]})
+    )
+    assert run("breaking").exit_code == 0
+    assert run("lock").exit_code == 0
+    text = Path("lock.json").read_text()
+    assert (
+        '"W"' in text and text.replace('            { "name": "W", "type": "int8", "versions": "none" }', "") != before
+    )
+
+
+def test_the_lock_needs_nothing_beside_it(project: Path) -> None:
+    assert run("lock").exit_code == 0
+    [request, _] = json.loads(Path("lock.json").read_text())["messages"]
+    assert "imports" not in request["current"]
+    [point] = request["current"]["commonStructs"]
+    assert [each["versions"] for each in point["fields"]] == ["0+", "0+", "2+", "3+"]
+    Path("specs/geometry/Point.json").unlink()
+    assert run("breaking").exit_code == 1
+
+
+def test_against_a_revision(project: Path) -> None:
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["git", "add", "specs"], check=True)
+    subprocess.run([*git, "commit", "-qm", "Shapes"], check=True)
+    edit("specs/Line.json", '"To"', '"Until"')
+    for path in ([], ["specs/PlaceResponse.json"]):
+        findings = json.loads(run("breaking", "--against", "HEAD", "--json", *path).stdout)
+        assert {(each["rule"], each["file"]) for each in findings} == {("TW941", "specs/Line.json")}, findings
+
+
+def test_fmt_keeps_imports(project: Path) -> None:
+    assert run("fmt").exit_code == 0
+    text = Path("specs/PlaceRequest.json").read_text()
+    assert '"imports"' in text and json.loads(text)["imports"][0]["structVersions"] == {"0-1": 0, "2": 1, "3+": 2}
+    assert json.loads(Path("specs/Line.json").read_text())["fields"] == LINE["fields"]
+    assert run("fmt", "--check").exit_code == 0 and run("validate").exit_code == 0
+
+
+def test_show_diff_and_json(project: Path) -> None:
+    assert run("generate").exit_code == 0
+    code = "from tagwire_cli.app import app; app()"
+
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", *sys.path])}
+
+    def shown(*words: str) -> str:
+        command = [sys.executable, "-c", code, *words, "--package", "shapes_messages"]
+        made = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert made.returncode == 0, made.stderr
+        return made.stdout
+
+    table = shown("show", "PlaceRequest")
+    assert "Point, version 0 in 0-1, version 1 in 2, version 2 in 3+" in table
+    assert [line.split()[2] for line in table.splitlines() if line.strip().startswith("z ")] == ["3+", "3+"]
+    facts = json.loads(shown("show", "PlaceResponse", "--json"))
+    edge = next(each for each in facts["fields"] if each["name"] == "edge")
+    assert edge["structVersions"] == {"2+": 1}
+    assert edge["fields"][0]["structVersions"] == {"2+": 2}, "in versions of the message"
+    assert "at.label" in shown("diff", "PlaceRequest", "1", "2")
+
+
+def test_draft_version_says_that_it_can_not(project: Path) -> None:
+    result = run("draft-version", "specs", "--output", "drafts")
+    assert result.exit_code != 0 and "has no shared structs" in result.output + str(result.exception)

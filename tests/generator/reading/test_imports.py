@@ -1,0 +1,167 @@
+"""Imports of shared structs: what is wrong with one is told where it is written, and the rest is not told."""
+
+import json
+
+import pytest
+
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.reading.shared_structs import SharedStructs
+from tagwire_generator.reading.spec import ReadResult, read_data
+
+X = '{ "name": "X", "type": "int32", "versions": "0+" }'
+TAGGED = '{ "name": "Label", "type": "string", "taggedVersions": "1+", "tag": 0 }'
+
+
+def struct(name: str, fields: str, valid: str = "0-1", more: str = "") -> str:
+    return (
+        f'{{ "name": "{name}", "type": "struct", "dialect": "tagwire", "validVersions": "{valid}", {more}\n'
+        f'  "fields": [ {fields} ] }}'
+    )
+
+
+def user(imports: str, fields: str, *, flexible: str = "0+", name: str = "User", dialect: str = "tagwire") -> str:
+    """A message with its imports on line 2 and its fields on line 3."""
+    head = f'{{ "name": "{name}", "type": "data", "dialect": "{dialect}", "validVersions": "0-2"'
+    return f'{head}, "flexibleVersions": "{flexible}",\n  "imports": [ {imports} ],\n  "fields": [ {fields} ] }}'
+
+
+def of(type: str, versions: str = "0+", name: str = "At") -> str:
+    return f'{{ "name": "{name}", "type": "{type}", "versions": "{versions}" }}'
+
+
+def read(texts: dict[str, str], file: str) -> ReadResult:
+    data = {name: SpecData(name, "", text.replace("§", "").encode()) for name, text in texts.items()}
+    return read_data(data[file].data, file=file, shared=SharedStructs(data.values()))
+
+
+POINT = struct("Point", f"{X}, {TAGGED}")
+ONCE = struct("Once", X, "0")
+LINE = struct("Line", of("Point"), "0", '"imports": [ { "name": "Point", "structVersions": { "0+": 0 } } ],')
+BOTH = '{ "name": "Point", "structVersions": { "0": 0, "1+": 1 } }'
+STYLED = struct("Styled", '{ "name": "S", "type": "Style", "versions": "0+", "fields": [ ' + X + " ] }", "0")
+EMPTY = struct("Empty", X.replace("0+", "1+"))
+
+REFUSED = [
+    ("TW314", user('{ "name": §"Pont" }', of("Pont"))),
+    ("TW314", user('{ "name": §"Broken" }', of("Broken"))),
+    ("TW314", user('{ "name": §"Ping" }', of("Ping"))),
+    ("TW315", user('§{ "name": "Point" }', of("Point"))),
+    ("TW315", user('{ "name": "Point", "structVersions": §{ "0+": 2 } }', of("Point"))),
+    ("TW315", user('{ "name": "Point", "structVersions": §{ "0": 0, "2+": 1 } }', of("Point"))),
+    ("TW315", user('{ "name": "Point", "structVersions": §{ "0": 1, "1+": 0 } }', of("Point"))),
+    ("TW315", user('{ "name": "Point", "structVersions": §{ "0-2": 1 } }', of("Point"))),
+    ("TW315", user('{ "name": "Once", "structVersions": §{ "none": 0 } }', of("Once"))),
+    ("TW201", user('{ "name": "Point", "structVersions": §{ "zero": 0 } }'.replace("§{ ", "{ §"), of("Point"))),
+    ("TW316", user(BOTH + ', { "name": §"Line" }', f'{of("Point")}, {of("Line", name="Way")}')),
+    ("TW304", user(BOTH + ', { "name": §"Point" }', of("Point"))),
+    ("TW304", user(BOTH, '{ "name": "At", "type": §"Point", "versions": "0+", "fields": [ ' + X + " ] }")),
+    ("TW304", user('{ "name": "Styled" }', f'{of("Styled")}, {of("Style", name="B")[:-2]}, "fields": [ {X} ] }}'
+                   .replace('"type": "Style"', '"type": §"Style"'))),
+    ("TW306", user('{ "name": "Line" }', f'{of("Line")}, {of("Point", name="B")}'.replace('"Point"', '§"Point"'))),
+    ("TW306", user('{ "name": "Styled" }', f'{of("Styled")}, {of("Style", name="B")}'.replace('"Style"', '§"Style"'))),
+    ("TW309", user('{ "name": "Point", "structVersions": { "1+": 0 } }', of("Point").replace('"0+"', '§"0+"'))),
+    ("TW320", user('{ "name": §"Once" }', X)),
+    ("TW611", user('{ "name": §"Point", "structVersions": { "0+": 1 } }', of("Point"), flexible="1+")),
+    ("TW311", user('{ "name": "Empty", "structVersions": { "0+": 0 } }', of("[]Empty"), flexible="none")
+     .replace('"[]Empty"', '§"[]Empty"')),
+    ("TW113", user('§{ "structVersions": { "0+": 0 } }', X)),
+    ("TW110", user('{ "name": "Once", §"version": 0 }', of("Once"))),
+    ("TW709", user("", X, dialect="kafka").replace('"imports": [ ]', '"imports": §[ ]').replace("[  ]", "§[  ]")),
+]  # fmt: skip
+OTHERS = {
+    "Point.json": POINT,
+    "Once.json": ONCE,
+    "Line.json": LINE,
+    "Styled.json": STYLED,
+    "Empty.json": EMPTY,
+    "Broken.json": struct("Broken", '{ "name": "X" }'),
+    "Ping.json": struct("Ping", of("Pong"), "0", '"imports": [ { "name": "Pong" } ],'),
+    "Pong.json": struct("Pong", of("Ping"), "0", '"imports": [ { "name": "Ping" } ],'),
+}
+
+
+@pytest.mark.parametrize(("rule", "marked"), REFUSED)
+def test_what_is_refused_and_where(rule: str, marked: str) -> None:
+    before = marked.partition("§")[0]
+    found = read({**OTHERS, "User.json": marked}, "User.json").problems
+    place = ("User.json", before.count("\n") + 1, len(before) - before.rfind("\n"))
+    assert [(each.rule, (each.file, each.line, each.column)) for each in found] == [(rule, place)], found
+
+
+def only(texts: dict[str, str], file: str) -> Problem:
+    [problem] = read(texts, file).problems
+    return problem
+
+
+def test_a_name_that_is_not_there_gets_the_closest() -> None:
+    problem = only({**OTHERS, "User.json": user('{ "name": "Pont" }', X)}, "User.json")
+    assert problem.message == "there is no shared struct 'Pont'; did you mean 'Point'?".replace("'Pont'", "Pont")
+
+
+def test_a_struct_with_errors_is_told_with_its_file() -> None:
+    problem = only({**OTHERS, "User.json": user('{ "name": "Broken" }', of("Broken"))}, "User.json")
+    assert problem.message == "the shared struct Broken has errors; mend Broken.json first"
+
+
+@pytest.mark.parametrize("name", ["Ping", "Pong"])
+def test_a_cycle_is_told_in_each_of_its_files(name: str) -> None:
+    other = {"Ping": "Pong", "Pong": "Ping"}[name]
+    problem = only(OTHERS, f"{name}.json")
+    assert (problem.rule, problem.file, problem.line) == ("TW308", f"{name}.json", 1)
+    assert f"{name} holds {other} holds {name}" in problem.message
+
+
+def test_a_struct_that_imports_itself() -> None:
+    me = struct("Me", of("Me"), "0", '"imports": [ { "name": "Me" } ],')
+    assert only({"Me.json": me}, "Me.json").rule == "TW308"
+
+
+def test_the_remedy_for_a_struct_with_versions() -> None:
+    problem = only({**OTHERS, "User.json": user('{ "name": "Point" }', of("Point"))}, "User.json")
+    assert problem.message.endswith('say which of them each version uses, as in "structVersions": {"0+": 0}')
+
+
+def test_structs_in_the_versions_of_their_user() -> None:
+    ranges = '{ "name": "Point", "structVersions": { "0-1": 0, "2+": 1 } }'
+    message = read({**OTHERS, "User.json": user(ranges, of("Point"))}, "User.json").message
+    assert message is not None
+    [point] = message.structs
+    assert [(each.name, str(each.versions), each.tag) for each in point.fields] == [
+        ("X", "0+", None),
+        ("Label", "2+", 0),
+    ]
+    old = read({**OTHERS, "User.json": user(ranges.replace("1 }", "0 }"), of("Point"))}, "User.json").message
+    assert old is not None and [(str(each.versions), each.tag) for each in old.structs[0].fields][1] == ("none", None)
+
+
+def test_what_comes_along() -> None:
+    point = '{ "name": "Point", "structVersions": { "0+": 0 } }'
+    fields = f'{of("Line")}, {of("Point", name="B")}'
+    message = read({**OTHERS, "User.json": user(f'{{ "name": "Line" }}, {point}', fields)}, "User.json").message
+    assert message is not None
+    assert [(each.name, each.is_direct) for each in message.imports] == [("Line", True), ("Point", True)]
+    assert {each.name: each.owner for each in message.structs} == {"Point": "Point", "Line": "Line"}
+
+
+def test_nobody_is_asked_where_imports_do_not_matter() -> None:
+    result = read_data(user('{ "name": "Point" }', of("Point")).encode(), shared=None)
+    assert (result.message, result.problems) == (None, ())
+
+
+@pytest.mark.parametrize("key", ["flexibleVersions", "apiKey", "headerVersions"])
+def test_a_shared_struct_has_no_keys_of_messages(key: str) -> None:
+    text = struct("Point", X, "0", f'"{key}": 1,')
+    assert only({"Point.json": text}, "Point.json").rule == "TW110"
+
+
+def test_a_shared_struct_is_an_extension() -> None:
+    problem = only({"Point.json": POINT.replace('"dialect": "tagwire", ', "")}, "Point.json")
+    assert (problem.rule, problem.message.partition(",")[0]) == ("TW709", "the type struct is an extension")
+
+
+def test_the_draft_dialect_has_none() -> None:
+    draft = json.loads(user('{ "name": "Once" }', of("Once"))) | {"versionsWithOptional": "1+"}
+    del draft["flexibleVersions"], draft["dialect"]
+    texts = {**OTHERS, "User.json": json.dumps(draft)}
+    assert "TW709" in {each.rule for each in read(texts, "User.json").problems}

@@ -1,0 +1,108 @@
+"""A protocol of our own with shared structs: `Point` in three versions, and `Line`, which holds points.
+
+The bytes are written out by hand: big-endian numbers; an int16 length before a
+string, or a compact one in flexible versions, which is the length plus one; a
+section of tagged fields behind each struct in flexible versions.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["LINE", "POINT", "REQUEST", "REQUEST_BYTES", "RESPONSE", "RESPONSE_BYTES", "SPECS", "make_shapes"]
+
+POINT: dict[str, Any] = {
+    "type": "struct",
+    "dialect": "tagwire",
+    "name": "Point",
+    "validVersions": "0-2",
+    "fields": [
+        {"name": "X", "type": "int16", "versions": "0+"},
+        {"name": "Y", "type": "int16", "versions": "0+"},
+        {"name": "Label", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0},
+        {"name": "Z", "type": "int16", "versions": "2+", "ignorable": True},
+    ],
+}
+LINE: dict[str, Any] = {
+    "type": "struct",
+    "dialect": "tagwire",
+    "name": "Line",
+    "validVersions": "0-1",
+    "imports": [{"name": "Point", "structVersions": {"0": 0, "1+": 2}}],
+    "fields": [
+        {"name": "From", "type": "Point", "versions": "0+"},
+        {"name": "To", "type": "Point", "versions": "0+"},
+        {
+            "name": "Style",
+            "type": "Style",
+            "versions": "1+",
+            "nullableVersions": "1+",
+            "default": "null",
+            "fields": [{"name": "Width", "type": "int8", "versions": "1+"}],
+        },
+    ],
+}
+REQUEST: dict[str, Any] = {
+    "apiKey": 7,
+    "type": "request",
+    "dialect": "tagwire",
+    "name": "PlaceRequest",
+    "validVersions": "0-3",
+    "flexibleVersions": "1+",
+    "imports": [{"name": "Point", "structVersions": {"0-1": 0, "2": 1, "3+": 2}}],
+    "fields": [
+        {"name": "Name", "type": "string", "versions": "0+"},
+        {"name": "At", "type": "Point", "versions": "0+"},
+        {"name": "Via", "type": "[]Point", "versions": "1+", "ignorable": True},
+    ],
+}
+RESPONSE: dict[str, Any] = {
+    "apiKey": 7,
+    "type": "response",
+    "dialect": "tagwire",
+    "name": "PlaceResponse",
+    "validVersions": "0-3",
+    "flexibleVersions": "1+",
+    "imports": [
+        {"name": "Line", "structVersions": {"2+": 1}},
+        {"name": "Point", "structVersions": {"0-1": 0, "2+": 2}},
+    ],
+    "fields": [
+        {"name": "ErrorCode", "type": "int16", "versions": "0+"},
+        {"name": "Points", "type": "[]Point", "versions": "0+"},
+        {"name": "Edge", "type": "Line", "versions": "2+", "nullableVersions": "2+", "default": "null"},
+    ],
+}
+SPECS = {
+    "Line.json": LINE,
+    "geometry/Point.json": POINT,
+    "PlaceRequest.json": REQUEST,
+    "PlaceResponse.json": RESPONSE,
+}
+
+REQUEST_BYTES = {
+    0: "0002 6162  0001 fffe",
+    1: "03 6162  0001 fffe 00  02 0003 0004 00  00",
+    2: "03 6162  0001 fffe 01 00 03 03 6869  02 0003 0004 00  00",
+    3: "03 6162  0001 fffe 0005 01 00 03 03 6869  02 0003 0004 0000 00  00",
+}
+"""Name "ab", then At with X 1 and Y -2; from 1 on Via with one point, 3 and 4; from 2 on At's Label "hi" in a section
+of one field, tag 0, of 3 bytes; from 3 on At's Z 5 and Via's Z 0."""
+RESPONSE_BYTES = {
+    0: "0000  00000001 0001 fffe",
+    1: "0000  02 0001 fffe 00  00",
+    2: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
+    3: "0000  02 0001 fffe 0005 01 00 03 03 6869  01 0001 fffe 0005 01 00 03 03 6869 0003 0004 0000 00 01 09 00 00  00",
+}
+"""ErrorCode 0, then one point as above; from 2 on Edge: present, From and To as points, Style: present, Width 9."""
+
+
+def make_shapes(root: Path) -> Path:
+    """A project with these specs, in which nothing is generated yet."""
+    settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "shapes_messages"\noutput = "src"\n'
+    (root / "pyproject.toml").write_text(f'{settings}lock = "lock.json"\n', encoding="utf-8")
+    for name, spec in SPECS.items():
+        path = root / "specs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(spec, indent=2) + "\n", encoding="utf-8")
+    return root

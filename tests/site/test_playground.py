@@ -1,0 +1,107 @@
+"""What the playground asks for, in our own Python: the text of the command line, edits and specs, and no exception."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import tagwire_messages as messages
+from tagwire.records import Record, build
+from tagwire_cli.app import app
+from tagwire_site.playground import answer
+from tagwire_site.python_files import archive_of
+
+HEARTBEAT = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
+BATCH = build([Record(0, 5, b"k", b"v"), Record(1, 6, b"k", None)], "v2").encode()
+SPEC = """{ "apiKey": 7, "type": "request", "listeners": ["broker"], "name": "OrderRequest", "validVersions": "0-1",
+  "flexibleVersions": "1+", "fields": [ { "name": "Id", "type": "int64", "versions": "0+" } ] }"""
+
+
+def ask(call: str, **question: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answer(json.dumps({"call": call, **question})))
+    return found
+
+
+QUESTIONS: dict[str, tuple[list[str], bytes, dict[str, Any]]] = {
+    "guess": (["--guess"], HEARTBEAT, {}),
+    "request": (["--request"], HEARTBEAT, {"kind": "request"}),
+    "cut": (["--request"], HEARTBEAT[:-2], {"kind": "request"}),
+    "message": (
+        ["HeartbeatRequest", "4"],
+        messages.HeartbeatRequest(group_id="g").encode(4),
+        {"kind": "message", "words": ["HeartbeatRequest", "4"]},
+    ),
+    "batches": (["--format", "v2"], BATCH, {"kind": "format", "format": "v2"}),
+    "nothing": (["--guess"], b"", {}),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_text_is_that_of_the_command_line(name: str) -> None:
+    words, data, question = QUESTIONS[name]
+    printed = CliRunner().invoke(app, ("explain", "--input", "hex", *words), input=data.hex()).stdout
+    found = ask("explain", text=data.hex(), **question)
+    assert found["text"] == printed
+    assert found["hex"] == data.hex() and bool(found["fault"]) == (name in ("cut", "nothing"))
+
+
+def row_of(found: dict[str, Any], name: str) -> int:
+    rows: list[int] = found["editable"]
+    return next(row for row in rows if found["tree"]["rows"]["name"][row] == name)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("group_id", "a longer group", {"group_id": "a longer group"}),
+        ("generation_id", "-3", {"generation_id": -3}),
+        ("group_instance_id", "i", {"group_instance_id": "i"}),
+    ],
+)
+def test_an_edit_is_the_message_with_that_value(field: str, value: str, expected: dict[str, Any]) -> None:
+    found = ask("explain", text=HEARTBEAT.hex(), kind="request")
+    edited = ask("edit", text=HEARTBEAT.hex(), kind="request", row=row_of(found, field), value=value)
+    values: dict[str, Any] = {"group_id": "g", **expected}
+    message = messages.HeartbeatRequest(**values)
+    assert edited["hex"] == messages.registry.encode_request(message, 4, correlation_id=7).hex()
+
+
+def test_an_edit_of_a_record_keeps_lengths_and_checksum() -> None:
+    found = ask("explain", text=BATCH.hex(), kind="format")
+    edited = ask("edit", text=BATCH.hex(), kind="format", row=row_of(found, "value"), value="76" * 300)
+    expected = build([Record(0, 5, b"k", b"v" * 300), Record(1, 6, b"k", None)], "v2").encode()
+    assert edited["hex"] == expected.hex()
+
+
+def test_a_spec_has_classes_layouts_and_a_verdict() -> None:
+    found = ask("spec", text=SPEC.replace("int64", "int32"), released=SPEC)
+    assert "class OrderRequest(Message)" in found["classes"] and found["problems"] == ""
+    assert [each["version"] for each in found["layouts"]] == ["0", "1"]
+    assert found["layouts"][1]["text"] == "id: int32\n(tagged fields)\n"
+    assert "the type was int64 and is now int32" in found["breaking"]
+    assert "TW103" in ask("spec", text="{")["problems"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"call": "explain", "text": "zz", "kind": "message", "words": ["NoSuchMessage", "0"]},
+        {"call": "explain", "text": "00", "kind": "message", "words": ["", ""]},
+        {"call": "explain", "text": "00", "kind": "response", "words": ["Metadata", "99"]},
+        {"call": "edit", "text": HEARTBEAT.hex(), "row": 7, "value": "\ud800"},
+        {"call": "edit", "text": HEARTBEAT.hex(), "row": 1, "value": "70000"},
+        {"call": "edit", "text": HEARTBEAT.hex(), "row": 999, "value": ""},
+        {"call": "spec", "text": "[]"},
+        {"call": "nonsense"},
+    ],
+)
+def test_nothing_that_is_asked_raises(question: dict[str, Any]) -> None:
+    found = json.loads(answer(json.dumps(question)))
+    assert found.get("error") or found.get("fault") or found.get("problems")
+
+
+def test_files_go_into_the_archive_that_needs_them() -> None:
+    assert archive_of("tagwire/explain/tree.js") == archive_of("google_crc32c.pyc") == "core.zip"
+    assert archive_of("tagwire_generator/pipeline.pyc") == archive_of("black/__init__.pyc") == "generate.zip"
+    assert archive_of("tagwire/py.typed") == archive_of("x-1.dist-info/RECORD") == ""
