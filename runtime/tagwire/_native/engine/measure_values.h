@@ -238,7 +238,7 @@ static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, con
 {
     const tw_look *look = s->looks;
     int64_t all = s->looks_width, size = 0;
-    PyObject *value, *last = NULL; /* the array before: a partition's replicas are mostly those in sync as well */
+    PyObject *value, *last = NULL; /* the short array before: a partition's replicas are mostly those in sync as well */
     for (; look < s->looks_end[TW_LOOK_INT32]; look++)
         if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || !tw_is_int32(shared, value)))
             return -1;
@@ -258,7 +258,7 @@ static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, con
             continue;
         if (value != last && TW_UNLIKELY((size = tw_look_at_int32s(shared, look->item, value)) < 0))
             return -1;
-        last = value;
+        last = size > 0 && size <= 4 * TW_SHORT ? value : NULL; /* null and long lengths depend on the field */
         all += size;
     }
     return all;
