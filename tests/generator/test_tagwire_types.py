@@ -488,12 +488,10 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", ["7fffffff", "00000002 7fffffff", "00000001 ffffffff", "00000001 00000001 00"])
 def test_hostile_counts(package: ModuleType, data: str) -> None:
     cls = package.GridsMessage
-    for decode_ in (
-        lambda: cls.decode(bytes.fromhex(data), 0),
-        lambda: python_serializer(cls, 0).decode(bytes.fromhex(data)),
-    ):
-        with pytest.raises(tagwire.DecodeError, match="numbers"):
-            decode_()
+    with pytest.raises(tagwire.DecodeError, match="numbers"):
+        cls.decode(bytes.fromhex(data), 0)
+    with pytest.raises(tagwire.DecodeError, match="numbers"):
+        python_serializer(cls, 0).decode(bytes.fromhex(data))
 
 
 def test_limits_count_the_elements_of_all_arrays(package: ModuleType) -> None:
