@@ -169,7 +169,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 }
 
 /* Bytes that have one size. They are copied even where others are views: few of them are long. */
-static PyObject *tw_new_block(const tw_field *f, tw_reader *r)
+static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
     if (f->longest > r->end - p)
