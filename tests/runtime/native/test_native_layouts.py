@@ -59,6 +59,8 @@ class Outer(tagwire.Struct):
 UVARLONG_FIELD = Varint(64, zigzag=False)
 INT32_FIELD, INT8_FIELD = Fixed(WIRE_TYPES["int32"]), Fixed(WIRE_TYPES["int8"])
 STRING, BYTES = WIRE_TYPES["string"], WIRE_TYPES["bytes"]
+THREE_BYTES = wire_type("bytes[3]")
+assert THREE_BYTES is not None
 TEXT = Sized(STRING, INT32, nullable=False)
 
 
@@ -99,7 +101,7 @@ HAND_MADE = [
     (NullableFixed(WIRE_TYPES["int32"], "int8"), [None, 5, -(2**31)], [2**31, "x"]),
     (Fixed(WIRE_TYPES["uint64"]), [0, 2**64 - 1], [-1, 2**64, None]),
     (Fixed(WIRE_TYPES["float32"]), [0.0, 1.5, 7], [1e39, "x", None]),
-    (Fixed(wire_type("bytes[3]")), [b"abc", bytearray(b"abc")], [b"ab", b"abcd", "abc", None]),
+    (Fixed(THREE_BYTES), [b"abc", bytearray(b"abc")], [b"ab", b"abcd", "abc", None]),
     (Nested(inner(SIZE, NUMBER)), [Inner(number=5)], [None, Inner(number=300), 7]),
     (Nested(inner(SIZE, Item("number", Sized(BYTES, INT32, nullable=False)))), [Inner(number=b"x" * 300)], []),
     (Nested(inner(Item("size", Extent(INT32_FIELD)), NUMBER), "int8"), [Inner(number=5), None], []),
