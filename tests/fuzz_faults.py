@@ -36,7 +36,7 @@ TRIES = 8
 
 
 def main() -> int:
-    parser = ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--count", type=int, default=1_000_000, help="how many inputs to try")
     parser.add_argument("--seed", type=int, default=20, help="of the damage")
     parser.add_argument("--backwards", action="store_true", help="begin with the last version")

@@ -182,9 +182,9 @@ class FieldRow:
     def fresh_value(self) -> Any:
         """The default; a fresh object where it is a struct."""
         default = self.default
-        return (
-            self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default
-        )  # pyright: ignore[reportPrivateUsage]
+        if default is not DEFAULT_STRUCT or self.struct is None:
+            return default
+        return self.struct._fresh()  # pyright: ignore[reportPrivateUsage]
 
     @property
     def json_name(self) -> str:

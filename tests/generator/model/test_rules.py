@@ -59,9 +59,6 @@ REGISTERS = registers_among([STATE.encode()])
 TAGGED_KEY = tagged("B", "0", ', "mapKey": §true')
 ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
 
-EXTENDED = '"dialect": "tagwire",'
-"""What a spec of the tagwire dialect says."""
-
 
 def keyed(key: str, more: str) -> str:
     return f'{{"name": "A", "type": "[]S", "versions": "0+", {more}, "fields": [{key}]}}'
