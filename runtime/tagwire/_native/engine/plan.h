@@ -80,11 +80,12 @@ struct tw_fresh {
     const tw_field *fields; /* only `slot`, `value` and `fresh` mean something */
 };
 
-/* What measuring looks at first, of one item: see measure_values.h. */
+/* How measuring looks at an item; the last way is no look. See measure_values.h. */
+enum tw_look_way { TW_LOOK_INT32, TW_LOOK_FIXED, TW_LOOK_TEXT, TW_LOOK_BINARY, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
+
 typedef struct {
     Py_ssize_t slot;
-    uint8_t way;
-    uint8_t width; /* the bytes that it takes whatever its value: its own, or those of a short length */
+    const tw_field *item;
 } tw_look;
 
 struct tw_struct {
@@ -96,8 +97,9 @@ struct tw_struct {
     const tw_field *enclosing; /* the length before it: its name and number alone */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
-    const tw_look *looks;   /* of the items; NULL in framed structs */
-    int64_t looks_width;    /* of all of them */
+    const tw_look *looks;   /* of the items, those of one way together; NULL in framed structs */
+    const tw_look *looks_end[TW_LOOK_WAYS];
+    int64_t looks_width;    /* what the items take whatever their values: their own width, or that of a short length */
     const tw_field *tagged; /* ascending by tag */
     const tw_field *missing; /* what the class has and this version lacks */
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
@@ -129,6 +131,8 @@ typedef struct {
     int moves_views;        /* whether a copy of a view can be moved to other bytes of it */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
+    size_t ready_ints;      /* where the first of them are that stand one behind the other, and how many bytes these take */
+    size_t ready_size;
 } tw_shared;
 
 /* Of an array of a record format: where it begins, how many of its elements are good, and what is behind these. */

@@ -169,7 +169,7 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
 }
 
 /* Bytes that have one size. They are copied even where others are views: few of them are long. */
-static PyObject *tw_new_block(const tw_field *f, tw_reader *r)
+static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
 {
     const uint8_t *p = r->p;
     if (f->longest > r->end - p)
@@ -375,6 +375,8 @@ static TW_MAYBE_UNUSED int64_t tw_utf8_size(PyObject *text)
 #ifndef Py_LIMITED_API
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(text)))
         return PyUnicode_GET_LENGTH(text);
+    if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
+        return size;
 #endif
     data = PyUnicode_AsUTF8String(text); /* not AsUTF8AndSize: that would keep a copy in the text for good */
     if (data == NULL)
