@@ -23,8 +23,14 @@ Spec = dict[str, Any]
 Value = dict[str, Any]
 
 INTEGERS = {
-    "int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q",
-    "uint8": ">B", "uint16": ">H", "uint32": ">I", "uint64": ">Q",
+    "int8": ">b",
+    "int16": ">h",
+    "int32": ">i",
+    "int64": ">q",
+    "uint8": ">B",
+    "uint16": ">H",
+    "uint32": ">I",
+    "uint64": ">Q",
 }
 FLOATS = {"float32": ">f", "float64": ">d"}
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
