@@ -1,10 +1,9 @@
 """Decoding by layout: the one walk behind lenient reading, traces and error places.
 
-Generated serializers and the native engine are fast and know no places. When
-they refuse, this reader walks the same bytes by the same layout, keeping the
-field path, and raises the error that a person can use. With `strict=False` it
-takes what Kafka's own reader takes; with a recorder it leaves a trace of every
-field. Values of a struct without a class are dicts.
+Generated serializers and the native engine are fast and don't track places. When they reject
+bytes, this reader reads the same bytes by the same layout, keeps the field path, and raises the
+error for users. With `strict=False` it accepts what Kafka's own reader accepts; with a recorder
+it records every field. Values of a struct without a class are dicts.
 
 Leniencies (each makes `canonical` false): any negative length is null, any
 non-zero boolean true, bad UTF-8 becomes U+FFFD as in Java, any null marker
@@ -74,7 +73,7 @@ class LayoutReader(TagSectionReader):
     """One walk over one message."""
 
     def message(self, *, whole: bool) -> Any:
-        """The value of the message; the position is behind it then."""
+        """The value of the message; the position is then after it."""
         self.open(str(self.layout), self.pos)
         if not 0 <= self.pos <= self.end:
             self.fail(f"an offset of {self.pos}", f"one from 0 to {self.end}")
@@ -87,7 +86,7 @@ class LayoutReader(TagSectionReader):
         return value
 
     def end_of_message(self) -> None:
-        """Refuse bytes behind the message."""
+        """Reject bytes after the message."""
         if self.left:
             self.deviate(f"{byte_count(self.left)} after the message", "its end")
 
@@ -158,7 +157,7 @@ class LayoutReader(TagSectionReader):
         return value if wire.is_raw else self.value_of(wire, value, start)
 
     def value_of(self, wire: WireType, raw: Any, start: int) -> Any:
-        """The value of what stands at `start`."""
+        """The value at `start`."""
         try:
             return wire.value_of(raw)
         except Deviation as odd:
@@ -226,7 +225,7 @@ class LayoutReader(TagSectionReader):
         return tuple(values)
 
     def stated_count(self, type: Array, scopes: Scopes) -> int:
-        """How many elements another item says that there are."""
+        """The number of elements, from another item."""
         count: int = lookup(type.counted_by, scopes)
         if count < 0:
             self.fail(f"{type.counted_by} {count}", "0 or more")

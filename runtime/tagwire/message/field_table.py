@@ -1,9 +1,9 @@
-"""The versioned field table: what a generated class knows of its fields, and layouts made from it.
+"""The versioned field table of generated classes, and the layouts made from it.
 
-Each generated struct lists its fields in `FIELDS`, one row a field, in spec
-order and for all versions together. `layout_of` expands the rows for one
-version; the native engine, tracer, JSON and Arrow all start from there, and so
-do the generator's own views: the version arithmetic stands here alone.
+Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for
+all versions together. `layout_of` expands the rows for one version. The native engine,
+tracer, JSON, Arrow and the generator's own views all start from there, so this module is the
+only one with version arithmetic.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parsed once: the same few texts stand in thousands of rows."""
+    """Parsed once, because thousands of rows share a few texts."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -160,7 +160,7 @@ class FieldRow:
 
     @property
     def wire(self) -> WireType:
-        """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
+        """The primitive of its values, or of the elements of its array. Raises SchemaError for an unknown type."""
         name = self.type.replace("[]", "")
         wire = wire_type(name, self.semantic)
         if wire is None:

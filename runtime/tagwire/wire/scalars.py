@@ -1,15 +1,13 @@
 """The pieces of straight-line serializers: what generated code calls for each kind of field.
 
-Plain functions over `bytes` and a position, or over a growing `bytearray`.
-They check whatever would let a fast path go wrong in silence, and raise
-`Malformed` (or `struct.error`, `IndexError`, `UnicodeDecodeError` ...) without
-saying where: the serializer then lets the interpreter walk the same bytes or
-value again and report the place. The success path carries no bookkeeping.
+Functions over `bytes` and a position, or over a growing `bytearray`. They check everything that
+would let a fast path fail silently, and raise `Malformed` (or `struct.error`, `IndexError`,
+`UnicodeDecodeError` ...) without a place: the serializer then lets the interpreter read the same
+bytes or value again and report the place. Successful calls do no bookkeeping.
 
-Positions only grow. That is why strings need no bounds check of their own: a
-slice past the end is short, and the next read, or the last comparison of the
-position with the length, refuses. So nothing here may return a smaller
-position than it was given.
+Positions only grow, so strings need no bounds check of their own: a slice past the end is short,
+and the next read, or the last comparison of the position with the length, rejects it. So no
+function here may return a smaller position than it was given.
 """
 
 from collections.abc import Callable, Sequence
@@ -138,7 +136,7 @@ def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""What equals the default of an array: another empty thing, such as "", is no array at all."""
+"""Whether a value equals the default of an array; other empty values, such as "", are not arrays."""
 
 # ---------------------------------------------------------------- lengths
 
@@ -259,7 +257,7 @@ def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], 
 # ---------------------------------------------------------------- strings
 
 _utf8 = str.encode
-"""Not `value.encode()`: that takes whatever has a method of this name."""
+"""Not `value.encode()`, which works for any object with a method of this name."""
 
 
 def put_string(out: bytearray, value: str | None) -> None:
@@ -347,7 +345,7 @@ Binary = bytes | bytearray | memoryview
 
 
 def binary(value: Binary) -> Binary:
-    """`value` as something whose length is its bytes; TypeError for what is no buffer of bytes."""
+    """`value` as an object whose length is its number of bytes; TypeError for anything but a buffer of bytes."""
     # bytearray += would take any iterable of ints, and len() of a view counts its items.
     return value if type(value) is bytes else memoryview(value).cast("B")
 
