@@ -23,7 +23,7 @@ def markdown(runs: Sequence[dict[str, Any]]) -> str:
     """docs/benchmarks.md: what is measured, how, and the tables of each run."""
     parts = [_INTRODUCTION]
     for results in runs:
-        parts += [f"## {_heading(results)}", *_not_measured(results)]
+        parts += [f"## {_heading(results)}", *_measured(results), *_not_measured(results)]
         for title, table in _tables(results):
             parts.append(f"**{title}**\n\n{_piped(table)}")
     return "\n\n".join(parts) + "\n"
@@ -35,6 +35,15 @@ def _heading(results: dict[str, Any]) -> str:
     return f"CPython {results['python']}{build}, {results['engine']} engine: {libraries}"
 
 
+def _measured(results: dict[str, Any]) -> list[str]:
+    """When the tables were measured, by their names in `bench/run.py --only`."""
+    times: dict[str, list[str]] = {}
+    for part, time in results.get("measured", {}).items():
+        times.setdefault(time, []).append(part)
+    told = "; ".join(f"{', '.join(parts)} on {time}" for time, parts in times.items())
+    return [f"Measured: {told}."] if told else []
+
+
 def _not_measured(results: dict[str, Any]) -> list[str]:
     """Why there are no rows of Java."""
     reason = results.get("java")
@@ -43,7 +52,8 @@ def _not_measured(results: dict[str, Any]) -> list[str]:
 
 def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     speed = "Speed: CPU time of one call; in brackets how many times tagwire's, and the middle half of the rounds"
-    yield speed, _speed(results["speed"])
+    if "speed" in results:
+        yield speed, _speed(results["speed"])
     if not isinstance(results.get("java", ""), str):
         title = (
             "Java's own classes (kafka-clients, JSON with Jackson): CPU time of one call, and how many times tagwire's"
@@ -58,9 +68,13 @@ def _tables(results: dict[str, Any]) -> Iterable[tuple[str, Table]]:
     if "objects" in results:
         title = "Around the codec, on the MetadataResponse: CPU time, and how many times that of the call beside it"
         yield title, _objects(results["objects"])
-    yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
-    yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
-    yield "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input", _worst(results["worst"])
+    if "imports" in results:
+        yield "Import: CPU time, beyond a bare interpreter; modules loaded", _imports(results["imports"])
+    if "held" in results:
+        yield "Memory of a decoded MetadataResponse v12, in MB", _held(results["held"])
+    if "worst" in results:
+        title = "Memory that hostile inputs cost tagwire: bytes at the peak for each byte of input"
+        yield title, _worst(results["worst"])
 
 
 def _speed(rows: Sequence[dict[str, Any]]) -> Table:

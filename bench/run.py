@@ -7,9 +7,11 @@ last run. `--quick` only shows that everything works; its figures mean nothing.
 import argparse
 import json
 import platform
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -95,12 +97,20 @@ def write(results: dict[str, Any]) -> None:
     _RESULTS.mkdir(exist_ok=True)
     release = ".".join(results["python"].split(".")[:2])
     kept = _RESULTS / f"python-{release}.json"
+    results["measured"] = dict.fromkeys((part for part in _PARTS if part in results), _now())
     if kept.exists():  # parts that were not measured stay
-        results = json.loads(kept.read_text(encoding="utf-8")) | results
+        before = json.loads(kept.read_text(encoding="utf-8"))
+        results = before | results | {"measured": before.get("measured", {}) | results["measured"]}
     kept.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(_RESULTS.glob("*.json"))]
     (_ROOT / "docs" / "benchmarks.md").write_text(report.markdown(runs), encoding="utf-8")
     draw(runs[-1], _ROOT / "docs" / "benchmarks.svg")
+
+
+def _now() -> str:
+    """The day and the commit."""
+    told = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=_ROOT, capture_output=True, text=True)
+    return f"{datetime.now(UTC):%Y-%m-%d}" + f", commit {told.stdout.strip()}" * (told.returncode == 0)
 
 
 def _progress(step: str) -> None:

@@ -24,7 +24,7 @@ from tagwire.wire.varint import uvarint_bytes
 __all__ = ["Sample", "damaged", "samples"]
 
 _LONGEST: Final = 400
-"""Samples above this many bytes are left out: more of the small ones find more."""
+"""Samples above this many bytes are left out, unless asked for: more of the small ones find more."""
 
 _EVERY: Final = int(os.environ.get("TAGWIRE_TEST_EVERY", "1"))
 """Of so many samples one is damaged: `make sanitize` has no time for all of them."""
@@ -55,17 +55,17 @@ class Sample:
 
 
 @cache
-def samples() -> tuple[Sample, ...]:
-    """Every version of every message, Kafka's own bytes, and the draft's messages."""
-    found = {str(sample): sample for sample in chain(_of_kafka(), _of_the_draft())}
+def samples(longest: int = _LONGEST) -> tuple[Sample, ...]:
+    """Every version of every message, Kafka's own bytes, and the draft's messages; of at most `longest` bytes."""
+    found = {str(sample): sample for sample in chain(_of_kafka(longest), _of_the_draft())}
     return tuple(found.values())[::_EVERY]
 
 
-def _of_kafka() -> Iterator[Sample]:
+def _of_kafka(longest: int) -> Iterator[Sample]:
     for name in ("golden_vectors", "rand", "unk"):
         for row in present(name):
             data = bytes.fromhex(row["hex"])
-            if len(data) <= _LONGEST:
+            if len(data) <= longest:
                 yield Sample(messages.registry[row["message"]], row["version"], data)
 
 
@@ -89,11 +89,11 @@ def _of_the_draft() -> Iterator[Sample]:
         yield Sample(answer.FooResponse, 9, response.encode(9))
 
 
-def damaged(sample: Sample, random: Random) -> bytes:
-    """The sample's bytes with one to three kinds of damage."""
-    data = bytearray(sample.data)
+def damaged(sample: Sample, random: Random, before: bytes | None = None) -> bytes:
+    """The sample's bytes with one to three kinds of damage; or what earlier damage left of them, with more."""
+    data = bytearray(sample.data if before is None else before)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(sample.data) + 1)
+        place = random.choice(sample.places) if random.random() < 0.5 else random.randrange(len(data) + 1)
         random.choice(_KINDS)(data, min(place, len(data)), random)
     return bytes(data)
 

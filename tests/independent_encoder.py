@@ -22,8 +22,16 @@ __all__ = ["bare_value", "encode", "full_value", "within"]
 Spec = dict[str, Any]
 Value = dict[str, Any]
 
-INTEGERS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "uint32": ">I", "int64": ">q"}
-INTEGERS |= {"uint8": ">B", "uint64": ">Q"}
+INTEGERS = {
+    "int8": ">b",
+    "int16": ">h",
+    "int32": ">i",
+    "int64": ">q",
+    "uint8": ">B",
+    "uint16": ">H",
+    "uint32": ">I",
+    "uint64": ">Q",
+}
 FLOATS = {"float32": ">f", "float64": ">d"}
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 

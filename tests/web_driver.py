@@ -9,8 +9,9 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -79,7 +80,7 @@ def _request(url: str, body: "dict[str, Any] | None") -> Any:
 
 
 @contextmanager
-def browser(width: int = 1280, height: int = 900) -> Iterator[Browser]:
+def browser(width: int = 1280, height: int = 900) -> Generator[Browser]:
     """A headless Chromium with a profile of its own."""
     port = _free_port()
     driver = subprocess.Popen(["chromedriver", f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -126,7 +127,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path) -> Generator[str]:
     """A folder over HTTP on this machine; its address, with a slash at the end."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -66,7 +66,7 @@ def explain(**question: Any) -> dict[str, Any]:
     asked = Question(**question)
     found, data, note = _explained(asked)
     return {
-        "text": "\n".join(_text(found, note)),
+        "text": _text(found, note),
         "tree": tree_of([Unit([printable(fact) for fact in facts_of(one)], one.traces) for one in found], note),
         "hex": data.hex(),
         "size": len(data),
@@ -106,13 +106,13 @@ def _explained(asked: Question) -> tuple[list[Explained], bytes, Callable[[Node]
     return found, data, name_note(registry)
 
 
-def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> "list[str]":
-    """What the command line prints, line by line."""
+def _text(found: Sequence[Explained], note: Callable[[Node], str]) -> str:
+    """What the command line prints."""
     parts = []
     for one in found:
         facts = "".join(f"# {printable(fact)}\n" for fact in facts_of(one))
         parts.append(facts + "".join(annotate(trace, note) for trace in one.traces))
-    return "\n".join(parts).split("\n")
+    return "\n".join(parts)
 
 
 # ---------------------------------------------------------------- fields edited

@@ -71,8 +71,10 @@ def response(shapes: Any, version: int) -> Any:
     return shapes.PlaceResponse(points=[first], edge=edge)
 
 
-GOLDEN = [(request, version, data) for version, data in REQUEST_BYTES.items()]
-GOLDEN += [(response, version, data) for version, data in RESPONSE_BYTES.items()]
+GOLDEN = [
+    *((request, version, data) for version, data in REQUEST_BYTES.items()),
+    *((response, version, data) for version, data in RESPONSE_BYTES.items()),
+]
 
 
 @pytest.mark.parametrize(("make", "version", "hexadecimal"), GOLDEN)

@@ -22,9 +22,11 @@ NAMES = {
         1: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "
         "WIRE_TYPES booleans breaks_union has_twins "
         "fixed_array new null put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
-        "put_compact_count put_compact_string put_compact_strings put_count put_nullable_binary "
+        "put_compact_count put_compact_string put_compact_strings put_count put_each "
+        "put_nullable_binary "
         "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "
-        "put_tags put_uuids read_binaries  read_compact_binaries read_compact_strings read_strings read_tags "
+        "put_tags put_uuids read_arrays read_binaries read_compact_arrays "
+        "read_compact_binaries read_compact_strings read_strings read_tags "
         "read_uuids required string_length  tag_header uuid_bytes uuid_of uuid_or_default uvarint"
     },
 }

@@ -62,7 +62,8 @@ def row_of(found: dict[str, Any], name: str) -> int:
 def test_an_edit_is_the_message_with_that_value(field: str, value: str, expected: dict[str, Any]) -> None:
     found = ask("explain", text=HEARTBEAT.hex(), kind="request")
     edited = ask("edit", text=HEARTBEAT.hex(), kind="request", row=row_of(found, field), value=value)
-    message = messages.HeartbeatRequest(**{"group_id": "g", **expected})
+    values: dict[str, Any] = {"group_id": "g", **expected}
+    message = messages.HeartbeatRequest(**values)
     assert edited["hex"] == messages.registry.encode_request(message, 4, correlation_id=7).hex()
 
 

@@ -32,6 +32,7 @@ SCHEMAS: Final = {
     "log convert": "log-convert",
     "whatif": "whatif",
     "lint": "lint",
+    "export": "export",
     "collide": "collide",
     "spark convert": "log-convert",
     "spark compact": "log-compact",

@@ -133,7 +133,7 @@ def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: A
     """A header of what is given, what follows from the message, and defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: {shown(fields)} is not a JSON object")
-    defaults = cls._fresh().to_json(version)
+    defaults = cls._fresh().to_json(version)  # pyright: ignore[reportPrivateUsage]
     known = {name: value for name, value in facts.items() if name in defaults}
     return cls.from_json({**defaults, **known, **fields}, version)
 

@@ -20,6 +20,7 @@ from tagwire.layout import (
     LengthCode,
     Missing,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     StructLayout,
@@ -27,6 +28,7 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.message.json import json_value
+from tagwire.wire.wire_type import WireType
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.enums import enum_changes
 from tagwire_generator.evolution.field_matching import Step, matched, same_width
@@ -113,7 +115,9 @@ def _type_name(type: Type) -> str:
         return f"[]{_type_name(type.element)}"
     if isinstance(type, Nested):
         return type.struct.name
-    return type.wire.name if isinstance(type, Fixed | Sized) else str(type)
+    if isinstance(type, Fixed | NullableFixed | Sized):
+        return f"{type.wire.name} {type.wire.semantic}".rstrip()
+    return str(type)
 
 
 class _Walk:
@@ -211,8 +215,9 @@ class _Walk:
 
     def type(self, here: Steps, old: Type, new: Type, *, is_default: bool) -> bool:
         """Compare two types; False if they are so different that nothing more can be said about the field."""
-        if isinstance(old, Fixed) and isinstance(new, Fixed):
-            return self.fixed(here, old, new)
+        if isinstance(old, Fixed | NullableFixed) and isinstance(new, Fixed | NullableFixed):
+            self.nullable(here, isinstance(old, NullableFixed), isinstance(new, NullableFixed))
+            return self.fixed(here, old.wire, new.wire)
         if isinstance(old, Sized) and isinstance(new, Sized):
             return self.sized(here, old, new)
         if isinstance(old, Array) and isinstance(new, Array):
@@ -228,22 +233,30 @@ class _Walk:
             return True
         return self.unlike(here, old, new)
 
-    def fixed(self, here: Steps, old: Fixed, new: Fixed) -> bool:
-        before, now = (getattr(each.wire, "base", each.wire) for each in (old, new))
-        is_sign = before is now or same_width(old, new)
-        if before is not now:
-            self.retyped("TW920" if is_sign else "TW903", here)
-        if is_sign and old.wire != new.wire:
-            for rule, text in enum_changes(old.wire, new.wire):
+    def fixed(self, here: Steps, old: WireType, new: WireType) -> bool:
+        before, now = (getattr(each, "base", each) for each in (old, new))
+        is_alike = before.name == now.name or same_width(before, now)
+        if before.name != now.name:
+            self.retyped("TW920" if is_alike else "TW903", here)
+        elif before is not now:
+            self.semantic(here, before, now)
+        if is_alike and old != new:
+            for rule, text in enum_changes(old, new):
                 self.add(rule, here, text, "enum")
-        return is_sign
+        return is_alike
+
+    def semantic(self, here: Steps, old: WireType, new: WireType) -> None:
+        was, now = (each.semantic or "none" for each in (old, new))
+        self.add("TW952", here, f"the semantic was {was} and is now {now}", "semantic")
 
     def sized(self, here: Steps, old: Sized, new: Sized) -> bool:
         if old.wire.family != new.wire.family:
             self.retyped("TW903", here)
             return False
-        if old.wire is not new.wire:
+        if old.wire.name != new.wire.name:
             self.retyped("TW946", here)
+        elif old.wire is not new.wire:
+            self.semantic(here, old.wire, new.wire)
         self.nullable(here, old.nullable, new.nullable)
         self.length(here, old.length, new.length)
         return True

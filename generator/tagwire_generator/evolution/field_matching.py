@@ -8,9 +8,12 @@ decide.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type
+from tagwire.wire.wire_type import WireType
 
 __all__ = ["Step", "matched", "same_shape", "same_width"]
+
+_FIXED = (Fixed, NullableFixed)
 
 
 class Step(NamedTuple):
@@ -45,12 +48,13 @@ def same_shape(old: Type, new: Type) -> bool:
         return len(ours) == len(theirs) and all(same_shape(a.type, b.type) for a, b in zip(ours, theirs, strict=True))
     if isinstance(old, Sized) and isinstance(new, Sized):
         return old.wire.family == new.wire.family
-    return isinstance(old, Fixed) and isinstance(new, Fixed) and same_width(old, new)
+    return isinstance(old, _FIXED) and isinstance(new, _FIXED) and same_width(old.wire, new.wire)
 
 
-def same_width(old: Fixed, new: Fixed) -> bool:
-    """Whether two types differ in their sign at most."""
-    return old.wire.family == new.wire.family and old.wire.width == new.wire.width
+def same_width(old: WireType, new: WireType) -> bool:
+    """Whether two types have the same bytes, which mean something else: signed or not, a uuid or any 16 bytes."""
+    families = {old.family, new.family}
+    return old.width == new.width and (len(families) == 1 or families == {"uuid", "fixed bytes"})
 
 
 def _renamed(old: StructLayout, new: StructLayout) -> Mapping[str, Item]:

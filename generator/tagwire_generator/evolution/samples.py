@@ -15,6 +15,7 @@ from tagwire.layout import (
     Item,
     Layout,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     StructLayout,
@@ -90,7 +91,9 @@ def _member(struct: StructLayout, name: str) -> Item:
 def _inner(struct: StructLayout, name: str) -> Nested:
     """The struct that a field holds, one or many."""
     type = _member(struct, name).type
-    inner = type.element if isinstance(type, Array) else type
+    inner = type
+    while isinstance(inner, Array):
+        inner = inner.element
     assert isinstance(inner, Nested), "the way to a field leads through structs"
     return inner
 
@@ -123,7 +126,7 @@ def _telling(type: Type) -> Iterator[Any]:
         told = [field for field in type.struct.fields if field.name not in others]
         yield _fresh(type.struct) | {field.name: next(_telling(field.type)) for field in told}
         yield _fresh(type.struct)
-    elif isinstance(type, Fixed | Sized):
+    elif isinstance(type, Fixed | NullableFixed | Sized):
         yield from type.wire.samples
     if getattr(type, "nullable", False):
         yield None
@@ -135,7 +138,9 @@ def _around(struct: StructLayout, names: Sequence[str], value: Any) -> dict[str,
     name, *rest = names
     if rest:
         value = _around(_inner(struct, name).struct, rest, value)
-        value = (value,) if isinstance(_member(struct, name).type, Array) else value
+        around = _member(struct, name).type
+        while isinstance(around, Array):
+            value, around = (value,), around.element
     others = {each for union in struct.unions if name in union.alternatives for each in union.alternatives}
     return whole | dict.fromkeys(others) | {name: value}
 

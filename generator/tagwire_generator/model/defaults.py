@@ -10,7 +10,7 @@ from typing import Final, cast
 from uuid import UUID
 
 from tagwire.text_format import suggestion
-from tagwire.wire.types import IntegerType, WireType
+from tagwire.wire.types import IntegerType, WireType, wire_type
 from tagwire_generator.diagnostics.problems import named, quoted
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.register_spec import RegisterSpec
@@ -50,8 +50,11 @@ _RULES: Final = {"integer": "TW502", "boolean": "TW501", "floating": "TW504", "u
 """The rule that a default of a family breaks which is no value of the type; of other families it is TW506."""
 
 
-def implicit_default(type: FieldType) -> Default:
+def implicit_default(type: FieldType, semantic: str = "") -> Default:
     """The default of a field that gives none. Records are null, whether they may be or not."""
+    meant = _wire(type, semantic)
+    if meant is not None and semantic:
+        return cast(Default, meant.default)
     if type.is_array:
         return ()
     if type.primitive is None:
@@ -59,7 +62,14 @@ def implicit_default(type: FieldType) -> Default:
     return None if type.name == "records" else type.primitive.default
 
 
-def parse_default(name: str, type: FieldType, text: str, enum: RegisterSpec | None = None) -> Default:
+def _wire(type: FieldType, semantic: str) -> WireType | None:
+    """The wire type of a field that is no array; without a semantic that does not fit, which has a rule of its own."""
+    return type.scalar and (wire_type(type.name, semantic) or type.scalar)
+
+
+def parse_default(
+    name: str, type: FieldType, text: str, enum: RegisterSpec | None = None, semantic: str = ""
+) -> Default:
     """The value that a spec's text means as the default of a field. The empty text means the implicit one.
 
     The default of an `enum` may be the name of one of its entries; it means that number.
@@ -68,30 +78,33 @@ def parse_default(name: str, type: FieldType, text: str, enum: RegisterSpec | No
     is in range, and whether null is allowed, is the field's to check.
     """
     if not text or type.name == "records":
-        return implicit_default(type)
+        return implicit_default(type, semantic)
     if text == "null":
         return None
-    if type.scalar is None or not type.scalar.text_form:
+    wire = _wire(type, semantic)
+    if wire is None or not wire.text_form:
         raise InvalidSpec([_content(name, type, text)])
     if enum is not None and (entry := enum.entry(text)) is not None:
         return entry.key
     try:
-        value: Default = type.scalar.from_text(text)
+        value: Default = wire.from_text(text)
     except ValueError:
         if enum is not None:
             names = suggestion(text, [entry.name for entry in enum.entries])
             message = f"field {named(name)}: {quoted(text)} is neither a number nor a name of {enum.name}; {names}"
             raise InvalidSpec([Violation("TW502", "default", message, ("type", "enum"))]) from None
-        raise InvalidSpec([_unlike(name, type, type.scalar, text)]) from None
+        raise InvalidSpec([_unlike(name, type, wire, text)]) from None
     return value
 
 
-def default_violation(name: str, type: FieldType, value: Default) -> Violation | None:
+def default_violation(
+    name: str, type: FieldType, value: Default, semantic: str = "", *, is_nullable: bool = False
+) -> Violation | None:
     """The rule that a value breaks as the default of a field, if it breaks one."""
     if value is None:
         expected = "a value, or left out"
-        return None if type.can_be_null else _refused("TW507", name, type, "null", expected)
-    wire = type.scalar
+        return None if type.can_be_null or is_nullable else _refused("TW507", name, type, "null", expected)
+    wire = _wire(type, semantic)
     if wire is None or not wire.text_form:
         return None if value == implicit_default(type) else _content(name, type, value)
     if not wire.holds(value):

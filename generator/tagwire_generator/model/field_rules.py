@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tagwire.versions import NONE
-from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES
+from tagwire.wire.types import RECORD_TYPES
 from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, FieldSpec
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
@@ -21,8 +21,7 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
     is_draft = message.dialect == "draft"
     for position, owner, index, spec in graph.members():
         found = [*_version_violations(spec, owner, graph, position)]
-        if not message.is_extended:
-            found += _extension_violations(message, spec)
+        found += _null_violations(spec) if message.is_extended else _extension_violations(message, spec)
         found += _draft_violations(message, spec) if is_draft else _flexible_violations(message, spec)
         if spec.type.name in RECORD_TYPES and message.format is None:
             text = f"field {spec.name} is {spec.type}, but only record formats have {spec.type.name}; use an integer"
@@ -41,9 +40,21 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
     """What Kafka's language lacks; keys that it lacks are refused with the shape of the spec."""
-    if spec.type.name not in KAFKA_TYPES and spec.type.primitive is not None and spec.type.name not in RECORD_TYPES:
+    if spec.nullable_versions and not spec.type.can_be_null and spec.can_be_null:
+        where = f"field {spec.name} is {spec.type}, which has no null"
+        text = f"{where}, but has nullableVersions {spec.nullable_versions}; remove them"
+        yield Violation("TW406", "nullableVersions", f"{text}, or {_asked_for(message)}", ("type",))
+    if spec.type.is_extension:
         where = f"field {spec.name} is {spec.type}, which is an extension, but the spec is plain Kafka"
         yield Violation("TW709", "type", f"{where}; {_asked_for(message)}, or use another type")
+
+
+def _null_violations(spec: FieldSpec) -> Iterator[Violation]:
+    """How the null of a type of fixed width stands on the wire."""
+    if spec.type.can_be_marked_null and spec.tagged_versions & spec.nullable_versions and spec.default is not None:
+        text = f"field {spec.name} is {spec.type}, tagged and nullable, but not null by default"
+        remedy = 'null is written as the absence of the field, so write "default": "null"'
+        yield Violation("TW511", "nullableVersions", f"{text}; {remedy}", ("default", "type"))
 
 
 def _asked_for(message: "MessageSpec") -> str:

@@ -15,6 +15,7 @@ from tagwire_generator.model.enum_rules import enum_violations
 from tagwire_generator.model.field_type import FieldType
 from tagwire_generator.model.framing_spec import FramingSpec, framing_violations
 from tagwire_generator.model.register_spec import RegisterSpec
+from tagwire_generator.model.semantics import semantic_violations
 from tagwire_generator.model.spec_names import NAME_RULE, is_name
 from tagwire_generator.model.value_rules import field_violations
 from tagwire_generator.model.violations import Violation, enforce
@@ -78,6 +79,12 @@ class FieldSpec:
     """Whether it stands in a record format."""
     is_optional: bool = False
     """Whether it stands in the optionalFields of the draft dialect, whose keys and limits it then has."""
+    semantic: str = ""
+    """What its values mean, as `semantic` in a spec; see `meaning`."""
+    precision: int | None = None
+    """Of a decimal: its digits."""
+    scale: int | None = None
+    """Of a decimal: how many of them are behind the point."""
     about: str = ""
     deprecated: str | None = None
     """Why it will go, and what to use instead; None where it is not deprecated."""
@@ -89,8 +96,20 @@ class FieldSpec:
         if self.default is IMPLICIT:
             object.__setattr__(self, "is_default_implied", self.framing.equals is None)
             always = self.framing.equals
-            object.__setattr__(self, "default", implicit_default(self.type) if always is None else always)
+            object.__setattr__(self, "default", implicit_default(self.type, self.meaning) if always is None else always)
         object.__setattr__(self, "warnings", enforce(self._violations()))
+
+    @property
+    def meaning(self) -> str:
+        """The semantic as field tables write it: with its arguments."""
+        if self.semantic != "decimal" or self.precision is None:
+            return self.semantic
+        return f"decimal({self.precision},{self.scale or 0})"
+
+    @property
+    def can_be_null(self) -> bool:
+        """Whether the field may be null in some version: perhaps an extension, which rules about messages see to."""
+        return self.type.can_be_null or (self.type.can_be_marked_null and not (self.is_of_format or self.is_optional))
 
     @property
     def struct(self) -> str | None:
@@ -112,7 +131,8 @@ class FieldSpec:
     def _type_violations(self) -> Iterator[Violation]:
         """What the type does not allow."""
         where = f"field {named(self.name)} is {self.type}"
-        if self.nullable_versions and not self.type.can_be_null:
+        yield from semantic_violations(self)
+        if self.nullable_versions and not self.can_be_null:
             said = f"has nullableVersions {self.nullable_versions}; remove them"
             if self.is_optional:
                 said = "is nullable; remove the key"
@@ -171,7 +191,8 @@ class FieldSpec:
             yield Violation("TW607", "mapKey", message, ("tag",))
 
     def _default_violations(self) -> Iterator[Violation]:
-        violation = default_violation(self.name, self.type, self.default)
+        is_nullable = bool(self.nullable_versions) and self.can_be_null
+        violation = default_violation(self.name, self.type, self.default, self.meaning, is_nullable=is_nullable)
         if violation is not None:
             yield violation
         elif self.default is None and self.type.name != "records" and not self.versions <= self.nullable_versions:
@@ -184,7 +205,7 @@ class FieldSpec:
             message = f"field {named(self.name)} is null by default, but {message}"
             yield Violation("TW507", "default", message, ("nullableVersions", "versions"))
         is_optional_null = self.tagged_versions and self.nullable_versions and self.default is not None
-        if is_optional_null and self.default == implicit_default(self.type):
+        if is_optional_null and self.type.can_be_null and self.default == implicit_default(self.type, self.meaning):
             message = f"field {named(self.name)} may be null, but is {_shown(self.default)} when absent"
             remedy = 'write "default": "null" if absent should mean null'
             yield Violation("TW521", "nullableVersions", f"{message}; {remedy}", ("default", "type"))

@@ -4,9 +4,11 @@ Record formats have a few primitives of their own; that others have none of them
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from tagwire.text_format import suggestion
-from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES, WireType
+from tagwire.wire.extensions import BLOCK_MAX
+from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType, wire_type
 from tagwire_generator.diagnostics.problems import quoted
 from tagwire_generator.model.foreign_types import foreign_type_hint
 from tagwire_generator.model.spec_names import STRUCT_NAME_RULE, is_struct_name
@@ -14,27 +16,37 @@ from tagwire_generator.model.violations import InvalidSpec, Violation, enforce
 
 __all__ = ["FieldType"]
 
+MOST_DIMENSIONS: Final = 4
+"""The most arrays around each other: more are a slip, or ask for structs."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """`name` is that of a primitive or of a struct; `is_array` says whether it is the element's.
+    """`name` is that of a primitive or of a struct; `dimensions` says how many arrays are around it.
 
     Raises InvalidSpec for a name that is neither, and for an array of records.
     """
 
     name: str
-    is_array: bool = False
+    dimensions: int = 0
 
     def __post_init__(self) -> None:
         enforce(self._violations())
 
     def _violations(self) -> list[Violation]:
         name = self.name
+        if self.dimensions > MOST_DIMENSIONS:
+            text = f"{quoted(str(self))} is {self.dimensions} arrays in each other"
+            remedy = f"at most {MOST_DIMENSIONS} are possible, so put a struct between them"
+            return [Violation("TW403", "type", f"{text}; {remedy}")]
         if name == "records" and self.is_array:
             text = "records can't be in an array; use records, which holds any number of batches"
             return [Violation("TW404", "type", text)]
-        if name in WIRE_TYPES or name in RECORD_TYPES or is_struct_name(name):
+        if wire_type(name) or name in RECORD_TYPES or is_struct_name(name):
             return []
+        if name.startswith("bytes["):
+            text = f"{quoted(name)} is no type; bytes of one size are written as bytes[16]"
+            return [Violation("TW402", "type", f"{text}, with a number from 1 to {BLOCK_MAX}")]
         if name[:1].isupper():
             hint = foreign_type_hint(name) or STRUCT_NAME_RULE
             return [Violation("TW301", "type", f"{quoted(name)} can't be the name of a struct; {hint}")]
@@ -44,23 +56,35 @@ class FieldType:
 
     @classmethod
     def parse(cls, text: str) -> "FieldType":
-        """Read `int32`, `[]int32`, `Foo` or `[]Foo`; blanks around either part are dropped.
+        """Read `int32`, `[]int32`, `Foo`, `[]Foo` or `[][]Foo`; blanks around each part are dropped.
 
         Raises InvalidSpec for anything else.
         """
-        bare = text.strip()
-        if not bare.startswith("[]"):
-            return cls(bare)
-        element = bare[2:].strip()
-        if not element or element.startswith("["):
-            what = f"the array type {quoted(bare)} has {'arrays as elements' if element else 'no element type'}"
+        bare = element = text.strip()
+        dimensions = 0
+        while element.startswith("[]"):
+            dimensions += 1
+            element = element[2:].strip()
+        if dimensions and (not element or element.startswith("[")):
+            what = f"the array type {quoted(bare)} has no element type"
             raise InvalidSpec([Violation("TW403", "type", f"{what}; write [] and one primitive or struct")])
-        return cls(element, is_array=True)
+        return cls(element, dimensions)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array, perhaps of arrays."""
+        return self.dimensions > 0
+
+    @property
+    def is_extension(self) -> bool:
+        """Whether Kafka's own language lacks it."""
+        is_primitive = self.struct is None and self.name not in RECORD_TYPES
+        return self.dimensions > 1 or (is_primitive and self.name not in KAFKA_TYPES)
 
     @property
     def primitive(self) -> WireType | None:
         """The primitive, also of an array of them; None for a struct and an array of structs."""
-        return WIRE_TYPES.get(self.name) or RECORD_TYPES.get(self.name)
+        return wire_type(self.name) or RECORD_TYPES.get(self.name)
 
     @property
     def struct(self) -> str | None:
@@ -74,8 +98,13 @@ class FieldType:
 
     @property
     def can_be_null(self) -> bool:
-        """Whether the type has a null on the wire: texts, bytes, records, arrays and structs have one."""
+        """Whether Kafka's language has a null for the type: for texts, bytes, records, arrays and structs."""
         return self.scalar is None or bool(self.scalar.length)
 
+    @property
+    def can_be_marked_null(self) -> bool:
+        """Whether the type has a null in the tagwire dialect only: those of a fixed width, behind a marker."""
+        return self.scalar is not None and self.scalar.is_fixed
+
     def __str__(self) -> str:
-        return f"[]{self.name}" if self.is_array else self.name
+        return "[]" * self.dimensions + self.name

@@ -100,7 +100,7 @@ def _key_faults(
     message: "MessageSpec", graph: "StructGraph", position: int | None, spec: "FieldSpec", struct: "StructSpec | None"
 ) -> Iterator[tuple[str, str]]:
     """Why the elements of an array can't have unique keys."""
-    if not spec.type.is_array or struct is None:
+    if spec.type.dimensions != 1 or struct is None:
         if graph.target(spec) is not None or spec.struct is None:
             yield "TW318", f"field {spec.name} is {spec.type}, but only arrays of structs can be unique; remove the key"
         return

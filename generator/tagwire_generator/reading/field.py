@@ -149,6 +149,12 @@ def _resolve_enum(reading: Reading, part: FieldPart, values: dict[str, Any]) -> 
         values["enum"] = register
 
 
+def _meaning(values: dict[str, Any]) -> str:
+    """The semantic, as far as it can be read."""
+    semantic: str = values.get("semantic", "")
+    return f"decimal({values['precision']},{values.get('scale', 0)})" if "precision" in values else semantic
+
+
 def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) -> None:
     """The default's text is read as the type says; null is a value here."""
     written: str | None = values.pop("default", None)
@@ -160,6 +166,6 @@ def _parse_default(reading: Reading, part: FieldPart, values: dict[str, Any]) ->
             "TW520", part.place("default"), "records are null by default, whatever is written; remove the key"
         )
     name, enum = values.get("name", "?"), values.get("enum")
-    default = reading.value(part, "default", lambda _: parse_default(name, type, written, enum))
+    default = reading.value(part, "default", lambda _: parse_default(name, type, written, enum, _meaning(values)))
     if "default" not in part.wounds:
         values["default"] = default

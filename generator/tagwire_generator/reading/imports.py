@@ -5,9 +5,9 @@ one version of a message a struct has one version, so the ways by which one
 comes must agree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from tagwire.message.struct_versions import StructVersions
 from tagwire.text_format import suggestion
@@ -34,6 +34,11 @@ def _struct_versions(node: Node) -> StructVersions:
 
 
 IMPORT_KEYS: Final = keys_of("import", [ImportSpec], {"structVersions": _struct_versions})
+
+
+def _import_of(values: Mapping[str, Any]) -> ImportSpec:
+    known: dict[str, Any] = {"name": "Unreadable", **values}
+    return ImportSpec(**{IMPORT_KEYS[key][0]: value for key, value in known.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +102,7 @@ class _Uses:
         values = {key: reading.value(part, key, convert) for key, (_, convert) in IMPORT_KEYS.items()}
         values = {key: value for key, value in values.items() if value is not None}
         part.wounds |= {"name"} - values.keys()
-        stand_in = {"name": "Unreadable"}
-        attributes = {key: IMPORT_KEYS[key][0] for key in IMPORT_KEYS}
-        spec = reading.build(
-            part, values, lambda known: ImportSpec(**{attributes[k]: v for k, v in {**stand_in, **known}.items()})
-        )
+        spec = reading.build(part, values, _import_of)
         shared = None if part.wounds else self._found(spec, part, user)
         if shared is None:
             reading.message_wounds.add("structs")

@@ -180,7 +180,7 @@ class DataViews:
         parameter, stored = annotation, name
         if field.type.is_array:
             iterable = self.imports.use("collections.abc", "Iterable")
-            parameter = f"{iterable}[{self.element(field)}]"
+            parameter = f"{iterable}[{self.annotation(field, outer=1)}]"
             stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
         default = self.default(field)
         if field.default is STRUCT_DEFAULT and not field.required:
@@ -204,9 +204,12 @@ class DataViews:
         self.type_imports.use("typing_extensions", "deprecated")
         return repr(" ".join(field.deprecated.split()) or "deprecated")
 
-    def annotation(self, field: FieldSpec) -> str:
+    def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
+        """The type of the values, or of those within so many arrays."""
         element = self.element(field)
-        return f"tuple[{element}, ...]" if field.type.is_array else element
+        for _ in range(field.type.dimensions - outer):
+            element = f"tuple[{element}, ...]"
+        return element
 
     def element(self, field: FieldSpec) -> str:
         wire = field.type.primitive
@@ -230,6 +233,12 @@ class DataViews:
             return self.imports.use("tagwire.wire", "DEFAULT_UUID")
         return literal(field.default)
 
+    def struct_words(self, name: str) -> list[str]:
+        """The words of a row about the struct of its field."""
+        shared = self.spec.struct_versions(name)
+        ranges = () if shared is None else tuple((str(each), number) for each, number in shared.ranges)
+        return [f"struct={name}", *([f"struct_versions={ranges!r}"] if ranges else [])]
+
     def row(self, field: FieldSpec, default: str) -> str:
         row = field_row(field, None, unique_keys(self.spec, field))
         if isinstance(field.default, UUID):
@@ -248,13 +257,12 @@ class DataViews:
             words.append(f"unique={row.unique!r}")
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
+        if row.semantic:
+            words.append(f"semantic={row.semantic!r}")
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
         if field.struct:
-            words.append(f"struct={field.struct}")
-            shared = self.spec.struct_versions(field.struct)
-            if shared is not None:
-                words.append(f"struct_versions={tuple((str(each), number) for each, number in shared.ranges)!r}")
+            words += self.struct_words(field.struct)
         if field.enum:
             words.append(f"enum={self.enum(field.enum)}")
         texts = (("about", field.about or None), ("deprecated", field.deprecated))
@@ -264,6 +272,8 @@ class DataViews:
 
 def literal(value: object) -> str:
     """A default other than a UUID as a Python expression."""
+    if isinstance(value, bytes) and len(value) > 4 and not any(value):
+        return f"bytes({len(value)})"
     return f'float("{value}")' if isinstance(value, float) and not isfinite(value) else repr(value)
 
 
@@ -326,11 +336,13 @@ def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
     found = []
     for field in struct.fields:
         kind = field.type
-        array = isinstance(kind, Array)
-        path = f"{prefix}{field.name}{'[]' if array else ''}"
+        dimensions = 0
+        nested = kind
+        while isinstance(nested, Array):
+            nested, dimensions = nested.element, dimensions + 1
+        path = f"{prefix}{field.name}{'[]' * dimensions}"
         nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
         found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
-        nested = kind.element if isinstance(kind, Array) else kind
         if isinstance(nested, Nested):
             found += _paths(nested.struct, f"{path}.")
     return found

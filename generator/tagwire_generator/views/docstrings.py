@@ -42,14 +42,14 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
         prefix = "" if owner is spec.root else f"{owner.name}."
         for field in owner.fields:
             if field.struct == struct.name:
-                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' if field.type.is_array else ''}`")
+                places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
     where = f"{' and '.join(places) or 'Unused'} of {spec.name}, {in_versions(struct.versions)}."
     return prose(_sentences(where, struct.about))
 
 
 def field_doc(field: FieldSpec) -> str:
     """The wire type of a field, its versions, what else is to know, and what the spec says about it."""
-    enum = "" if field.enum is None else f" {field.enum.name}"
+    enum = f" {field.meaning}" if field.meaning else "" if field.enum is None else f" {field.enum.name}"
     facts = [f"{field.type}{enum}", in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(

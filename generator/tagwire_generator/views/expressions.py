@@ -164,7 +164,7 @@ class Expressions:
         """The row of a wire type."""
         if isinstance(wire, EnumType):
             return self.constant(f"_{snake_case(wire.enum.__name__)}_{wire.name}", self.enum_type(wire))
-        return self.constant(f"_{wire.name}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
+        return self.constant(f"_{_identifier(wire)}", f'{self.use("tagwire.wire", "WIRE_TYPES")}["{wire.name}"]')
 
     def enum_type(self, wire: EnumType) -> str:
         """An enum's wire type, made of its integer type and its register."""
@@ -225,6 +225,12 @@ class Expressions:
         source = f"{_source(wire)}[pos:end]"
         return source if wire.family == "binary" else f"{self.row(wire)}.value_of({source})"
 
+    def one_reader(self, wire: WireType) -> str:
+        """What reads one value of a fixed width, in a tuple, and says where it ends."""
+        if wire.is_raw and not wire.is_enum:
+            return f"{self.numbers(wire)}.read(buf, pos, 1)"
+        return self.element_reader(Fixed(wire), "1")
+
     def put_sized(self, kind: Sized, out: str, value: str) -> str:
         if kind.wire.family not in _SIZED:
             raw = f"{self.row(kind.wire)}.raw_of({value})"
@@ -232,6 +238,35 @@ class Expressions:
         nullable = "nullable_" if kind.nullable else ""
         put = self.use("tagwire.wire", f"put_{nullable}{_compact(kind.length)}{_words(kind.wire)[0]}")
         return f"{put}({out}, {value})"
+
+    def elements_reader(self, element: Type, count: str) -> str:
+        """What reads so many elements of any type."""
+        if isinstance(element, Nested):
+            return self.struct_reader(element.struct, count)
+        if isinstance(element, Array):
+            helper = self.use("tagwire.wire", f"read_{_compact(element.length)}arrays")
+            return f"{helper}(buf, pos, {count}, lambda buf, pos, n: {self.elements_reader(element.element, 'n')})"
+        if isinstance(element, Fixed) and element.wire.is_raw:
+            return f"{self.numbers(element.wire)}.read(buf, pos, {count})"
+        return self.element_reader(element, count)
+
+    def array_writer(self, array: Array, out: str, values: str) -> str:
+        """What writes an array of any type that is an element itself, with its count."""
+        element = array.element
+        if isinstance(element, Fixed) and element.wire.is_raw:
+            put = "put_compact" if array.length == COMPACT else "put"
+            return f"{self.numbers(element.wire)}.{put}({out}, {values})"
+        count = self.use("tagwire.wire", f"put_{_compact(array.length)}count")
+        return f"({count}({out}, {values}), {self.elements_writer(element, out, values)})"
+
+    def elements_writer(self, element: Type, out: str, values: str) -> str:
+        """What writes elements of any type, without a count."""
+        if isinstance(element, Nested):
+            return f"{self.struct_writer(element.struct)}({out}, {values})"
+        if isinstance(element, Array):
+            put = self.use("tagwire.wire", "put_each")
+            return f"{put}({out}, {values}, lambda out, values: {self.array_writer(element, 'out', 'values')})"
+        return self.put_elements(element, out, values)
 
     def element_reader(self, element: Type, count: str) -> str:
         assert isinstance(element, Fixed | Sized)
@@ -317,21 +352,33 @@ class StructNames:
         return short if short and short not in others else name
 
 
+def innermost(kind: Type) -> Type:
+    """What is in an array, or in arrays of arrays; of other types, itself."""
+    while isinstance(kind, Array):
+        kind = kind.element
+    return kind
+
+
 def nested_struct(kind: Type) -> StructLayout | None:
     """The struct of a field or of its elements."""
-    inner = getattr(kind, "element", kind)
+    inner = innermost(kind)
     return inner.struct if isinstance(inner, Nested) else None
 
 
 def has_binary(struct: StructLayout) -> bool:
     """Whether slices of the input stand anywhere in a struct, so that its reader needs `raw`."""
     for field in struct.fields:
-        inner = getattr(field.type, "element", field.type)
+        inner = innermost(field.type)
         if isinstance(inner, Sized) and inner.wire.is_slice:
             return True
         if isinstance(inner, Nested) and has_binary(inner.struct):
             return True
     return False
+
+
+def _identifier(wire: WireType) -> str:
+    """The name of a wire type, as names of constants may have it."""
+    return wire.name.replace("[", "_").removesuffix("]")
 
 
 def _words(wire: WireType) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tagwire.layout import Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, OptionalBuffer, Sized, StructLayout, Type
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import json_value
 from tagwire_generator.expansion.message_classes import message_class
@@ -207,6 +207,8 @@ def _field(item: Item, outer: str, union: str = "") -> WireField:
 def _type(type: Type, path: str) -> WireType:
     if isinstance(type, Fixed):
         return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, "", False)
+    if isinstance(type, NullableFixed):
+        return WireType("fixed", type.wire.name, type.wire.family, type.wire.width, type.marker, True)
     if isinstance(type, Sized):
         length = type.length.name if type.length else ""
         return WireType("sized", type.wire.name, type.wire.family, 0, length, type.nullable)

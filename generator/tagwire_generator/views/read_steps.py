@@ -13,7 +13,19 @@ field end, `raw` what bytes fields are slices of.
 
 from dataclasses import dataclass, field
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout, Type
+from tagwire.layout import (
+    COMPACT,
+    INT16,
+    INT32,
+    Array,
+    Fixed,
+    Item,
+    Nested,
+    NullableFixed,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+)
 from tagwire.wire.types import STRING_MAX
 from tagwire.wire.varint import UVARINT_MAX
 from tagwire_generator.views.expressions import Expressions
@@ -136,6 +148,8 @@ class _Steps:
             self.fixed(item.name, kind)
         elif isinstance(kind, Nested):
             self.nested(f"m.{item.name}", kind)
+        elif isinstance(kind, NullableFixed):
+            self.marked(f"m.{item.name}", kind.marker, self.expressions.one_reader(kind.wire))
         elif isinstance(kind, Sized | Array) and kind.length is not None:
             lead = _LEADS[kind.length.name]
             self.lead(lead.code)
@@ -152,14 +166,17 @@ class _Steps:
         self.wait(f"raw_{name}" if converted else direct, wire.code, wire.width)
 
     def nested(self, target: str, kind: Nested) -> None:
-        call = f"{self.expressions.struct_reader(kind.struct, '1')}"
-        if not kind.marker:
+        self.marked(target, kind.marker, self.expressions.struct_reader(kind.struct, "1"))
+
+    def marked(self, target: str, marker: str, call: str) -> None:
+        """A value that a marker may stand before."""
+        if not marker:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))
             return
-        self.lead("b" if kind.marker == "int8" else "B")
+        self.lead("b" if marker == "int8" else "B")
         self.expressions.use("tagwire.wire", "Malformed")
-        absent = "n == -1" if kind.marker == "int8" else "n == 0"
+        absent = "n == -1" if marker == "int8" else "n == 0"
         self.steps.append(ReadStep("marked", target=target, source=call, is_null=absent))
 
     def with_null(self, target: str, kind: Sized | Array, lead: _Lead) -> ReadStep:
@@ -190,13 +207,8 @@ class _Steps:
             width = element.wire.width
             quick = f"{target} = {self.expressions.number_unpackers(element.wire)}[n - 1](buf, pos)"
             return ReadStep("numbers", lines=(quick, f"pos += {width} * n - {width}"), slow=(self.long(lead), slow))
-        reader = self.element_reader(element, lead.count)
+        reader = self.expressions.elements_reader(element, lead.count)
         return ReadStep("counted", target=target, source=reader, long=self.long(lead))
-
-    def element_reader(self, element: Type, count: str) -> str:
-        if isinstance(element, Nested):
-            return self.expressions.struct_reader(element.struct, count)
-        return self.expressions.element_reader(element, count)
 
     # ------------------------------------------------------------ tag sections
 

@@ -79,7 +79,7 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
     taken = {attribute_name(field.name) for field in struct.fields}
     views = []
     for field in struct.fields:
-        if not field.type.is_array or field.struct is None:
+        if field.type.dimensions != 1 or field.struct is None:
             continue
         keys = map_keys(spec.struct(field.struct))
         name = f"{snake_case(field.name)}_by_key"

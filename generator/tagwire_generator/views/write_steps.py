@@ -7,7 +7,19 @@ written to a bytearray of its own first, since its size stands before it.
 
 from dataclasses import dataclass
 
-from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, Item, Nested, OptionalBuffer, Sized, StructLayout
+from tagwire.layout import (
+    COMPACT,
+    INT16,
+    INT32,
+    Array,
+    Fixed,
+    Item,
+    Nested,
+    NullableFixed,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+)
 from tagwire_generator.views.expressions import Expressions
 
 __all__ = ["WriteStep", "WriteTag", "write_steps"]
@@ -103,6 +115,8 @@ class _Steps:
             return WriteStep("statements", lines=(self.expressions.put_sized(kind, self.out, value),))
         if isinstance(kind, Nested):
             return self.nested(kind, value)
+        if isinstance(kind, NullableFixed):
+            return self.nullable(kind, value)
         if isinstance(kind, Array) and kind.length is not None:
             body = self.array(kind, value)
             if not kind.nullable:
@@ -120,9 +134,7 @@ class _Steps:
         compact = kind.length == COMPACT
         present = self.present(value, nullable=kind.nullable)
         element = kind.element
-        if isinstance(element, Nested):
-            put = f"{self.expressions.struct_writer(element.struct)}({self.out}, {present})"
-        elif isinstance(element, Fixed) and element.wire.is_raw:
+        if isinstance(element, Fixed) and element.wire.is_raw:
             numbers = self.expressions.numbers(element.wire)
             if not compact:
                 return WriteStep("statements", lines=(f"{numbers}.put({self.out}, {value})",))
@@ -130,10 +142,19 @@ class _Steps:
             quick = f"{self.out} += {self.expressions.number_packers(element.wire)}[n](*values)"
             slow = f"{numbers}.put_compact({self.out}, values)"
             return WriteStep("numbers", target=value, out=self.out, lines=(quick,), call=slow)
-        else:
-            put = self.expressions.put_elements(element, self.out, present)
+        put = self.expressions.elements_writer(element, self.out, present)
         count = self.expressions.use("tagwire.wire", "put_compact_count" if compact else "put_count")
         return WriteStep("statements", lines=(f"{count}({self.out}, {value})", put))
+
+    def nullable(self, kind: NullableFixed, value: str) -> WriteStep:
+        """A value of a fixed width behind its marker; without one, it is there."""
+        present = value if kind.marker else self.present(value, nullable=False)
+        packed = self.expressions.packed(kind.wire, present)
+        put = f"{self.out} += {self.expressions.packer(kind.wire.code)}({packed})"
+        if not kind.marker:
+            return WriteStep("statements", lines=(put,))
+        body = WriteStep("statements", lines=(f'{self.out} += b"\\x01"', put))
+        return WriteStep("nullable", target=value, null=f'{self.out} += b"\\xff"', body=body)
 
     def nested(self, kind: Nested, value: str) -> WriteStep:
         present = self.present(value, nullable=kind.nullable)

@@ -13,7 +13,8 @@ from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
-from tagwire.text_format import near
+from tagwire.text_format import near, shown
+from tagwire.wire.wire_type import Unfit
 
 if TYPE_CHECKING:
     from tagwire.layout import Layout
@@ -150,7 +151,8 @@ class PureDecoder(_Pure):
         """The columns of `data`."""
 
         def row(value: bytes, version: int) -> Any:
-            return _plain(self.value, self.message.decode(value, version, strict=strict, limits=limits))
+            message = self.message.decode(value, version, strict=strict, limits=limits)
+            return _plain(self.value, message, (), (self.message.NAME, version))
 
         return self.columns(data, versions, errors, row, self.bytes_of)
 
@@ -182,11 +184,23 @@ class PureEncoder(_Pure):
 
     def structs_of(self, chunk: Any) -> list[Any]:
         _check(self.pa, self.everything, chunk.type, "")
-        values: list[Any] = chunk.to_pylist()
+        values: list[Any] = chunk.cast(_with_numbers(self.pa, chunk.type)).to_pylist()
         return values
 
 
 # ---------------------------------------------------------------- types
+
+
+def _with_numbers(pa: Any, type: Any) -> Any:
+    """The type with int64 in the place of timestamps and durations, whose Python values would be other objects."""
+    if pa.types.is_timestamp(type) or pa.types.is_duration(type):
+        return pa.int64()
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_with_numbers(pa, field.type)) for field in type])
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        make = pa.list_ if pa.types.is_list(type) else pa.large_list
+        return make(type.value_field.with_type(_with_numbers(pa, type.value_type)))
+    return type
 
 
 def _type(column: Column) -> Any:
@@ -202,10 +216,20 @@ def _type(column: Column) -> Any:
         return pa.map_(_type(key), pa.field(value.name, _type(value), value.nullable), keys_sorted=True)
     if column.is_words:
         return pa.dictionary(pa.int32(), pa.string())
-    if column.format == "tsm:UTC":
-        return pa.timestamp("ms", tz="UTC")
+    if column.format.startswith("ts"):
+        return pa.timestamp(_unit(column), tz="UTC")
+    if column.format.startswith("tD"):
+        return pa.duration(_unit(column))
+    if column.format.startswith("d:"):
+        precision, scale = map(int, column.format[2:].split(",")[:2])
+        return (pa.decimal128 if precision <= 38 else pa.decimal256)(precision, scale)
     width = _width(column)
     return pa.binary(width) if width else getattr(pa, _PLAIN[column.format])()
+
+
+def _unit(column: Column) -> str:
+    """The unit of timestamps and durations, as pyarrow names it."""
+    return {"s": "s", "m": "ms", "u": "us", "n": "ns"}[column.format[2]]
 
 
 def _width(column: Column) -> int:
@@ -240,7 +264,13 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
         "+m": is_list or types.is_map(type),
         "+s": types.is_struct(type),
     }
-    if not fitting.get("w" if _width(column) else column.format, types.is_integer(type)):
+    kind = "w" if _width(column) else column.format
+    is_time = kind.startswith(("ts", "tD")) and (types.is_timestamp(type) or types.is_duration(type))
+    if is_time:
+        fits = type == _type(column) or (types.is_timestamp(type) and kind[:2] == "ts" and type.unit == _unit(column))
+    else:
+        fits = types.is_decimal(type) if kind.startswith("d:") else fitting.get(kind, types.is_integer(type))
+    if not fits:
         raise ColumnError(f"{path or 'the array'} is of the Arrow type {str(type)!r}, but {column} was expected")
     if column.format == "+l":
         _check(pa, column.children[0], type.value_type, path + "[]")
@@ -260,17 +290,20 @@ def _check(pa: Any, column: Column, type: Any, path: str) -> None:
 # ---------------------------------------------------------------- values
 
 
-def _plain(column: Column, value: Any) -> Any:
+def _plain(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
     """A value of an object as pyarrow takes it."""
     if value is None:
         return None
     if column.format == "+s":
-        return {child.name: _plain(child, getattr(value, child.name)) for child in column.children}
+        return {
+            child.name: _plain(child, getattr(value, child.name), (*path, child.name), place)
+            for child in column.children
+        }
     if column.format == "+l":
-        return [_plain(column.children[0], element) for element in value]
+        return [_plain(column.children[0], element, (*path, index), place) for index, element in enumerate(value)]
     if column.format == "+m":
         return sorted(value.items())
-    return value if column.wire is None else column.wire.to_arrow(value)
+    return value if column.wire is None else _fitting(column.wire.to_arrow, value, path, place)
 
 
 def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
@@ -289,7 +322,17 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
         return tuple(_object(element, each, (*path, index), place) for index, each in enumerate(value))
     if column.format == "+m":
         return _tags(value, path, place)
-    return value if column.wire is None else column.wire.from_arrow(value)
+    return value if column.wire is None else _fitting(column.wire.from_arrow, value, path, place)
+
+
+def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, ...], place: tuple[str, int]) -> Any:
+    """A value converted. Raises EncodeError where a column, or the field, can't have it."""
+    try:
+        return convert(value)
+    except Unfit as unfit:
+        name, version = place
+        reason = unfit.said(shown)
+        raise EncodeError(reason, message_name=name, version=version, path=dotted(list(path))) from None
 
 
 def _tags(entries: list[Any], path: tuple[str | int, ...], place: tuple[str, int]) -> dict[Any, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from tagwire.errors import SchemaError
-from tagwire.layout import Array, Fixed, Item, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.text_format import near
 from tagwire.wire.families import integer_format
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -20,6 +20,8 @@ __all__ = ["ERROR", "TAGS", "Column", "Selection", "message_column", "type_name"
 TAGS: Final = "unknown_tags"
 
 _WIDE: Final = {"C": "s", "S": "i", "I": "l"}
+_WITH_WIRE: Final = (Fixed, NullableFixed, Sized)
+_UNITS: Final = ("s", "ms", "us", "ns")
 _TYPE_NAMES: Final = {
     "b": "bool",
     "c": "int8",
@@ -32,9 +34,10 @@ _TYPE_NAMES: Final = {
     "L": "uint64",
     "f": "float",
     "g": "double",
-    "tsm:UTC": "timestamp[ms, UTC]",
     "u": "string",
     "z": "binary",
+    **{f"ts{letter}:UTC": f"timestamp[{unit}, UTC]" for letter, unit in zip("smun", _UNITS, strict=True)},
+    **{f"tD{letter}": f"duration[{unit}]" for letter, unit in zip("smun", _UNITS, strict=True)},
 }
 _OTHER_TYPE_NAMES: Final = {
     "n": "null",
@@ -55,6 +58,9 @@ def type_name(format: str) -> str:
     kind, _, width = format.partition(":")
     if kind in ("w", "+w") and width.isdecimal():
         return f"fixed_size_{'binary' if kind == 'w' else 'list'}[{width}]"
+    if kind == "d":
+        digits = width.split(",")
+        return f"decimal{digits[2] if len(digits) > 2 else 128}({', '.join(digits[:2])})"
     return (_TYPE_NAMES | _OTHER_TYPE_NAMES).get(format, format)
 
 
@@ -213,7 +219,7 @@ def _typed(
     if len(structs) == len(types):
         return _struct(name, structs, selection, nullable=nullable, default=default)
     formats = {_format(name, type, wide=selection.wide_unsigned) for type in types}
-    wires = {type.wire.family: type.wire for type in types if isinstance(type, Fixed | Sized)}
+    wires = {type.wire.family: type.wire for type in types if isinstance(type, _WITH_WIRE)}
     if selection.paths is not None:
         raise SchemaError(f"{name} is no struct, so it has no field {'.'.join(selection.paths[0])!r}")
     if len(formats) > 1 or len(wires) > 1:
@@ -224,10 +230,10 @@ def _typed(
 def _format(name: str, type: Type, *, wide: bool) -> str:
     if isinstance(type, Varint):
         format = integer_format(type.bits // 8, is_signed=type.zigzag)
-    elif isinstance(type, Fixed | Sized):
+    elif isinstance(type, _WITH_WIRE):
         format = type.wire.arrow_format
     else:
         format = str(type)  # a struct or an array where other versions have none
-    if format not in _TYPE_NAMES and isinstance(type, Fixed | Sized | Varint) and not format.startswith("w:"):
+    if format not in _TYPE_NAMES and isinstance(type, (*_WITH_WIRE, Varint)) and not format.startswith(("w:", "d:")):
         raise SchemaError(f"{name} is {type}, for which there is no Arrow column; choose other fields")
     return _WIDE.get(format, format) if wide else format

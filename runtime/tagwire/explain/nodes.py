@@ -149,6 +149,12 @@ class Node:
         """The named bits of the value, where it has some."""
         return self._spans.bits.get(self._row, ())
 
+    @property
+    def meaning(self) -> str:
+        """What the value means, for a type with a semantic; "" for most."""
+        wire = getattr(self._kind.type, "wire", None)
+        return "" if wire is None or not wire.semantic or self.value is None else str(wire.meaning(self.value))
+
     def put(self, nodes: "Sequence[Node]", count: int) -> None:
         """Put nodes of other traces in this one, in the place of its bytes: `count` batches of records, for one."""
         self._spans.opened[self._row] = Opened(count, tuple(nodes))
@@ -218,6 +224,7 @@ class Node:
             "offset": self.offset,
             "length": self.length,
             "value": HIDDEN if self.is_hidden and self._kind.is_leaf else json_value(self.value),
+            **({"meaning": self.meaning} if self.meaning and not self.is_hidden else {}),
             **member,
             **bits,
             **unpacked,

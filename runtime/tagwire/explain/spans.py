@@ -12,7 +12,20 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from tagwire.interpreter.reader import LayoutReader
-from tagwire.layout import Array, Checksum, Count, Extent, Fixed, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import (
+    Array,
+    Checksum,
+    Count,
+    Extent,
+    Fixed,
+    Layout,
+    Nested,
+    NullableFixed,
+    Sized,
+    StructLayout,
+    Type,
+    Varint,
+)
 from tagwire.layout.parts import Bits
 from tagwire.wire.families import IntegerType
 
@@ -25,7 +38,7 @@ NULL: Final = -1
 """The value of `SpanRow.value` that means none."""
 OPEN: Final = -1
 """What `SpanRow.after` says where a fault is inside."""
-_LEAVES: Final = (Fixed, Varint, Sized, Extent, Count, Checksum)
+_LEAVES: Final = (Fixed, NullableFixed, Varint, Sized, Extent, Count, Checksum)
 _INT32: Final = range(-(1 << 31), 1 << 31)
 
 

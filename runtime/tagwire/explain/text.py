@@ -208,7 +208,8 @@ def kind_of(node: Node) -> str:
         return "text"
     if isinstance(node.value, bytes | bytearray | memoryview):
         return "bytes"
-    is_shape = "[]" in node.type or node.type.startswith("tag") or (node.value is True and node.type != "bool")
+    is_marker = node.value is True and not node.type.endswith("bool")
+    is_shape = "[]" in node.type or node.type.startswith("tag") or is_marker
     return "shape" if is_shape else "number"
 
 
@@ -224,7 +225,7 @@ def _value(node: Node) -> str:
         return "null" if node.complete else ""
     if node.type.startswith("tag "):
         return count(value, "byte")
-    if value is True and node.type != "bool":
+    if value is True and not node.type.endswith("bool"):
         return "present" if node.type.startswith("nullable ") else ""
-    words = [node.member] if node.member else words_of_bits(node.bits, value)
+    words = [node.member or node.meaning] if node.member or node.meaning else words_of_bits(node.bits, value)
     return f"{shown(value)} ({', '.join(words)})" if words else shown(value)

@@ -55,12 +55,12 @@ def check_header(message: Message | type[Message], version: int, header: Any) ->
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
 
 
-def completed_header(message: Message, version: int, header: Any, **given: object) -> Any:
+def completed_header(message: Message, version: int, header: Any, **given: object) -> Message:
     """The header with what is given beside it, and with the API key and the version of its request if it says neither.
 
     Raises EncodeError for a value that the header has in another way, or has no field for.
     """
-    fresh = type(header)()
+    fresh = type(header)._fresh()  # pyright: ignore[reportPrivateUsage]
     changes = {name: value for name, value in given.items() if value is not None}
     for name, value in changes.items():
         if name not in header.__slots__:
@@ -74,7 +74,8 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
             changes |= {"request_api_key": message.API_KEY, "request_api_version": version}
         else:
             check_header(message, version, header)
-    return header.replace(**changes) if changes else header
+    completed: Message = header.replace(**changes) if changes else header
+    return completed
 
 
 def _refusal(message: Message, version: int, reason: str) -> EncodeError:

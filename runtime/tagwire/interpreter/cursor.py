@@ -1,8 +1,7 @@
-"""Where a reader by layout stands: the position, the extent, the path, and what is refused there.
+"""The state of a reader by layout: position, extent and path, and the errors raised there.
 
-The lower half of `LayoutReader`: bytes, varints and lengths, strict or
-lenient, the limits, and the errors with their places. The walk over fields
-stands on it.
+This is the lower half of `LayoutReader`: bytes, varints and lengths, strict or lenient, limits, and
+errors with their places. The walk over fields is built on it.
 """
 
 from struct import unpack_from

@@ -45,7 +45,7 @@ def refuse_bytes(layout: Layout, data: bytes, place: FaultPlace, limits: Limits)
 
 
 def read_on(reader: LayoutReader, place: FaultPlace) -> None:
-    """Let a reader go on at `place`, where it is to fail; its recorder has what is before that."""
+    """Let a reader continue at `place`, where it fails; its recorder has everything before that."""
     site, path, reader.pos, reader.end, tag, size, counts = place
     reader.elements, reader.unknown_tags, reader.unknown_tag_bytes = counts
     if site == Site.MESSAGE_END:

@@ -20,12 +20,12 @@ from tagwire.layout import Array, Checksum, Compression, Extent, Item, Nested, O
 __all__ = ["PLACES", "FramedCursor", "Good", "Scopes", "key_of", "lookup"]
 
 PLACES = ""
-"""Under this key, which is no field's name, a scope keeps where the checksums of its struct stand."""
+"""The key, not a field's name, under which a scope keeps the positions of its struct's checksums."""
 
 Good = Mapping[int, tuple[int, int, int, int]]
-"""By where an array begins: how many of its elements are good, and position, count and last number behind these.
+"""By the start of an array: the number of its valid elements, and position, count and last number after these.
 
-The number is that of the last of them, where they are in order and more follow.
+The last number is set if the elements must be in order and more follow.
 """
 
 Scopes = tuple[dict[str, Any], ...]
@@ -150,7 +150,7 @@ class FramedCursor(LayoutCursor):
             self.deviate(f"0x{stated:08x}", of, at)
 
     def after_good(self, start: int) -> tuple[int, int]:
-        """Go behind the good elements of the array that begins at `start`: how many there are, and the last number."""
+        """Skip the valid elements of the array that begins at `start`; returns their number, and the last number."""
         first, self.pos, self.elements, last = self.good.get(start, (0, self.pos, self.elements, 0))
         return first, last
 

@@ -10,7 +10,7 @@ __all__ = ["Recorder"]
 
 
 class Recorder(Protocol):
-    """Is told where something begins, what it holds, and where it ends. Calls nest as the bytes do."""
+    """Called where a part begins, for its content, and where it ends. Calls nest like the bytes."""
 
     def open(self, path: "list[str | int]", what: "Type | str", offset: int) -> None:
         """Something begins: a field, an element, a struct, a tag section."""

@@ -39,7 +39,7 @@ from tagwire.text_format import near, shown
 from tagwire.wire.buffers import as_bytes
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
-from tagwire.wire.types import WIRE_TYPES, WireType
+from tagwire.wire.types import WIRE_TYPES, WireType, wire_type
 
 __all__ = ["Field", "Schema"]
 
@@ -87,11 +87,11 @@ class Field:
 class Schema:
     """A struct with ordered fields, and with optional fields by tag (0 to 65535).
 
-    Without `optional_fields` there is no buffer; with an empty mapping there is
-    one, which later versions may put fields into. `length_varint` ("zigzag" or
-    "unsigned") and `counts_tag` (whether an entry's length counts the two bytes
-    of its tag) are the readings that the draft leaves open. The draft allows no
-    arrays of structs as optional fields; `allow_struct_arrays` does.
+    Without `optional_fields` there is no buffer; an empty mapping makes an empty
+    buffer, which later versions may fill. `length_varint` ("zigzag" or "unsigned") and
+    `counts_tag` (whether an entry's length counts the two bytes of its tag) select
+    readings that the draft leaves open. The draft allows no arrays of structs as
+    optional fields; `allow_struct_arrays` does.
 
     Raises SchemaError for a contradiction.
     """
@@ -120,8 +120,8 @@ class Schema:
     def encode(self, value: Mapping[str, Any]) -> bytes:
         """A mapping of field names to values as bytes; fields that are left out have their defaults.
 
-        Optional fields at their default are not written. Unknown optional fields
-        stand under "unknown_tags", bytes by tag. Raises EncodeError.
+        Optional fields at their default are not written. Unknown optional fields are
+        under "unknown_tags", as bytes by tag. Raises EncodeError.
         """
         return encode(self.layout, value)
 
@@ -174,8 +174,8 @@ def _type(name: str, type: Any, *, nullable: bool) -> Type:
     return _primitive(name, type, nullable=nullable)
 
 
-def _primitive(field: str, name: Any, *, nullable: bool) -> Fixed | Sized:
-    wire = WIRE_TYPES.get(name) if isinstance(name, str) else None
+def _primitive(field: str, name: Any, *, nullable: bool) -> Type:
+    wire = wire_type(name) if isinstance(name, str) else None
     if wire is None:
         names = [*WIRE_TYPES]
         expected = f"{', '.join(names)}, '[]' and one of these, a Schema or a list of one Schema"

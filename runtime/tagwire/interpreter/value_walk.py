@@ -1,7 +1,7 @@
-"""A walk over a value that is to be encoded: where it is, and how it takes the fields of a struct.
+"""A walk over a value to encode: its place, and access to the fields of a struct.
 
-A struct is an object of its layout's class, or a mapping of field names where
-the layout has no class. `LayoutWriter` writes on this walk.
+A struct is an object of its layout's class, or a mapping of field names for a layout without a
+class. `LayoutWriter` is built on this walk.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping

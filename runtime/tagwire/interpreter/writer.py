@@ -1,9 +1,8 @@
-"""Encoding by layout: the one walk behind run-time schemas, sizes and the places of refused values.
+"""Encoding by layout: the one walk behind run-time schemas, sizes and the places of rejected values.
 
-Generated serializers know no places: when they refuse a value, this writer
-walks it again by the same layout and says which field it is and why. Sizes are
-the same walk into a sink that only counts, so that a size and the bytes can't
-disagree.
+Generated serializers don't track places: when they reject a value, this writer walks it again by
+the same layout and names the field and the reason. Sizes come from the same walk into a sink that
+only counts, so a size always equals that of the bytes.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,6 +25,7 @@ from tagwire.layout import (
     Layout,
     LengthCode,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     StructLayout,
@@ -109,7 +109,7 @@ class LayoutWriter(ValueWalk):
                 out += part
 
     def frame(self, parts: list[tuple[Item, Any]]) -> None:
-        """Fill in lengths, counts and checksums, the last first: they frame what stands behind them."""
+        """Fill in lengths, counts and checksums, the last first, because each frames what follows it."""
         for index in range(len(parts) - 1, -1, -1):
             item, out = parts[index]
             kind = item.type
@@ -173,6 +173,11 @@ class LayoutWriter(ValueWalk):
             self.nested(type, value, out)
         elif isinstance(type, Varint):
             out += self.varint(type, value)
+        elif isinstance(type, NullableFixed):
+            if type.marker:
+                out += b"\xff" if value is None else b"\x01"
+            if value is not None or not type.marker:
+                out += self.fixed(type.wire, value)
         else:
             raise AssertionError(f"{type} has no value of its own")
 
@@ -314,7 +319,7 @@ class LayoutWriter(ValueWalk):
         out += data
 
     def tagged_fields(self, fields: Iterable[Item], get: Callable[[str], Any], highest: int) -> list[tuple[int, Any]]:
-        """Tag and data of what is to be written, in tag order."""
+        """Tag and data of the entries to write, in tag order."""
         found: list[tuple[int, Any]] = []
         names: dict[int, str] = {}
         for field in fields:
@@ -342,7 +347,7 @@ class LayoutWriter(ValueWalk):
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a value is a tuple or a list, whatever it says of itself."""
+    """Whether a value really is a tuple or a list."""
     return issubclass(type(value), (tuple, list))
 
 

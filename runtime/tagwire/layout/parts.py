@@ -3,19 +3,19 @@
 `tagwire.layout` builds types, items and structs of them and names them all;
 import them from there. What record formats add:
 
-    Extent     a number that says how many bytes follow
-    Count      a number that says how many elements an array has
-    Checksum   a CRC over what follows
+    Extent     the number of bytes that follow
+    Count      the number of elements of an array
+    Checksum   a CRC of the bytes that follow
     Bits       a named bit, or group of bits, of an integer
     Compression, Order    how an array or bytes are packed; how its elements ascend
-    Condition  on what the presence of an item depends
+    Condition  when an item is present
 
 And what only messages of tagwire's own dialect have:
 
     Union      tagged fields of which a struct has exactly one
 
-The first three are framing: a writer works them out, so the values of a struct
-have no lengths and counts (a checksum that was read is kept, to be looked at).
+The first three are framing: a writer computes them, so the values of a struct have no lengths
+and counts (a checksum that was read is kept for inspection).
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ __all__ = [
     "Fixed",
     "FrozenData",
     "LengthCode",
+    "NullableFixed",
     "Order",
     "Union",
     "Varint",
@@ -79,12 +80,11 @@ class FrozenData:
 
 
 class LengthCode(FrozenData):
-    """How a length or a count is written before what it counts.
+    """How a length or a count is written.
 
-    `code` is the `struct` code of a fixed length and "" for a varint; then
-    `zigzag` tells the kind. `bias` is added on the wire: a compact length is
-    n + 1, so that 0 can say null. `null` is what stands on the wire for null,
-    or None where there is no null.
+    `code` is the `struct` code of a fixed width, or "" for a varint, whose kind is
+    `zigzag`. `bias` is added on the wire: a compact length is n + 1, so that 0 means
+    null. `null` is the wire value of null, or None if there is no null.
     """
 
     __slots__ = ("bias", "code", "name", "null", "width", "zigzag")
@@ -128,6 +128,27 @@ class Fixed(FrozenData):
 
     def __str__(self) -> str:
         return self.wire.label
+
+
+class NullableFixed(FrozenData):
+    """A primitive of fixed width that may be null.
+
+    The marker is an int8 of -1 or 1, as before structs. A tagged field has none: null is the absence of the field.
+    """
+
+    __slots__ = ("marker", "wire")
+    nullable: ClassVar = True
+
+    def __init__(self, wire: WireType, marker: str) -> None:
+        self.wire = wire
+        self.marker = marker
+
+    @property
+    def minimum(self) -> int:
+        return 1 if self.marker else self.wire.width
+
+    def __str__(self) -> str:
+        return f"nullable {self.wire.name}"
 
 
 class Varint(FrozenData):
@@ -237,7 +258,7 @@ class Bits(FrozenData):
 
     @property
     def shift(self) -> int:
-        """How far the group stands from bit 0."""
+        """The distance of the group from bit 0."""
         return (self.mask & -self.mask).bit_length() - 1
 
     def of(self, number: int) -> int:
@@ -272,10 +293,10 @@ def words_of_bits(groups: Iterable[Bits], number: int) -> list[str]:
 
 
 class Compression(FrozenData):
-    """Bytes that are packed as the group `bits` of the item `field` says; its first value means that they are not.
+    """Bytes packed by the codec in the group `bits` of the item `field`; its first value means not packed.
 
-    The packed bytes are an array to the end of its extent, or a sized value that
-    then holds, unpacked, structs of the format itself, one behind the other.
+    The packed bytes are an array up to the end of its extent, or a sized value whose
+    unpacked content is a sequence of structs of the format itself.
     """
 
     __slots__ = ("bits", "field")
@@ -299,10 +320,10 @@ class Order(FrozenData):
 
 
 class Condition(FrozenData):
-    """An item stands on the wire only where `value of field & mask == equals`.
+    """An item is present only if `value of field & mask == equals`.
 
-    The field is looked up among the items read so far, in the struct itself and
-    then in those around it.
+    The field is looked up among the items read so far, in the struct itself and then
+    in the enclosing ones.
     """
 
     __slots__ = ("equals", "field", "mask")

@@ -30,6 +30,7 @@ from tagwire.layout.parts import (
     Fixed,
     FrozenData,
     LengthCode,
+    NullableFixed,
     Order,
     Union,
     Varint,
@@ -169,17 +170,19 @@ class Nested(FrozenData):
         return f"nullable {self.struct.name}" if self.marker else self.struct.name
 
 
-def primitive(wire: WireType, *, compact: bool = False, nullable: bool) -> Fixed | Sized:
+def primitive(
+    wire: WireType, *, compact: bool = False, nullable: bool, is_tagged: bool = False
+) -> Fixed | NullableFixed | Sized:
     """How a value of a wire type stands in a message."""
     if wire.is_fixed:
-        return Fixed(wire)
+        return NullableFixed(wire, "" if is_tagged else "int8") if nullable else Fixed(wire)
     return Sized(wire, COMPACT if compact else INT16 if wire.length == INT16.name else INT32, nullable=nullable)
 
 
 Framing = Extent | Count | Checksum
 """What a writer works out from what follows."""
 
-Type = Fixed | Varint | Sized | Array | Nested | Framing
+Type = Fixed | NullableFixed | Varint | Sized | Array | Nested | Framing
 
 
 def _text(sized: Sized | Array, name: str) -> str:
@@ -429,7 +432,8 @@ def _fresh(cls: Any) -> Any:
 
 def _struct_of(type: Type) -> StructLayout | None:
     """The struct that a type holds, one or many."""
-    type = type.element if isinstance(type, Array) else type
+    while isinstance(type, Array):
+        type = type.element
     return type.struct if isinstance(type, Nested) else None
 
 

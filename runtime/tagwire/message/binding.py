@@ -1,7 +1,7 @@
-"""How a message class gets `encode`, `decode`, their kind and its constructor from its engine: at their first use.
+"""How a message class gets `encode`, `decode`, similar calls and its constructor from its engine, on first use.
 
-So importing a message loads no engine, and once there is one nothing stands between it and the caller: the native
-engine's callables are attributes of the class, called without Python code in between.
+So importing a message loads no engine. Afterwards the native engine's callables are attributes of the class, called
+without Python code in between.
 """
 
 from __future__ import annotations

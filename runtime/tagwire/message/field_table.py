@@ -1,9 +1,9 @@
-"""The versioned field table: what a generated class knows of its fields, and layouts made from it.
+"""The versioned field table of generated classes, and the layouts made from it.
 
-Each generated struct lists its fields in `FIELDS`, one row a field, in spec
-order and for all versions together. `layout_of` expands the rows for one
-version; the native engine, tracer, JSON and Arrow all start from there, and so
-do the generator's own views: the version arithmetic stands here alone.
+Each generated struct lists its fields in `FIELDS`, one row per field, in spec order and for
+all versions together. `layout_of` expands the rows for one version. The native engine,
+tracer, JSON, Arrow and the generator's own views all start from there, so this module is the
+only one with version arithmetic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tagwire.layout import (
 )
 from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import Versions
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import default_uuid
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ _parsed: Final[dict[str, Versions]] = {}
 
 
 def _versions(text: str) -> Versions:
-    """Parsed once: the same few texts stand in thousands of rows."""
+    """Parsed once, because thousands of rows share a few texts."""
     versions = _parsed.get(text)
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
@@ -69,6 +69,7 @@ class FieldRow:
     `sensitive` values are hidden where values are shown. The constructor asks for
     `required` ones. Those with the same `union` exclude each other. `unique` names
     the fields of the elements that are their keys, where each has a key of its own.
+    `semantic` is what values mean.
     """
 
     __slots__ = (
@@ -83,6 +84,7 @@ class FieldRow:
         "nullable",
         "record_formats",
         "required",
+        "semantic",
         "sensitive",
         "spec_name",
         "struct",
@@ -119,6 +121,7 @@ class FieldRow:
         framing: Framing | None = None,
         about: str = "",
         deprecated: str | None = None,
+        semantic: str = "",
     ) -> None:
         self.name = name
         self.spec_name = spec_name
@@ -145,6 +148,7 @@ class FieldRow:
         self.framing = framing
         self.about = about
         self.deprecated = deprecated
+        self.semantic = semantic
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
@@ -156,11 +160,12 @@ class FieldRow:
 
     @property
     def wire(self) -> WireType:
-        """The primitive of its values, or of the elements of its array. Raises SchemaError for a type that is none."""
-        name = self.type.removeprefix("[]")
-        wire = WIRE_TYPES.get(name)
+        """The primitive of its values, or of the elements of its array. Raises SchemaError for an unknown type."""
+        name = self.type.replace("[]", "")
+        wire = wire_type(name, self.semantic)
         if wire is None:
-            raise SchemaError(f"{name!r} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
+            meant = f" with the semantic {self.semantic!r}" if self.semantic else ""
+            raise SchemaError(f"{name!r}{meant} is no type; expected {', '.join(WIRE_TYPES)} or a struct")
         if self.enum is None:
             return wire
         from tagwire.message.enums import EnumType
@@ -177,9 +182,9 @@ class FieldRow:
     def fresh_value(self) -> Any:
         """The default; a fresh object where it is a struct."""
         default = self.default
-        return (
-            self.struct._fresh() if default is DEFAULT_STRUCT and self.struct is not None else default
-        )  # pyright: ignore[reportPrivateUsage]
+        if default is not DEFAULT_STRUCT or self.struct is None:
+            return default
+        return self.struct._fresh()  # pyright: ignore[reportPrivateUsage]
 
     @property
     def json_name(self) -> str:
@@ -307,18 +312,22 @@ class _Expansion:
         compact = self.flexible if row.flexible is None else version in row.flexible
         nullable = version in row.nullable
         if row.type.startswith("[]"):
-            element = self.element(row, row.type[2:], version, compact=compact)
-            unique = keys_in_version(row, version)
-            return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
+            return self.array(row, row.type[2:], version, compact=compact, nullable=nullable)
         if row.struct is not None:
             marker = ("uvarint" if is_tagged else "int8") if nullable else ""
             return Nested(self.nested(row.struct, row, row.type, version), marker)
-        return primitive(row.wire, compact=compact, nullable=nullable)
+        return primitive(row.wire, compact=compact, nullable=nullable, is_tagged=is_tagged)
 
-    def element(self, row: FieldRow, name: str, version: int, *, compact: bool) -> Type:
-        if row.struct is not None:
-            return Nested(self.nested(row.struct, row, name, version))
-        return primitive(row.wire, compact=compact, nullable=False)
+    def array(self, row: FieldRow, name: str, version: int, *, compact: bool, nullable: bool) -> Array:
+        """An array of elements of the type of a name, which may be an array itself."""
+        if name.startswith("[]"):
+            element: Type = self.array(row, name[2:], version, compact=compact, nullable=False)
+        elif row.struct is not None:
+            element = Nested(self.nested(row.struct, row, name, version))
+        else:
+            element = primitive(row.wire, compact=compact, nullable=False)
+        unique = keys_in_version(row, version)
+        return Array(element, COMPACT if compact else INT32, nullable=nullable, unique=unique)
 
     def nested(self, cls: Any, row: FieldRow, name: str, version: int) -> StructLayout:
         inner = row.struct_version(version)

@@ -1,7 +1,7 @@
-"""Rows of record formats: what a field table says of a field that only record formats have, and its item.
+"""Rows of record formats: the part of a field table that only record formats have, and its items.
 
-A format has no versions: its rows are in all of them, and its layout's version
-is None. What a row adds for a format is its `Framing`.
+A format has no versions, so the version of its layout is None. The part of a row that only
+formats have is its `Framing`.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ LENGTHS: Final[dict[str, LengthCode | None]] = {
     "uvarint": UVARINT,
     "rest": None,
 }
-"""What may stand before bytes, texts and elements; `rest`: nothing, they fill the extent that they are in."""
+"""The lengths allowed before bytes, strings and elements; `rest` means none: they fill their extent."""
 
 
 class Framing(FrozenData):
-    """How a field of a record format is written; names are those of attributes, "" is none.
+    """How a field of a record format is written; names are those of attributes, "" means none.
 
-    `length` is the key of `LENGTHS` before bytes and texts, `count` that before
-    elements. A number may be the length of the item `length_of` (`rest`: of all
-    that follows), or the count of `count_of`. `covers` is the first item that a
-    checksum covers. `compression` names a field and a group of its bits.
+    `length` is the key of `LENGTHS` before bytes and strings, `count` the one before
+    elements. A number may be the length of the item `length_of` (`rest`: of
+    everything that follows), or the count of `count_of`. `covers` is the first item
+    that a checksum covers. `compression` names a field and a group of its bits.
     """
 
     __slots__ = (
@@ -136,7 +136,7 @@ class Framing(FrozenData):
 
 
 def record_item(row: FieldRow, framing: Framing, struct: StructLayout | None) -> Item:
-    """The item of a row; `struct` is what it holds, one or many. Raises SchemaError for what is no type."""
+    """The item of a row; `struct` is the struct that it holds, one or many. Raises SchemaError for an unknown type."""
     return Item(
         row.name,
         _type(row, framing, struct),

@@ -1,9 +1,8 @@
-"""Messages as tables of HTML, which is how notebooks show them.
+"""Messages as HTML tables, for notebooks.
 
-Fields of a message in spec order, those with the value of a fresh object dimmed; structs
-are tables inside. Long arrays and values are cut: a notebook is for looking.
-Styles stand in the elements and name no colours, since the page's own may be
-light or dark.
+Fields are in spec order, and those with default values are dimmed; structs are nested tables. Long
+arrays and values are shortened. Styles are in the elements and name no colours, because the page may
+be light or dark.
 """
 
 from collections.abc import Mapping

@@ -25,7 +25,7 @@ from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
-from tagwire.layout import Array, Fixed, Item, Layout, Nested, Sized, StructLayout, Type, Varint
+from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
 from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
@@ -111,7 +111,7 @@ class _Writer:
             return [self.value(type.element, element) for element in value]
         if isinstance(type, Varint):
             return int(value)
-        assert isinstance(type, Fixed | Sized), "messages are not framed"
+        assert isinstance(type, Fixed | NullableFixed | Sized), "messages are not framed"
         return self.primitive(type.wire, value)
 
     def primitive(self, wire: WireType, value: Any) -> Any:
@@ -206,7 +206,7 @@ def field_from_json(
     reader = _Reader(message.NAME, version)
     reader.path.append(row.name)
     holder = holder if holder in row.versions else None
-    return reader.value(row, value, holder) if is_element else reader.field(row, value, holder)
+    return reader.value(row, row.type[2:], value, holder) if is_element else reader.field(row, value, holder)
 
 
 class _Reader:
@@ -292,18 +292,7 @@ class _Reader:
             if not (row.nullable if version is None else version in row.nullable):
                 self.fail("is null, but it is not nullable in this version")
             return None
-        if not row.type.startswith("[]"):
-            return self.value(row, value, version)
-        if not isinstance(value, list | tuple):
-            self.fail(f"{self.shown(value)} is no JSON array")
-        elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            elements.append(self.value(row, element, version))
-            self.path.pop()
-        if row.unique and version is not None:
-            self.own_keys(row, elements, version)
-        return tuple(elements)
+        return self.value(row, row.type, value, version)
 
     def shown_key(self, row: FieldRow) -> Callable[[str, Any], str]:
         """How the fields of the keys of an array's elements are shown."""
@@ -321,7 +310,18 @@ class _Reader:
                 self.path.append(index)
                 self.fail(f"has {key}, the key of element {twin}; each element has a key of its own")
 
-    def value(self, row: FieldRow, value: Any, version: int | None) -> Any:
+    def value(self, row: FieldRow, type_name: str, value: Any, version: int | None) -> Any:
+        if type_name.startswith("[]"):
+            if not isinstance(value, list | tuple):
+                self.fail(f"{self.shown(value)} is no JSON array")
+            elements = []
+            for index, element in enumerate(value):
+                self.path.append(index)
+                elements.append(self.value(row, type_name[2:], element, version))
+                self.path.pop()
+            if row.unique and version is not None:
+                self.own_keys(row, elements, version)
+            return tuple(elements)
         if row.struct is not None:
             return self.struct(row.struct, value, row.struct_version(version))
         return self.primitive(row.wire, value)

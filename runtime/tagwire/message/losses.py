@@ -1,8 +1,7 @@
-"""What a version would lose of a value: asked before sending, so that the sender can choose.
+"""What a version would lose of a value, so that a sender can choose a version.
 
-The question is answered by the walk that encodes: a `LayoutWriter` that keeps
-each refusal and goes on. So what is no loss here can be encoded, and the other
-way round.
+The answer comes from the walk that encodes: a `LayoutWriter` that collects rejected values
+instead of raising. So a message without losses can be encoded, and the reverse.
 """
 
 from collections.abc import Callable
@@ -28,8 +27,8 @@ __all__ = ["Loss", "losses", "supported_versions"]
 class Loss:
     """A value that a version does not carry.
 
-    `path` as in errors (`topics[0].topic_id`), `value` what stands there. It is
-    dropped in silence if `ignorable`; else encoding refuses it.
+    `path` is as in errors (`topics[0].topic_id`), `value` is the value there. An
+    `ignorable` one is dropped silently; encoding rejects any other.
     """
 
     __slots__ = ("ignorable", "path", "value")
@@ -52,9 +51,9 @@ class Loss:
 
 
 def losses(message: "Message", version: int) -> tuple[Loss, ...]:
-    """What `version` would drop or refuse of `message`, in wire order; nothing if it carries all.
+    """What `version` would drop or reject of `message`, in wire order; empty if it carries everything.
 
-    Raises UnsupportedVersionError for a version that there is not.
+    Raises UnsupportedVersionError for an unknown version.
     """
     writer = _Losses(layout_of(type(message), version))
     writer.message(message, ByteCount())
@@ -80,7 +79,7 @@ def supported_versions(message: "Message") -> Versions:
 
 
 class _Losses(LayoutWriter):
-    """Encoding that keeps what it would refuse, and goes on behind it."""
+    """A writer that collects rejected values, and continues after them."""
 
     def __init__(self, layout: Layout) -> None:
         super().__init__(layout, ByteCount)

@@ -1,11 +1,9 @@
-"""The base of generated record formats: a batch, or a message of the older kind, as the spec writes it down.
+"""The base of generated record formats: a batch, or a message of the older kind, as its spec defines it.
 
-A format is a struct with a layout, like a version of a message, but there is
-one of it: another format is another class. What programs use is
-`tagwire.records`, which knows formats by their names and makes batches and
-records of them; here stands a format field by field, as it is on the wire.
-Bytes go through the native engine's plan of the layout, or its interpreter
-(docs/records.md says why there are no serializers).
+A format is a struct with a single layout; another format is another class. Programs use
+`tagwire.records`, which finds formats by name and makes batches and records from them. A class here
+has the fields of the wire format. Bytes go through the native engine's plan of the layout, or the
+interpreter (docs/records.md says why there are no serializers).
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class RecordFormat(Struct):
     FORMAT: ClassVar[str]
     """What programs call the format, such as `v2`."""
     DISCRIMINATOR: ClassVar[str] = ""
-    """The attribute that tells formats apart, or "" if there is none."""
+    """The attribute that distinguishes formats, or "" if there is none."""
 
     _layout: ClassVar[Layout]
     _plan: ClassVar[Plan | None]

@@ -11,7 +11,7 @@ __all__ = ["KeyRange", "Register"]
 
 
 class KeyRange:
-    """The keys from `first` to `last`, both included, and who gives them out."""
+    """The keys from `first` to `last`, both included, and who assigns them."""
 
     __slots__ = ("first", "last", "name", "reserved")
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from tagwire.layout import Array, Fixed, Nested, Sized, StructLayout, TaggedSection, Type, Union
+from tagwire.layout import Array, Fixed, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type, Union
 from tagwire.message.base import Message
 from tagwire.message.field_table import layout_of
 
@@ -81,7 +81,7 @@ def _present(type: Type, unknown_tags: bool) -> Strategy:
     if isinstance(type, Fixed):
         fixed: Strategy = type.wire.strategy()
         return fixed
-    if isinstance(type, Sized):
+    if isinstance(type, Sized | NullableFixed):
         sized: Strategy = type.wire.strategy()
         return sized
     if isinstance(type, Array):

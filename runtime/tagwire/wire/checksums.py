@@ -1,8 +1,7 @@
 """The checksums of record formats: CRC-32 by zlib, CRC-32C by google-crc32c.
 
-CRC-32C in pure Python takes milliseconds for what the library does in
-microseconds, and every batch of magic 2 has one: so there is no fallback, but
-an error that says what to install.
+CRC-32C in pure Python is a thousand times slower than the library, and every batch of magic 2
+has one. So there is no fallback, but an error that says what to install.
 """
 
 from typing import Any, Final
@@ -26,7 +25,7 @@ def checksum(algorithm: str, data: Any) -> int:
 
 
 def extended(algorithm: str, value: int, data: bytes) -> int:
-    """The checksum of some bytes, which have this value, and these behind them. Raises MissingExtraError."""
+    """The checksum of bytes whose checksum is given, followed by these bytes. Raises MissingExtraError."""
     if algorithm == "crc32":
         from zlib import crc32
 

@@ -20,7 +20,7 @@ from tagwire.limits import Limits
 __all__ = ["CODECS", "PackingFault", "pack", "unpack", "unpack_in_place"]
 
 _FREE: Final = 1 << 20
-"""Up to so many bytes no ratio counts: some zeros are no attack."""
+"""Up to this size the ratio is not limited, because a few zeros are not an attack."""
 _FIRST_CHUNK: Final = 1 << 8
 _CHUNK: Final = 1 << 16
 _XERIAL: Final = b"\x82SNAPPY\0"
@@ -45,7 +45,7 @@ def unpack(codec: str, data: Any, limits: Limits) -> bytes:
 
 
 def unpack_in_place(codec: str, data: Any, limits: Limits) -> bytes | bytearray:
-    """As `unpack`, where it was unpacked: for who only reads it. Raises PackingFault."""
+    """Like `unpack`, but without a copy, for readers only. Raises PackingFault."""
     by_ratio = max(_FREE, limits.decompression_ratio * len(data))
     most, limit = min((limits.decompressed_bytes, "decompressed_bytes"), (by_ratio, "decompression_ratio"))
     try:
@@ -69,10 +69,10 @@ class _TooLongError(Exception):
 
 
 def _gunzip(data: Any, most: int) -> bytes:
-    """All members of a gzip file, one behind the other.
+    """All members of a gzip file, in sequence.
 
-    zlib copies the input that it leaves, so it is given little at a time: of each member the least at first, since a
-    small file may have thousands of members.
+    zlib copies the input that it leaves over, so it gets little at a time: the least at the beginning of each member,
+    because a small file may have thousands of members.
     """
     packed = memoryview(data)
     parts: list[bytes] = []
@@ -164,7 +164,7 @@ def _lz4_mended(data: Any, most: int) -> bytearray:
 
 
 def _lz4_checksum_at(packed: bytearray) -> int:
-    """Where the header checksum of an lz4 frame stands."""
+    """The position of the header checksum in an lz4 frame."""
     if packed[:4] != _LZ4_MAGIC or len(packed) < 7:
         raise PackingFault("bytes that are no lz4 frame", "an lz4 frame")
     at = 6 + (8 if packed[4] & 0x08 else 0) + (4 if packed[4] & 0x01 else 0)
@@ -225,7 +225,7 @@ def _unsnap(data: Any, most: int) -> bytes:
 
 
 def _unsnap_block(packed: bytes, most: int) -> bytes:
-    """A raw block; how long it is unpacked stands at its beginning."""
+    """A raw block, which begins with its unpacked length."""
     library = required("cramjam", "records")
     try:
         size = library.snappy.decompress_raw_len(packed)

@@ -55,7 +55,7 @@ class FixedArray:
 
 
 EMPTY: Final = ()
-"""The empty array, told by identity: CPython has one."""
+"""The empty array, recognised by identity, since CPython has only one."""
 
 _arrays: Final[dict[str, FixedArray]] = {}
 

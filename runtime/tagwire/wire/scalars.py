@@ -1,18 +1,16 @@
 """The pieces of straight-line serializers: what generated code calls for each kind of field.
 
-Plain functions over `bytes` and a position, or over a growing `bytearray`.
-They check whatever would let a fast path go wrong in silence, and raise
-`Malformed` (or `struct.error`, `IndexError`, `UnicodeDecodeError` ...) without
-saying where: the serializer then lets the interpreter walk the same bytes or
-value again and report the place. The success path carries no bookkeeping.
+Functions over `bytes` and a position, or over a growing `bytearray`. They check everything that
+would let a fast path fail silently, and raise `Malformed` (or `struct.error`, `IndexError`,
+`UnicodeDecodeError` ...) without a place: the serializer then lets the interpreter read the same
+bytes or value again and report the place. Successful calls do no bookkeeping.
 
-Positions only grow. That is why strings need no bounds check of their own: a
-slice past the end is short, and the next read, or the last comparison of the
-position with the length, refuses. So nothing here may return a smaller
-position than it was given.
+Positions only grow, so strings need no bounds check of their own: a slice past the end is short,
+and the next read, or the last comparison of the position with the length, rejects it. So no
+function here may return a smaller position than it was given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Final, Protocol, TypeVar, cast
 from uuid import UUID, SafeUUID
@@ -40,6 +38,7 @@ __all__ = [
     "put_compact_string",
     "put_compact_strings",
     "put_count",
+    "put_each",
     "put_nullable_binary",
     "put_nullable_compact_binary",
     "put_nullable_compact_string",
@@ -47,7 +46,9 @@ __all__ = [
     "put_string",
     "put_strings",
     "put_uuids",
+    "read_arrays",
     "read_binaries",
+    "read_compact_arrays",
     "read_compact_binaries",
     "read_compact_strings",
     "read_strings",
@@ -135,7 +136,7 @@ def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
-"""What equals the default of an array: another empty thing, such as "", is no array at all."""
+"""Whether a value equals the default of an array; other empty values, such as "", are not arrays."""
 
 # ---------------------------------------------------------------- lengths
 
@@ -219,10 +220,44 @@ def required(value: T | None) -> T:
     return value
 
 
+# ---------------------------------------------------------------- arrays of arrays
+
+_ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
+"""What reads so many elements at a position, and says where they end."""
+
+
+def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
+    """`count` arrays with int32 counts at `pos`, and where they end; `read` reads the elements of one."""
+    arrays = []
+    for _ in range(count):
+        (size,) = _INT32.unpack_from(buf, pos)
+        if size < 0:
+            raise Malformed
+        array, pos = read(buf, pos + 4, size)
+        arrays.append(array)
+    return tuple(arrays), pos
+
+
+def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
+    """`count` arrays with compact counts at `pos`, and where they end; `read` reads the elements of one."""
+    arrays = []
+    for _ in range(count):
+        size, pos = _compact_length(buf, pos)
+        array, pos = read(buf, pos, size)
+        arrays.append(array)
+    return tuple(arrays), pos
+
+
+def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
+    """Append arrays without a count; `put` appends one."""
+    for value in values:
+        put(out, value)
+
+
 # ---------------------------------------------------------------- strings
 
 _utf8 = str.encode
-"""Not `value.encode()`: that takes whatever has a method of this name."""
+"""Not `value.encode()`, which works for any object with a method of this name."""
 
 
 def put_string(out: bytearray, value: str | None) -> None:
@@ -310,7 +345,7 @@ Binary = bytes | bytearray | memoryview
 
 
 def binary(value: Binary) -> Binary:
-    """`value` as something whose length is its bytes; TypeError for what is no buffer of bytes."""
+    """`value` as an object whose length is its number of bytes; TypeError for anything but a buffer of bytes."""
     # bytearray += would take any iterable of ints, and len() of a view counts its items.
     return value if type(value) is bytes else memoryview(value).cast("B")
 

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-__all__ = ["KAFKA_TYPES", "RECORD_TYPES", "STRING_MAX", "WIRE_TYPES", "IntegerType", "WireType"]
+__all__ = ["KAFKA_TYPES", "RECORD_TYPES", "STRING_MAX", "WIRE_TYPES", "IntegerType", "WireType", "wire_type"]
 
 
 def _integer(name: str, code: str, width: int, *, signed: bool) -> WireType:
@@ -34,8 +34,18 @@ def _integer(name: str, code: str, width: int, *, signed: bool) -> WireType:
     return IntegerType(name, code, width, low, high)
 
 
-WIRE_TYPES: Final[dict[str, WireType]] = {
-    row.name: row
+class _WireTypes(dict[str, WireType]):
+    """The rows by name; those of names with an argument, such as bytes[16], are made when they are asked for."""
+
+    def __missing__(self, name: str) -> WireType:
+        found = wire_type(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+
+WIRE_TYPES: Final[dict[str, WireType]] = _WireTypes(
+    (row.name, row)
     for row in (
         BooleanType("bool", "B", 1),
         _integer("int8", "b", 1, signed=True),
@@ -53,7 +63,29 @@ WIRE_TYPES: Final[dict[str, WireType]] = {
         BinaryType("bytes"),
         BinaryType("records"),
     )
-}
+)
+
+_with_arguments: Final[dict[tuple[str, str], WireType]] = {}
+
+
+def wire_type(name: str, semantic: str = "") -> WireType | None:
+    """The wire type of a name in specs, with or without a semantic; None where there is none. Each is made once."""
+    row = WIRE_TYPES.get(name)
+    if row is not None and not semantic:
+        return row
+    if row is None and not name.startswith("bytes["):
+        return None
+    found = _with_arguments.get((name, semantic))
+    if found is None:
+        from tagwire.wire.extensions import with_arguments
+
+        base = with_arguments(name, row, "") if row is None and not semantic else row or wire_type(name)
+        made = with_arguments(name, base, semantic)
+        if made is None:
+            return None
+        found = _with_arguments.setdefault((name, semantic), made)
+    return found
+
 
 KAFKA_TYPES: Final = frozenset(
     ["bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64", "uuid", "string", "bytes", "records"]

@@ -12,4 +12,4 @@ if TYPE_CHECKING:
 __all__ = ["NO_TAGS"]
 
 NO_TAGS: Final[Mapping[int, bytes]] = MappingProxyType({})
-"""No unknown tagged fields: one object for all, told apart by identity on the fast path."""
+"""No unknown tagged fields: one shared object, recognised by identity on the fast path."""

@@ -1,9 +1,9 @@
-"""What a wire type is: the class that every family of types extends, and how values and bytes are refused.
+"""Wire types: the class that every family of types extends, and the errors for invalid values and bytes.
 
-Whatever differs between families is asked of a type here: bytes, JSON, defaults in specs, Arrow columns, samples,
-Hypothesis strategies. `WireType` answers for what a family leaves open.
+A type answers everything that differs between families: bytes, JSON, defaults in specs, Arrow columns, samples,
+Hypothesis strategies. `WireType` has the answers for what a family leaves out.
 
-Importing a message loads this module, so what only few programs need is imported where it is used.
+Importing a message loads this module, so rarely needed modules are imported where they are used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Deviation(ValueError):
 
 
 class WireType:
-    """A primitive: its name in specs, how it stands on the wire, its values. Each family is a class below this one."""
+    """A primitive: its name in specs, its bytes, its values. Each family is a subclass."""
 
     __slots__ = ("code", "high", "low", "name", "width")
 
@@ -62,13 +62,15 @@ class WireType:
     longest: ClassVar[int] = UVARINT_MAX
     """The most bytes that a value with a length may have in a message."""
     is_raw: ClassVar[bool] = False
-    """Whether `struct` reads and packs the values as they are, and refuses what is none."""
+    """Whether `struct` reads and packs the values unchanged, and rejects all others."""
     is_slice: ClassVar[bool] = False
     """Whether a value is made of a slice of the input, which is a view where a caller wants views."""
     is_enum: ClassVar[bool] = False
     """Whether numbers have members of a register: `tagwire.message.enums`."""
     text_form: ClassVar[str] = ""
     """How a spec writes a default; "" where it can't have one but the type's own."""
+    semantic: str = ""
+    """What the values mean, as FieldRow writes it; "" for most."""
     default: ClassVar[Any]
     """The value of a field without a default of its own."""
     arrow_format: ClassVar[str] = ""
@@ -136,6 +138,10 @@ class WireType:
 
         for value in values:
             out += pack(f">{self.code}", self.raw_of(value))
+
+    def meaning(self, value: Any) -> str:
+        """What people are shown beside a value; "" for nothing."""
+        return ""
 
     # ------------------------------------------------------------ JSON
 

@@ -51,6 +51,13 @@ FOUND = [
     ("TW931", "1-2", "c", spec(alternatives("U", "U"), EXTENDED), spec(alternatives("U", "U", "§U"), EXTENDED)),
     ("TW950", "1-2", "a", spec(alternatives("U", "U"), EXTENDED), spec(alternatives("§V", "V"), EXTENDED)),
     ("TW951", "0-2", "a", spec(A, EXTENDED), spec(field(more=', "required": §true'), EXTENDED)),
+    (
+        "TW952",
+        "0-2",
+        "a",
+        spec(field(type="int64"), EXTENDED),
+        spec(field(type="int64", more=', "semantic": §"timestamp_ms"'), EXTENDED),
+    ),
     # ------------------------------------------------------------ wire
     ("TW901", "0", "", spec(A), spec(A, flexible="§0+")),
     ("TW901", "1", "", spec(A), spec(A, flexible="§2+")),

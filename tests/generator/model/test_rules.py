@@ -59,9 +59,6 @@ REGISTERS = registers_among([STATE.encode()])
 TAGGED_KEY = tagged("B", "0", ', "mapKey": §true')
 ERROR_CODE = '{"name": "ErrorCode", "type": "int16", "versions": "0+"}'
 
-EXTENDED = '"dialect": "tagwire",'
-"""What a spec of the tagwire dialect says."""
-
 
 def keyed(key: str, more: str) -> str:
     return f'{{"name": "A", "type": "[]S", "versions": "0+", {more}, "fields": [{key}]}}'
@@ -222,11 +219,14 @@ ERRORS = [
     ("TW402", spec(field('"about": ""').replace('"string"', '§"int"'))),
     ("TW402", spec(field('"about": ""').replace('"string"', '§""'))),
     ("TW403", spec(field('"about": ""').replace('"string"', '§"[]"'))),
-    ("TW403", spec(field('"about": ""').replace('"string"', '§"[][]int8"'))),
+    ("TW403", spec(field('"about": ""').replace('"string"', '§"[][][][][]int8"'))),
+    ("TW709", spec(field('"about": ""').replace('"string"', '§"[][]int8"'))),
     ("TW404", spec(field('"about": ""').replace('"string"', '§"[]records"'))),
     ("TW405", spec('§{"name": "A", "type": "int8"}')),
     ("TW405", spec('§{"name": "A", "type": "int8", "versions": " "}')),
     ("TW406", spec(field('"nullableVersions": §"0+"', "uuid"))),
+    ("TW511", spec(tagged("A", "0", ', "nullableVersions": §"1+"'), EXTENDED)),
+    ("TW510", spec(field('"semantic": §"timestamp_ms"', "int32"), EXTENDED)),
     ("TW406", draft(optional='{"name": "A", "type": "int8", "tag": 1, "nullable": §true}')),
     ("TW407", spec(field('"entityType": §"topicName"', "int32"))),
     ("TW408", spec(field(f'"fields": §[{INT}]'))),

@@ -56,11 +56,12 @@ def test_the_fields_that_a_register_names_exist_and_hold_its_numbers(register: A
         name, *steps = place.split(".")
         if name == "*":
             continue
-        fields = messages.registry[name].FIELDS
+        cls: Any = messages.registry[name]
+        type_name = ""
         for step in steps:
-            row = next(row for row in fields if row.name == step)
-            fields = () if row.struct is None else row.struct.FIELDS
-        wire = WIRE_TYPES[row.type.removeprefix("[]")]
+            row = next(row for row in cls.FIELDS if row.name == step)
+            cls, type_name = row.struct, row.type
+        wire = WIRE_TYPES[type_name.removeprefix("[]")]
         assert all(wire.low <= int(member) <= wire.high for member in register), place
 
 

@@ -1,5 +1,6 @@
 """Layouts by hand: what record formats need, which the native engine has, and what it leaves to the pure one."""
 
+import re
 from abc import ABCMeta, abstractmethod
 from typing import Any, get_args
 
@@ -25,6 +26,7 @@ from tagwire.layout import (
     LengthCode,
     Missing,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Order,
     Sized,
@@ -34,7 +36,7 @@ from tagwire.layout import (
     Varint,
 )
 from tagwire.wire.families import FloatingType
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.unknown_tags import NO_TAGS
 
 
@@ -57,6 +59,8 @@ class Outer(tagwire.Struct):
 UVARLONG_FIELD = Varint(64, zigzag=False)
 INT32_FIELD, INT8_FIELD = Fixed(WIRE_TYPES["int32"]), Fixed(WIRE_TYPES["int8"])
 STRING, BYTES = WIRE_TYPES["string"], WIRE_TYPES["bytes"]
+THREE_BYTES = wire_type("bytes[3]")
+assert THREE_BYTES is not None
 TEXT = Sized(STRING, INT32, nullable=False)
 
 
@@ -94,6 +98,10 @@ HAND_MADE = [
     (Array(Sized(STRING, INT32, nullable=True), INT32, nullable=False), [(None, "a"), ()], [(7,)]),
     (Array(Array(INT8_FIELD, INT32, nullable=True), INT32, nullable=False), [((1,), None, ())], [((300,),)]),
     (Array(Varint(64, zigzag=True), INT32, nullable=False), [(1, -1, 1 << 40)], [("x",)]),
+    (NullableFixed(WIRE_TYPES["int32"], "int8"), [None, 5, -(2**31)], [2**31, "x"]),
+    (Fixed(WIRE_TYPES["uint64"]), [0, 2**64 - 1], [-1, 2**64, None]),
+    (Fixed(WIRE_TYPES["float32"]), [0.0, 1.5, 7], [1e39, "x", None]),
+    (Fixed(THREE_BYTES), [b"abc", bytearray(b"abc")], [b"ab", b"abcd", "abc", None]),
     (Nested(inner(SIZE, NUMBER)), [Inner(number=5)], [None, Inner(number=300), 7]),
     (Nested(inner(SIZE, Item("number", Sized(BYTES, INT32, nullable=False)))), [Inner(number=b"x" * 300)], []),
     (Nested(inner(Item("size", Extent(INT32_FIELD)), NUMBER), "int8"), [Inner(number=5), None], []),
@@ -259,7 +267,7 @@ class WithSize(int):
     """Of variable size, as ints are."""
 
 
-ODD_FLOAT = FloatingType("float32", "f", 4)
+ODD_FLOAT = FloatingType("float16", "e", 2)
 MANY_TAGGED = tuple(Item(f"field_{tag}", INT8_FIELD, tag=tag) for tag in range(65))
 OBSTACLES = [
     (
@@ -295,7 +303,7 @@ OBSTACLES = [
         ),
         "text is no number that others could depend on",
     ),
-    (around(Fixed(ODD_FLOAT)), "native code has no wire type float32"),
+    (around(Fixed(ODD_FLOAT)), "native code has no wire type float16"),
     (around(Varint(16, zigzag=True)), "the engine has no type"),
     (Layout("deep", None, deep(101)), "structs are 101 deep; the engine goes down to 100"),
     (
@@ -330,13 +338,51 @@ def test_as_deep_as_the_engine_goes() -> None:
     assert Plan(layout).encode(Plan(layout).decode(b"\x07")) == b"\x07"
 
 
+class Pair(tagwire.Struct):
+    __slots__ = ("first", "second", "unknown_tags")
+
+    def __init__(self, *, first: Any = (), second: Any = (), unknown_tags: Any = NO_TAGS) -> None:
+        self.first = first
+        self.second = second
+        self.unknown_tags = unknown_tags
+
+
+@native
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Array(INT32_FIELD, INT32, nullable=True), Array(INT32_FIELD, INT32, nullable=False)),
+        (Array(INT32_FIELD, UVARINT, nullable=False), Array(INT32_FIELD, INT32, nullable=False)),
+        (Array(INT32_FIELD, INT32, nullable=False), Array(INT32_FIELD, UVARINT, nullable=False)),
+    ],
+    ids=["null", "short, then long lengths", "long, then short lengths"],
+)
+@pytest.mark.parametrize(
+    "value", [None, (), (1, 2), (2,) * 60, (2,) * 61, (7,) * 300, (1, "x")], ids=lambda v: str(v)[:9]
+)
+def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any) -> None:
+    """A size that was found for one field doesn't stand for another of another length, or one that takes no null."""
+    layout = Layout("pair", None, StructLayout("pair", (Item("first", first), Item("second", second)), cls=Pair))
+    plan, message = Plan(layout), Pair(first=value, second=value)
+    try:
+        data = encode_by_layout(layout, message)
+    except tagwire.EncodeError as fault:
+        for call in (plan.encode, plan.encoded_size):
+            with pytest.raises(tagwire.EncodeError, match=f"^{re.escape(str(fault))}$"):
+                call(message)
+        return
+    assert plan.encode(message) == data
+    assert plan.encoded_size(message) == len(data)
+
+
 def test_the_engine_knows_all_that_layouts_can_say() -> None:
     """Something new in a layout must be obeyed, or refused, in `_native/plan.pxi`; then it may stand here."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},
         "Sized": {"length", "longest", "nullable", "wire"},
-        "Array": {"counted_by", "element", "filled", "length", "nullable", "order"},
+        "NullableFixed": {"marker", "wire"},
+        "Array": {"counted_by", "element", "filled", "length", "nullable", "order", "unique"},
         "Nested": {"marker", "struct"},
         "Extent": {"code", "counts_itself", "of"},
         "Count": {"code", "of"},
@@ -348,6 +394,6 @@ def test_the_engine_knows_all_that_layouts_can_say() -> None:
     }
     assert {cls.__name__: set(cls.__slots__) for cls in (LengthCode, TaggedSection, OptionalBuffer)} == {
         "LengthCode": {"bias", "code", "name", "null", "width", "zigzag"},
-        "TaggedSection": {"fields"},
+        "TaggedSection": {"fields", "unions"},
         "OptionalBuffer": {"counts_tag", "fields", "length"},
     }

@@ -38,6 +38,7 @@ from tagwire.layout import (
     Extent,
     Fixed,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     Varint,

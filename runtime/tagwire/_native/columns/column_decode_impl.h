@@ -270,6 +270,27 @@ static int tw_take_array(const tw_step *s, tw_walk *w, int64_t at)
     return 0;
 }
 
+/* Bytes that have one size. */
+static int tw_take_block(const tw_step *s, tw_reader *r, uint8_t *values, int64_t at)
+{
+    if (s->longest > r->end - r->p)
+        return TW_REFUSED;
+    if (values != NULL)
+        memcpy(values + s->longest * at, r->p, (size_t)s->longest);
+    r->p += s->longest;
+    return 0;
+}
+
+static int tw_take_optional(const tw_step *s, tw_walk *w, int64_t at)
+{
+    int present = tw_read_marker(s->marker, &w->r);
+    if (present > 0)
+        return tw_take_value(s->element, w, at);
+    if (present == 0 && s->column >= 0)
+        tw_put_null(w->frame, s->column, at);
+    return present;
+}
+
 static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at)
 {
     tw_reader *r = &w->r;
@@ -289,6 +310,10 @@ static int tw_take_value(const tw_step *s, tw_walk *w, int64_t at)
         return tw_take_nested(s, w, at);
     case TW_VARINT:
         return tw_take_varint(s, w, values, at);
+    case TW_BLOCK:
+        return tw_take_block(s, r, values, at);
+    case TW_OPTIONAL:
+        return tw_take_optional(s, w, at);
     default:
         return tw_take_sized(s, w, at);
     }

@@ -152,6 +152,21 @@ static TW_MAYBE_UNUSED int tw_give_fixed(const tw_step *s, tw_emitter *e, int64_
     return fault;
 }
 
+/* Bytes that have one size. */
+static TW_MAYBE_UNUSED int tw_give_fixed_bytes(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    const tw_source *source = e->sources + s->column;
+    const uint8_t *data;
+    int64_t size;
+    int fault;
+    if (!tw_is_there(source, at))
+        return TW_REFUSED;
+    fault = tw_source_bytes(source, at, &data, &size);
+    if (fault == 0 && size != s->longest)
+        fault = TW_REFUSED;
+    return fault < 0 ? fault : tw_give_block(e, data, size);
+}
+
 static TW_MAYBE_UNUSED int tw_give_varint(const tw_step *s, tw_emitter *e, int64_t at)
 {
     const tw_source *source = e->sources + s->column;

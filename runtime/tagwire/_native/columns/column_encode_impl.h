@@ -222,6 +222,19 @@ static int tw_give_array(const tw_step *s, tw_emitter *e, int64_t at)
     return fault;
 }
 
+/* A value that may be null; without a marker before it, null is its absence. */
+static int tw_give_optional(const tw_step *s, tw_emitter *e, int64_t at)
+{
+    int present = tw_is_there(e->sources + s->column, at);
+    uint8_t marker = present ? 1 : 0xFF;
+    int fault = 0;
+    if (s->marker != TW_NO_MARKER)
+        fault = tw_give_block(e, &marker, 1);
+    else if (!present)
+        return TW_REFUSED;
+    return fault < 0 || !present ? fault : tw_give_value(s->element, e, at);
+}
+
 static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at)
 {
     switch (s->kind) {
@@ -234,6 +247,10 @@ static int tw_give_value(const tw_step *s, tw_emitter *e, int64_t at)
         return tw_give_array(s, e, at);
     case TW_STRUCT:
         return tw_give_nested(s, e, at);
+    case TW_BLOCK:
+        return tw_give_fixed_bytes(s, e, at);
+    case TW_OPTIONAL:
+        return tw_give_optional(s, e, at);
     default:
         return tw_give_fixed(s, e, at);
     }

@@ -83,13 +83,21 @@ cdef dict FITTING = {
     "b": "a bool",
     "f": "a float",
     "g": "a float",
-    "w:16": "a fixed_size_binary[16] or a binary",
     "u": "a string",
     "z": "a binary",
     "+l": "a list",
     "+m": "a map, or a list of structs of key and value",
     "+s": "a struct",
 }
+
+
+cdef str fitting(str wanted):
+    """What a column of the format `wanted` takes."""
+    if wanted.startswith("w:"):
+        return f"a {type_name(wanted)} or a binary"
+    if is_time(wanted):
+        return f"a {type_name(wanted)} or an integer"
+    return FITTING.get(wanted, "an integer")
 
 
 cdef str format_of(const ArrowSchema_c *schema):
@@ -102,12 +110,19 @@ cdef object width_in(str format):
     return int(number) if number.isdecimal() and len(number) < 10 else -1
 
 
+cdef bint is_time(str format):
+    """Whether the values are timestamps or durations: an int64, in the unit of the third letter."""
+    return format.startswith(("ts", "tD"))
+
+
 cdef int read_type(tw_source *s, str format) except -1:
     """The kind of source that a format stands for; TW_SOURCE_NULL for none that we know."""
     s.width = 0
     s.kind = TW_SOURCE_NULL
     if format in WIDTHS:
         s.kind, s.width, s.is_signed = TW_SOURCE_INT, WIDTHS[format], format in "csil"
+    elif is_time(format):
+        s.kind, s.width, s.is_signed = TW_SOURCE_INT, 8, True
     elif format == "b":
         s.kind = TW_SOURCE_BOOL
     elif format in ("f", "g"):
@@ -127,8 +142,8 @@ cdef int read_type(tw_source *s, str format) except -1:
     return 0
 
 
-cdef bint fits(const tw_source *s, str wanted):
-    """Whether a source can have the values of a column of the format `wanted`."""
+cdef bint fits(const tw_source *s, str format, str wanted):
+    """Whether a source of a format can have the values of a column of the format `wanted`."""
     if wanted == "b":
         return s.kind == TW_SOURCE_BOOL
     if wanted in ("f", "g"):
@@ -137,13 +152,13 @@ cdef bint fits(const tw_source *s, str wanted):
         return s.is_text
     if wanted == "z":
         return s.kind in (TW_SOURCE_BYTES, TW_SOURCE_VIEWS, TW_SOURCE_BLOCKS) and not s.is_text
-    if wanted == "w:16":
-        return fits(s, "z") and (s.kind != TW_SOURCE_BLOCKS or s.width == 16)
+    if wanted.startswith("w:"):
+        return fits(s, format, "z") and (s.kind != TW_SOURCE_BLOCKS or s.width == width_in(wanted))
     if wanted in ("+l", "+m"):
         return s.kind in (TW_SOURCE_LIST, TW_SOURCE_BLOCK_LIST)
     if wanted == "+s":
         return s.kind == TW_SOURCE_STRUCT
-    return s.kind == TW_SOURCE_INT
+    return s.kind == TW_SOURCE_INT and (not is_time(format) or format[:3] == wanted[:3])
 
 
 cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_c *array, str wanted, str what) except -1:
@@ -160,10 +175,10 @@ cdef int read_array(tw_source *s, const ArrowSchema_c *schema, const ArrowArray_
         s.kind = TW_SOURCE_NULL
         return 0
     read_type(s, format)
-    if s.kind == TW_SOURCE_NULL or not fits(s, wanted):
+    if s.kind == TW_SOURCE_NULL or not fits(s, format, wanted):
         if what == "data":
             raise no_bytes(type_name(format))
-        raise ColumnError(f"{what} is of the Arrow type {type_name(format)!r}; {FITTING.get(wanted, 'an integer')} was expected")
+        raise ColumnError(f"{what} is of the Arrow type {type_name(format)!r}; {fitting(wanted)} was expected")
     needed = 1 if s.kind in (TW_SOURCE_STRUCT, TW_SOURCE_BLOCK_LIST) else 3 if s.kind == TW_SOURCE_BYTES else 2
     if array.n_buffers < needed or array.buffers == NULL:
         raise ColumnError(f"{what}: {array.n_buffers} buffers in an array of the type {format!r}, which has {needed}")

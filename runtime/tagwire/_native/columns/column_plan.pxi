@@ -107,7 +107,13 @@ cdef class Steps:
         step.minimum = type.minimum
         if isinstance(type, Fixed):
             step.kind = kind_of(type.wire)
+            step.longest = type.wire.width
             step.wide = column is not None and column.format in "sil" and step.kind in (TW_UINT8, TW_UINT16, TW_UINT32)
+        elif isinstance(type, NullableFixed):
+            step.kind = TW_OPTIONAL
+            step.marker = MARKERS[type.marker]
+            step.element = <tw_step *>self.memory(sizeof(tw_step))
+            self.type(<tw_step *>step.element, Fixed(type.wire), column)
         elif isinstance(type, Sized) and type.length is not None:
             step.kind = kind_of(type.wire)
             self.length(step, type)

@@ -44,7 +44,7 @@ cdef class Shape:
         cdef int32_t end = index + 1
         c.level = level
         c.nullable = column.nullable
-        c.is_signed = format in "csil"
+        c.is_signed = format in "csil" or is_time(format)
         if format == "+s":
             c.kind = TW_COLUMN_STRUCT
         elif format in ("+l", "+m"):
@@ -65,6 +65,8 @@ cdef class Shape:
         return end
 
     cdef int leaf(self, tw_column *c, str format) except -1:
+        if format.startswith("d:"):
+            raise NotNative("native columns have no decimals")
         if format in "uz":
             c.kind = TW_COLUMN_BYTES
         elif format == "b":
@@ -189,7 +191,7 @@ cdef int copy_into(uint8_t *target, bytes data) except -1:
     return 0
 
 
-cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q", "f": "f", "g": "d", "tsm:UTC": "q"}
+cdef dict CODES = {"c": "b", "C": "B", "s": "h", "S": "H", "i": "i", "I": "I", "l": "q", "L": "Q", "f": "f", "g": "d"}
 
 
 cdef bytes packed(str format, object value):
@@ -200,9 +202,9 @@ cdef bytes packed(str format, object value):
         return bytes(value)
     if format == "b":
         return b"\1" if value else b"\0"
-    if format == "w:16":
-        return bytes(16) if value is None else value.bytes
-    return pack("=" + CODES[format], 0 if value is None else value)
+    if format.startswith("w:"):
+        return bytes(width_in(format)) if value is None else value.bytes if isinstance(value, UUID) else bytes(value)
+    return pack("=" + CODES["l" if is_time(format) else format], 0 if value is None else value)
 
 
 cdef object attribute(object value, str name):

@@ -120,7 +120,7 @@ cdef class Sources:
         found = PyBytes_FromStringAndSize(<const char *>data, size)
         if column.format == "u":
             return found.decode(errors="surrogateescape")  # bad UTF-8 is then a surrogate, which encoding refuses
-        return UUID(bytes=found) if column.format == "w:16" and size == 16 else found
+        return found if column.wire is None else column.wire.from_arrow(found)
 
     cdef object struct(self, int32_t index, int64_t at, list path):
         cdef int32_t child = index + 1

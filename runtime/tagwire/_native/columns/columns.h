@@ -36,10 +36,10 @@ enum tw_column_fault {
 /* A column's type and default: never changed, so threads share it. */
 typedef struct {
     uint8_t kind;
-    uint8_t width;       /* bytes of a value of fixed width */
     uint8_t nullable;
     uint8_t is_signed;   /* of integers */
     uint8_t null_default;
+    int32_t width;       /* bytes of a value of fixed width */
     int32_t end;         /* the index behind the last column within this one */
     int32_t level;
     int32_t inner;       /* of lists: the level of their elements */

@@ -36,7 +36,8 @@ cdef extern from "columns/columns.h" nogil:
     int TW_COLUMN_BITS, TW_COLUMN_FIXED, TW_COLUMN_BYTES, TW_COLUMN_LIST, TW_COLUMN_STRUCT
     int TW_REFUSED, TW_NO_MEMORY, TW_TOO_LONG, TW_NO_VERSION, TW_BAD_INPUT, TW_UNTRIED
     ctypedef struct tw_column:
-        uint8_t kind, width, nullable, is_signed, null_default
+        uint8_t kind, nullable, is_signed, null_default
+        int32_t width
         int32_t end, level, inner
         int64_t size
         const uint8_t *value

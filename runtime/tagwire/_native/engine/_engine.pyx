@@ -35,6 +35,7 @@ from tagwire.layout import (
     Extent,
     Fixed,
     Nested,
+    NullableFixed,
     OptionalBuffer,
     Sized,
     Varint,
@@ -45,7 +46,7 @@ from tagwire.message.register import Register
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.uuids import DEFAULT_UUID
 from tagwire.wire.varint import UVARINT_MAX
-from tagwire.wire.types import WIRE_TYPES
+from tagwire.wire.types import WIRE_TYPES, wire_type
 
 __all__ = [
     "Choosing",

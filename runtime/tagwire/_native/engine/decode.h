@@ -205,6 +205,16 @@ static PyObject *tw_read_nested(const tw_field *f, tw_reader *r)
     Py_RETURN_NONE;
 }
 
+static PyObject *tw_read_optional(const tw_field *f, tw_reader *r)
+{
+    int present = tw_is_present(f, r);
+    if (present > 0)
+        return tw_read_value(f->element, r);
+    if (present < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 /* ---------------------------------------------------------------- arrays */
 
 static PyObject *tw_read_to_end(const tw_field *f, tw_reader *r)
@@ -334,6 +344,10 @@ static PyObject *tw_read_value(const tw_field *f, tw_reader *r)
         return tw_read_nested(f, r);
     case TW_VARINT:
         return tw_new_varint(f, r);
+    case TW_BLOCK:
+        return tw_new_block(f, r);
+    case TW_OPTIONAL:
+        return tw_read_optional(f, r);
     case TW_ENUM:
         return tw_new_enum(f, r);
     default:

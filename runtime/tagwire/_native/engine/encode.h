@@ -16,127 +16,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_array(const tw_field *f, PyObject *value, tw_writer *w);
 static int tw_write_object(const tw_struct *s, PyObject *object, tw_writer *w);
 static int tw_write_framed(const tw_struct *s, PyObject *object, tw_writer *w);
-
-/* ---------------------------------------------------------------- tag sections */
-
-#define TW_MOST_TAGGED 64 /* known tagged fields of a struct: one bit each */
-
-/* Which tagged fields are to be written, as bits; -1 with *bits undefined for a fault. */
-static int tw_tagged_to_write(const tw_struct *s, PyObject *object, uint64_t *bits)
-{
-    int count = 0;
-    *bits = 0;
-    for (Py_ssize_t index = 0; index < s->tagged_count; index++) {
-        const tw_field *f = s->tagged + index;
-        int differs = tw_differs(f, TW_SLOT(object, f->slot));
-        if (differs < 0)
-            return -1;
-        *bits |= (uint64_t)differs << index;
-        count += differs;
-    }
-    return count;
-}
-
-/* The bytes around one tagged field's value: tag and size before it, in the order of the section's kind. */
-static int tw_open_tag(const tw_struct *s, tw_writer *w, int64_t tag, int64_t *place)
-{
-    if (tw_make_room(w, TW_LENGTH_WIDTH + 2) < 0)
-        return -1;
-    if (s->section == TW_TAGGED_SECTION) {
-        w->p = tw_put_varint(w->p, (uint64_t)tag);
-        return tw_open(w, TW_LENGTH_UVARINT, place);
-    }
-    if (tw_open(w, s->entry_length, place) < 0 || tw_make_room(w, 2) < 0)
-        return -1;
-    tw_put16(w->p, (uint16_t)tag);
-    w->p += 2;
-    return 0;
-}
-
-static int tw_close_tag(const tw_struct *s, tw_writer *w, int64_t place)
-{
-    if (s->section == TW_TAGGED_SECTION)
-        return tw_close(w, TW_LENGTH_UVARINT, place, 0);
-    if (!s->counts_tag && tw_written(w) - place == 3)
-        return -1; /* a gap, a tag and no data: that would read as the end of the buffer */
-    return tw_close(w, s->entry_length, place, s->counts_tag ? 0 : 2);
-}
-
-static int tw_write_known_tag(const tw_struct *s, const tw_field *f, PyObject *object, tw_writer *w)
-{
-    PyObject *value = TW_SLOT(object, f->slot);
-    int64_t place;
-    if (value == NULL || tw_open_tag(s, w, f->tag, &place) < 0 || tw_write_value(f, value, w) < 0)
-        return -1;
-    return tw_close_tag(s, w, place);
-}
-
-/* `pair`: a tag and its data, bytes or a memoryview of bytes. */
-static int tw_write_other_tag(const tw_struct *s, PyObject *pair, tw_writer *w)
-{
-    Py_buffer data;
-    int64_t place;
-    int failed;
-    if (PyObject_GetBuffer(TW_TUPLE_GET(pair, 1), &data, PyBUF_SIMPLE) < 0)
-        return -1;
-    failed = tw_open_tag(s, w, PyLong_AsLong(TW_TUPLE_GET(pair, 0)), &place) < 0 ||
-             tw_put(w, data.buf, data.len) < 0 || tw_close_tag(s, w, place) < 0;
-    PyBuffer_Release(&data);
-    return failed ? -1 : 0;
-}
-
-/* Known and unknown tagged fields, merged by tag. `others` are the unknown ones in tag order, or NULL. */
-static int tw_write_tags(const tw_struct *s, PyObject *object, uint64_t bits, PyObject *others, tw_writer *w)
-{
-    Py_ssize_t next = 0, count = others == NULL ? 0 : TW_TUPLE_SIZE(others);
-    for (Py_ssize_t index = 0; index < s->tagged_count; index++) {
-        const tw_field *f = s->tagged + index;
-        if (!(bits >> index & 1))
-            continue;
-        for (; next < count && PyLong_AsLong(TW_TUPLE_GET(TW_TUPLE_GET(others, next), 0)) < f->tag; next++)
-            if (tw_write_other_tag(s, TW_TUPLE_GET(others, next), w) < 0)
-                return -1;
-        if (tw_write_known_tag(s, f, object, w) < 0)
-            return -1;
-    }
-    for (; next < count; next++)
-        if (tw_write_other_tag(s, TW_TUPLE_GET(others, next), w) < 0)
-            return -1;
-    return 0;
-}
-
-static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w)
-{
-    PyObject *unknown = TW_SLOT(object, s->unknown_slot), *others = NULL;
-    uint64_t bits;
-    int count, failed;
-    if (unknown == NULL || tw_make_room(w, TW_LENGTH_WIDTH) < 0)
-        return -1;
-    if (unknown != w->shared->no_tags) {
-        Py_INCREF(unknown);
-        others = tw_other_tags(s, unknown);
-        Py_DECREF(unknown);
-        if (others == NULL)
-            return -1;
-    }
-    count = tw_tagged_to_write(s, object, &bits);
-    failed = count < 0;
-    if (!failed && s->section == TW_TAGGED_SECTION) {
-        uint64_t all = (uint64_t)count + (others == NULL ? 0 : (uint64_t)TW_TUPLE_SIZE(others));
-        failed = tw_make_room(w, TW_LENGTH_WIDTH) < 0;
-        if (!failed)
-            w->p = tw_put_varint(w->p, all);
-    }
-    if (!failed && (count || others != NULL))
-        failed = tw_write_tags(s, object, bits, others, w) < 0;
-    if (!failed && s->section == TW_OPTIONAL_BUFFER) {
-        failed = tw_make_room(w, 1) < 0;
-        if (!failed)
-            *w->p++ = 0;
-    }
-    Py_XDECREF(others);
-    return failed ? -1 : 0;
-}
+static int tw_write_section(const tw_struct *s, PyObject *object, tw_writer *w);
 
 /* ---------------------------------------------------------------- structs */
 
@@ -378,6 +258,19 @@ static int tw_write_fixed(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
+/* A value that may be null; without a marker before it, null is its absence, which who calls has seen to. */
+static int tw_write_optional(const tw_field *f, PyObject *value, tw_writer *w)
+{
+    if (f->marker != TW_NO_MARKER) {
+        if (tw_make_room(w, 1) < 0)
+            return -1;
+        *w->p++ = value == Py_None ? 0xFF : 1;
+        if (value == Py_None)
+            return 0;
+    }
+    return tw_write_value(f->element, value, w);
+}
+
 static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
 {
     int failed;
@@ -387,6 +280,8 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
         return tw_write_nested(f, value, w);
     if (f->kind == TW_VARINT)
         return tw_write_varint(f, value, w);
+    if (f->kind == TW_OPTIONAL)
+        return tw_write_optional(f, value, w);
     if (f->kind == TW_ENUM)
         return tw_write_enum(f, value, w);
     if (value == Py_None)
@@ -401,6 +296,7 @@ static int tw_write_value(const tw_field *f, PyObject *value, tw_writer *w)
     return failed;
 }
 
-#include "engine/framed_encode.h" /* which has tw_write_framed, and needs what is above */
+#include "engine/encode_tags.h" /* these have tw_write_section and tw_write_framed, and need what is above */
+#include "engine/framed_encode.h"
 
 #endif

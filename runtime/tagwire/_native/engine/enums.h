@@ -36,7 +36,7 @@ static inline PyObject *tw_member_of(const tw_enum *e, const tw_shared *shared, 
     return e->closed ? NULL : tw_new_int(shared, x);
 }
 
-static PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
+static TW_MAYBE_UNUSED PyObject *tw_new_enum(const tw_field *f, tw_reader *r)
 {
     int64_t x;
     return tw_read_number(f->element, r, &x) < 0 ? NULL : tw_member_of(f->members, r->shared, x);

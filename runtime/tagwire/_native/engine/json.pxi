@@ -25,7 +25,8 @@ cdef extern from "engine/json_plan.h":
         Py_ssize_t text_size
         const tw_json_reading *child
         Py_ssize_t attribute
-        uint8_t kind, number, is_array, nullable, required
+        Py_ssize_t block_size
+        uint8_t kind, number, dimensions, nullable, required
         const tw_enum *members
     ctypedef struct tw_json_reading:
         const tw_data_class *c
@@ -115,7 +116,9 @@ cdef class JsonPlan:
         return made
 
     cdef int field(self, Builder builder, tw_json_field *made, const tw_field *field, object item) except -1:
-        type = item.type.element if isinstance(item.type, Array) else item.type
+        type = item.type
+        while isinstance(type, Array):
+            type = type.element
         cdef bytes text = f'"{item.json_name}": '.encode()
         self.keep(text)
         made.field = field
@@ -154,7 +157,7 @@ cdef class JsonPlan:
         made.text = text
         made.text_size = len(text)
         made.attribute = cls.__slots__.index(row.name)
-        made.is_array = row.type.startswith("[]")
+        made.dimensions = row.type.count("[]")
         made.nullable = bool(version in row.nullable if in_version else row.nullable)
         made.required = in_version and version not in row.tagged
         if row.struct is not None:
@@ -167,6 +170,7 @@ cdef class JsonPlan:
             made.members = members_of(self.kept, wire)
             return 0
         made.kind = kind_of(wire)
+        made.block_size = wire.width if made.kind == TW_BLOCK else 0
         if made.kind == TW_UUID:
             SHARED.learn_uuids()
         return 0
@@ -233,8 +237,8 @@ cdef public object json_odd "tw_json_odd"(const tw_field *field, object value, b
         return value
     if field.kind == TW_FLOAT32 or field.kind == TW_FLOAT64:
         return WIRE_TYPES["float64"].to_json(value, is_lossless=lossless)
-    if field.kind == TW_BINARY or field.kind == TW_UUID:
-        return WIRE_TYPES["bytes" if field.kind == TW_BINARY else "uuid"].to_json(value)
+    if field.kind == TW_BLOCK or field.kind == TW_BINARY or field.kind == TW_UUID:
+        return WIRE_TYPES["uuid" if field.kind == TW_UUID else "bytes"].to_json(value)
     return bool(value) if field.kind == TW_BOOL else int(value)
 
 

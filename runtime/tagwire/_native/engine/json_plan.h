@@ -40,9 +40,11 @@ typedef struct {
     Py_ssize_t text_size;
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* which of the data class's */
+    Py_ssize_t block_size;        /* of bytes that have one size; else 0 */
     uint8_t kind;                 /* of the value, or of an array's elements */
     uint8_t number;               /* of an enum: the kind of its numbers */
-    uint8_t is_array, nullable, required;
+    uint8_t dimensions;           /* how many arrays are around that */
+    uint8_t nullable, required;
     const tw_enum *members;       /* of an enum */
 } tw_json_row;
 

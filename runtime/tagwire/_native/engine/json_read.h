@@ -196,7 +196,8 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t)
     return text;
 }
 
-static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
+/* A text, or what a text stands for; `block_size` is that of the row. */
+static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t block_size)
 {
     const uint8_t *first, *close;
     if (t->p == t->end || *t->p != '"')
@@ -208,7 +209,7 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind)
     t->p = close + 1;
     if (kind == TW_TEXT)
         return tw_new_text(t->r, first, close - first);
-    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_bytes_of_base64(first, close - first);
+    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), block_size);
 }
 
 /* ---------------------------------------------------------------- structs and arrays */
@@ -219,7 +220,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
-    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT) : tw_json_read_int(t, row->number), *made = NULL;
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT, 0) : tw_json_read_int(t, row->number), *made = NULL;
     if (said != NULL)
         made = is_text ? tw_member_of_text(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
     Py_XDECREF(said);
@@ -236,8 +237,9 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
         return tw_json_read_struct(t, row->child);
     case TW_TEXT:
     case TW_UUID:
+    case TW_BLOCK:
     case TW_BINARY:
-        return tw_json_read_letters(t, row->kind);
+        return tw_json_read_letters(t, row->kind, row->block_size);
     case TW_FLOAT32:
     case TW_FLOAT64:
         return tw_json_read_float(t, row->kind);
@@ -251,7 +253,8 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     return tw_json_read_int(t, row->kind);
 }
 
-static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row)
+/* `depth` arrays within each other. */
+static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row, int depth)
 {
     PyObject *list, *array = NULL;
     if (!tw_json_takes(t, '['))
@@ -260,7 +263,7 @@ static PyObject *tw_json_read_array(tw_json_reader *t, const tw_json_row *row)
     if (list == NULL || tw_json_takes(t, ']'))
         goto done;
     do {
-        PyObject *element = tw_json_read_value(t, row);
+        PyObject *element = depth > 1 ? tw_json_read_array(t, row, depth - 1) : tw_json_read_value(t, row);
         int failed = element == NULL || PyList_Append(list, element) < 0;
         Py_XDECREF(element);
         if (failed)
@@ -280,7 +283,7 @@ static PyObject *tw_json_read_row(tw_json_reader *t, const tw_json_row *row)
     tw_json_blanks(t);
     if (row->nullable && tw_json_takes_word(t, "null", 4))
         Py_RETURN_NONE;
-    return row->is_array ? tw_json_read_array(t, row) : tw_json_read_value(t, row);
+    return row->dimensions ? tw_json_read_array(t, row, row->dimensions) : tw_json_read_value(t, row);
 }
 
 /* The row of the key that comes, in the order of the rows at best; NULL for none. Its colon is behind us then. */

@@ -18,6 +18,7 @@ PyObject *tw_json_unknown_tags(PyObject *tags);
 /* ---------------------------------------------------------------- writing */
 
 static PyObject *tw_json_of_struct(const tw_json_style *s, const tw_json_struct *j, PyObject *object);
+static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value);
 
 static PyObject *tw_json_of_bytes(PyObject *value)
 {
@@ -59,7 +60,7 @@ static PyObject *tw_json_of_enum(const tw_field *f, PyObject *value)
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(x);
 }
 
-/* A value that is no array, which the caller holds. */
+/* A value that the caller holds. */
 static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     if (value == Py_None)
@@ -67,12 +68,17 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
     switch (f->kind) {
     case TW_STRUCT:
         return tw_json_of_struct(s, j->child, value);
+    case TW_ARRAY:
+        return tw_json_of_elements(s, j, f, value);
+    case TW_OPTIONAL:
+        return tw_json_of_value(s, j, f->element, value);
     case TW_ENUM:
         return tw_json_of_enum(f, value);
     case TW_UUID:
         if (Py_TYPE(value) == s->shared->uuid)
             return tw_json_of_uuid(s, value);
         break;
+    case TW_BLOCK:
     case TW_BINARY:
         if (j->records && !s->lossless)
             return PyUnicode_FromStringAndSize("", 0);
@@ -99,17 +105,15 @@ static PyObject *tw_json_of_value(const tw_json_style *s, const tw_json_field *j
     return tw_json_odd(f, value, s->lossless);
 }
 
-static PyObject *tw_json_of_array(const tw_json_style *s, const tw_json_field *j, PyObject *value)
+static PyObject *tw_json_of_elements(const tw_json_style *s, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     PyObject *array, *elements;
-    if (value == Py_None)
-        Py_RETURN_NONE;
     elements = PySequence_Tuple(value); /* a list may change while odd values are asked */
     if (elements == NULL)
         return NULL;
     array = PyList_New(TW_TUPLE_SIZE(elements));
     for (Py_ssize_t index = 0; array != NULL && index < TW_TUPLE_SIZE(elements); index++) {
-        PyObject *element = tw_json_of_value(s, j, j->field->element, TW_TUPLE_GET(elements, index));
+        PyObject *element = tw_json_of_value(s, j, f->element, TW_TUPLE_GET(elements, index));
         if (element == NULL)
             Py_CLEAR(array);
         else
@@ -142,7 +146,7 @@ static int tw_json_put_field(const tw_json_style *s, const tw_json_field *j, PyO
     value = tw_json_field_of(object, f);
     if (value == NULL)
         return -1;
-    made = f->kind == TW_ARRAY ? tw_json_of_array(s, j, value) : tw_json_of_value(s, j, f, value);
+    made = tw_json_of_value(s, j, f, value);
     failed = made == NULL ? -1 : PyDict_SetItem(out, j->key, made);
     Py_DECREF(value);
     Py_XDECREF(made);
@@ -209,6 +213,14 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
+/* Bytes, where they are as many as there must be: 0 says that any number will do. A reference is taken. */
+static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
+{
+    if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
+        Py_CLEAR(bytes);
+    return bytes;
+}
+
 /* The member of a name; NULL without an exception where there is none. */
 static PyObject *tw_member_of_text(const tw_json_row *row, PyObject *text)
 {
@@ -241,6 +253,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     case TW_FLOAT64:
         return PyFloat_CheckExact(value) ? Py_NewRef(value) : NULL;
     case TW_UUID:
+    case TW_BLOCK:
     case TW_BINARY:
         if (!PyUnicode_CheckExact(value))
             return NULL;
@@ -250,7 +263,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
             return NULL;
         }
         return row->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
-                                    : tw_bytes_of_base64((const uint8_t *)text, size);
+                                    : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), row->block_size);
     }
     if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
         return tw_member_of_text(row, value);
@@ -267,7 +280,8 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     return tw_fits_kind(row->kind, x) ? Py_NewRef(value) : NULL;
 }
 
-static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, PyObject *value)
+/* `depth` arrays within each other. */
+static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, int depth, PyObject *value)
 {
     PyObject *array;
     if (!PyList_CheckExact(value))
@@ -277,7 +291,7 @@ static PyObject *tw_array_of_json(const tw_reader *r, const tw_json_row *row, Py
         PyObject *element = PyList_GetItem(value, index), *made = NULL;
         if (element != NULL && element != Py_None) {
             Py_INCREF(element); /* the collector may run, and with it code that changes the list */
-            made = tw_value_of_json(r, row, element);
+            made = depth > 1 ? tw_array_of_json(r, row, depth - 1, element) : tw_value_of_json(r, row, element);
             Py_DECREF(element);
         }
         if (made == NULL)
@@ -292,7 +306,7 @@ static PyObject *tw_row_of_json(const tw_reader *r, const tw_json_row *row, PyOb
 {
     if (value == Py_None)
         return row->nullable ? Py_NewRef(value) : NULL;
-    return row->is_array ? tw_array_of_json(r, row, value) : tw_value_of_json(r, row, value);
+    return row->dimensions ? tw_array_of_json(r, row, row->dimensions, value) : tw_value_of_json(r, row, value);
 }
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value)

@@ -163,6 +163,7 @@ static int tw_json_write_odd(tw_json_writer *w, const tw_field *f, PyObject *val
 /* ---------------------------------------------------------------- structs and arrays */
 
 static int tw_json_write_struct(tw_json_writer *w, const tw_json_struct *j, PyObject *object);
+static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value);
 
 static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *value)
 {
@@ -173,7 +174,7 @@ static int tw_json_write_enum(tw_json_writer *w, const tw_field *f, PyObject *va
     return PyErr_Occurred() ? -1 : tw_json_write_int(w, x);
 }
 
-/* A value that is no array, which the caller holds. */
+/* A value that the caller holds. */
 static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     int64_t x;
@@ -182,12 +183,17 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
     switch (f->kind) {
     case TW_STRUCT:
         return tw_json_write_struct(w, j->child, value);
+    case TW_ARRAY:
+        return tw_json_write_elements(w, j, f, value);
+    case TW_OPTIONAL:
+        return tw_json_write_value(w, j, f->element, value);
     case TW_ENUM:
         return tw_json_write_enum(w, f, value);
     case TW_UUID:
         if (Py_TYPE(value) == w->style.shared->uuid)
             return tw_json_write_uuid(w, value);
         break;
+    case TW_BLOCK:
     case TW_BINARY:
         if (j->records && !w->style.lossless)
             return tw_json_put(w, "\"\"", 2);
@@ -214,20 +220,18 @@ static int tw_json_write_value(tw_json_writer *w, const tw_json_field *j, const 
     return tw_json_write_odd(w, f, value);
 }
 
-static int tw_json_write_array(tw_json_writer *w, const tw_json_field *j, PyObject *value)
+static int tw_json_write_elements(tw_json_writer *w, const tw_json_field *j, const tw_field *f, PyObject *value)
 {
     PyObject *elements;
     Py_ssize_t index = 0;
     int failed;
-    if (value == Py_None)
-        return tw_json_put(w, "null", 4);
     elements = PySequence_Tuple(value); /* a list may change while odd values are asked */
     if (elements == NULL)
         return -1;
     failed = tw_json_open(w, '[');
     for (; !failed && index < TW_TUPLE_SIZE(elements); index++)
         failed = tw_json_break(w, index == 0) < 0 ||
-                 tw_json_write_value(w, j, j->field->element, TW_TUPLE_GET(elements, index)) < 0;
+                 tw_json_write_value(w, j, f->element, TW_TUPLE_GET(elements, index)) < 0;
     Py_DECREF(elements);
     return failed ? -1 : tw_json_close(w, ']', index == 0);
 }
@@ -237,7 +241,7 @@ static int tw_json_write_field(tw_json_writer *w, const tw_json_field *j, PyObje
     PyObject *value = tw_json_field_of(object, j->field);
     int failed = value == NULL || tw_json_break(w, is_first) < 0 || tw_json_put(w, j->text, j->text_size) < 0;
     if (!failed)
-        failed = j->field->kind == TW_ARRAY ? tw_json_write_array(w, j, value) : tw_json_write_value(w, j, j->field, value);
+        failed = tw_json_write_value(w, j, j->field, value);
     Py_XDECREF(value);
     return failed ? -1 : 0;
 }

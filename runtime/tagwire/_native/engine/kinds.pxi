@@ -45,6 +45,8 @@ cdef class Block:
 
 
 cdef int kind_of(object wire) except -1:
+    if wire.family == "fixed bytes":
+        return TW_BLOCK
     kinds = KINDS.get((wire.family, wire.width))
     if wire.is_enum and wire.is_closed:
         raise NotNative(f"native columns refuse no numbers of the closed register {wire.enum.__name__}")

@@ -129,26 +129,17 @@ static int tw_measure_item(const tw_field *f, PyObject *object, tw_measure *m)
 
 static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_measure *m)
 {
-    int64_t all = s->looks_width, more;
-    for (const tw_look *look = s->looks, *end = look + s->items_count; look < end; look++) {
-        PyObject *value = TW_SLOT(object, look->slot);
-        if (TW_LIKELY(value != NULL)) {
-            if (look->way == TW_LOOK_INT32) { /* the ways that most items have stand here, so that they cost nothing else */
-                if (TW_LIKELY(tw_is_small_int(value)))
-                    continue;
-            } else if (look->way == TW_LOOK_INT32S && value == m->numbers) {
-                all += m->numbers_size;
-                continue;
-            } else if (TW_LIKELY((more = tw_look_at(look, value, m)) >= 0)) {
-                all += more;
-                continue;
-            }
-        }
-        all -= look->width;
-        if (tw_measure_item(s->items + (look - s->looks), object, m) < 0)
-            return -1;
+    int64_t all = tw_look_at_items(s, object, m->shared);
+    if (TW_UNLIKELY(all < 0)) {
+        for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++)
+            if (tw_measure_item(f, object, m) < 0)
+                return -1;
+        return 0;
     }
     m->size += all;
+    for (const tw_look *look = s->looks_end[TW_LOOK_INT32S]; look < s->looks_end[TW_LOOK_CLOSELY]; look++)
+        if (TW_UNLIKELY(tw_measure_item(look->item, object, m) < 0))
+            return -1;
     return 0;
 }
 
@@ -225,7 +216,7 @@ static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m
     Py_ssize_t count = TW_TUPLE_SIZE(tuple);
     if (tw_measure_length(f->length, count, m) < 0)
         return -1;
-    if (e->kind == TW_INT32 && tw_are_measured(tuple, count, m)) {
+    if (e->kind == TW_INT32 && tw_are_int32s(m->shared, tuple, count)) {
         m->size += 4 * (int64_t)count;
         return 0;
     }
@@ -266,6 +257,10 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
         return tw_measure_fixed(f, value, m);
     if (f->kind == TW_VARINT)
         return tw_measure_varint(f, value, m);
+    if (f->kind == TW_OPTIONAL) {
+        m->size += f->marker != TW_NO_MARKER;
+        return value == Py_None && f->marker != TW_NO_MARKER ? 0 : tw_measure_value(f->element, value, m);
+    }
     if (f->kind == TW_ENUM)
         return tw_measure_enum(f, value, m);
     if (value == Py_None)
@@ -276,13 +271,9 @@ static int tw_measure_value(const tw_field *f, PyObject *value, tw_measure *m)
 /* Measures a message; the size, or what came of it, is in `m`. */
 static TW_MAYBE_UNUSED int tw_measure_message(const tw_struct *root, PyObject *message, tw_measure *m)
 {
-    int failed;
     m->size = 0;
     m->site = TW_WRITES_ALL;
-    m->numbers = NULL;
-    failed = tw_measure_object(root, message, m);
-    Py_XDECREF(m->numbers);
-    return failed;
+    return tw_measure_object(root, message, m);
 }
 
 #endif

@@ -11,9 +11,7 @@ typedef struct {
     const tw_shared *shared;
     int64_t size;
     int site;
-    PyObject *numbers; /* the last tuple of a few int32s that was measured, or NULL */
-    int64_t numbers_size;
-    PyObject *path;    /* a list, innermost first: the steps to the fault */
+    PyObject *path; /* a list, innermost first: the steps to the fault */
 } tw_measure;
 
 /* ---------------------------------------------------------------- refusing */
@@ -61,13 +59,36 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
+/* Whether a value is an int that an int32 has, if that can be seen at once. Most are small, and known by their places. */
+static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
+{
+    int64_t x;
+    if (TW_LIKELY((size_t)value - shared->ready_ints < shared->ready_size) || TW_LIKELY(tw_is_small_int(value)))
+        return 1;
+    return tw_exact_int(value, &x) && x == (int32_t)x;
+}
+
+/* Whether a value is one that a kind of fixed width takes, if that can be seen at once; else 0. */
+static inline int tw_is_fixed(const tw_shared *shared, int kind, PyObject *value)
+{
+    int64_t x;
+    if (kind == TW_BOOL)
+        return value == Py_True || value == Py_False;
+    if (kind == TW_UUID && Py_TYPE(value) == shared->uuid) {
+        PyObject *number = TW_SLOT(value, shared->uuid_int_slot);
+        return number != NULL && tw_has_16_bytes(number);
+    }
+    if (kind == TW_FLOAT64 || kind == TW_FLOAT32)
+        return PyFloat_CheckExact(value) && (kind == TW_FLOAT64 || tw_fits_float32(PyFloat_AsDouble(value)));
+    return tw_exact_int(value, &x) && tw_fits(kind, x);
+}
+
 static TW_MAYBE_UNUSED int tw_measure_fixed(const tw_field *f, PyObject *value, tw_measure *m)
 {
     uint8_t bytes[16];
-    int64_t x;
     int failed;
     m->size += tw_width[f->kind];
-    if (TW_LIKELY(tw_exact_int(value, &x) && tw_fits(f->kind, x)))
+    if (TW_LIKELY(tw_is_fixed(m->shared, f->kind, value)))
         return 0;
     Py_INCREF(value);
     failed = tw_put_fixed(m->shared, f->kind, bytes, value);
@@ -115,9 +136,11 @@ static TW_MAYBE_UNUSED int tw_measure_null(const tw_field *f, tw_measure *m)
 
 static inline int tw_measure_block(const tw_field *f, int64_t size, tw_measure *m)
 {
-    if (TW_UNLIKELY(size < 0 || size > f->longest))
+    if (TW_UNLIKELY(size < 0 || size > f->longest || (f->kind == TW_BLOCK && size != f->longest)))
         return tw_refuse_written(m, TW_AT_WRITTEN_VALUE);
     m->size += size;
+    if (TW_UNLIKELY(f->kind == TW_BLOCK))
+        return 0;
     return tw_measure_length(f->length, size, m);
 }
 
@@ -141,7 +164,11 @@ static TW_MAYBE_UNUSED int tw_measure_binary(const tw_field *f, PyObject *value,
     return tw_measure_block(f, size, m);
 }
 
-/* ---------------------------------------------------------------- short values, most of all */
+/* ---------------------------------------------------------------- looks */
+
+/* What most values are is seen at one look. No foreign code runs, and nothing is refused: where one of a struct's values
+ * takes more than a look, all are measured one by one. So looks may come in another order than the items.
+ */
 
 #define TW_SHORT 60 /* a length up to this is one byte wherever it is a varint */
 
@@ -150,90 +177,117 @@ static inline int tw_short_width(int code)
     return code == TW_LENGTH_INT32 ? 4 : code == TW_LENGTH_INT16 ? 2 : code != TW_NO_LENGTH;
 }
 
-static TW_RARE void tw_remember_measured(PyObject *tuple, tw_measure *m)
+/* The bytes of a length beyond those of a short one; -1 for one that is too long. */
+static inline int64_t tw_beyond_short(int code, int64_t n)
 {
-    Py_INCREF(tuple);
-    Py_XDECREF(m->numbers); /* a tuple of ints: no code runs */
-    m->numbers = tuple;
-    m->numbers_size = 4 * (int64_t)TW_TUPLE_SIZE(tuple);
+    uint8_t bytes[TW_LENGTH_WIDTH], *end;
+    if (TW_LIKELY(n <= TW_SHORT))
+        return 0;
+    end = tw_put_length(bytes, code, n);
+    return end == NULL ? -1 : end - bytes - tw_short_width(code);
 }
 
-/* Whether all elements of a tuple are ints that an int32 has, seen at once. The last such tuple is held and remembered: a
- * partition's replicas are mostly those in sync as well.
- */
-static inline int tw_are_measured(PyObject *tuple, Py_ssize_t count, tw_measure *m)
+/* Whether all elements of a tuple are ints that an int32 has. */
+static inline int tw_are_int32s(const tw_shared *shared, PyObject *tuple, Py_ssize_t count)
 {
-    if (tuple == m->numbers || count == 0)
-        return 1;
     for (Py_ssize_t index = 0; index < count; index++)
-        if (TW_UNLIKELY(!tw_is_small_int(TW_TUPLE_GET(tuple, index))))
+        if (TW_UNLIKELY(!tw_is_int32(shared, TW_TUPLE_GET(tuple, index))))
             return 0;
-    if (count <= TW_SHORT)
-        tw_remember_measured(tuple, m);
     return 1;
 }
 
-/* ---------------------------------------------------------------- looks */
-
-/* What most values are, seen at one look. */
-enum tw_look_way { TW_LOOK_CLOSELY, TW_LOOK_INT32, TW_LOOK_INT32S, TW_LOOK_INT16, TW_LOOK_TEXT, TW_LOOK_BOOL, TW_LOOK_UUID };
-
-static inline int tw_look_way_of(const tw_field *f)
+/* Null takes what a short length takes. */
+static inline int64_t tw_look_at_text(const tw_field *f, PyObject *value)
 {
-    if (f->kind == TW_INT32)
-        return TW_LOOK_INT32;
-    if (f->kind == TW_INT16)
-        return TW_LOOK_INT16;
-    if (f->kind == TW_ARRAY && f->element->kind == TW_INT32)
-        return TW_LOOK_INT32S;
-    if (f->kind == TW_BOOL)
-        return TW_LOOK_BOOL;
-    if (f->kind == TW_UUID)
-        return TW_LOOK_UUID;
+    int64_t size = -1, more;
 #ifndef Py_LIMITED_API
-    if (f->kind == TW_TEXT)
-        return TW_LOOK_TEXT;
+    if (TW_LIKELY(PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value)))
+        size = PyUnicode_GET_LENGTH(value);
+    else
 #endif
-    return TW_LOOK_CLOSELY;
+    if (value == Py_None && f->nullable)
+        return 0;
+    if (size < 0 || size > f->longest)
+        return -1;
+    more = tw_beyond_short(f->length, size);
+    return more < 0 ? -1 : size + more;
+}
+
+static inline int64_t tw_look_at_binary(const tw_field *f, PyObject *value)
+{
+    int64_t size, more;
+    if (!PyBytes_CheckExact(value))
+        return value == Py_None && f->nullable ? 0 : -1;
+    size = TW_BYTES_SIZE(value);
+    more = size > f->longest ? -1 : tw_beyond_short(f->length, size);
+    return more < 0 ? -1 : size + more;
+}
+
+static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field *f, PyObject *value)
+{
+    int64_t count, more;
+    if (!PyTuple_CheckExact(value))
+        return value == Py_None && f->nullable ? 0 : -1;
+    count = TW_TUPLE_SIZE(value);
+    more = tw_beyond_short(f->length, count);
+    return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
+}
+
+/* The bytes of all items of a struct but those that are looked at closely; -1 where a look is not enough. */
+static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
+{
+    const tw_look *look = s->looks;
+    int64_t all = s->looks_width, size = 0;
+    PyObject *value, *last = NULL; /* the short array before: a partition's replicas are mostly those in sync as well */
+    for (; look < s->looks_end[TW_LOOK_INT32]; look++)
+        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || !tw_is_int32(shared, value)))
+            return -1;
+    for (; look < s->looks_end[TW_LOOK_FIXED]; look++)
+        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || !tw_is_fixed(shared, look->item->kind, value)))
+            return -1;
+    for (; look < s->looks_end[TW_LOOK_TEXT]; look++, all += size)
+        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || (size = tw_look_at_text(look->item, value)) < 0))
+            return -1;
+    for (; look < s->looks_end[TW_LOOK_BINARY]; look++, all += size)
+        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || (size = tw_look_at_binary(look->item, value)) < 0))
+            return -1;
+    for (; look < s->looks_end[TW_LOOK_INT32S]; look++) {
+        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL))
+            return -1;
+        if (value == shared->empty_tuple)
+            continue;
+        if (value != last && TW_UNLIKELY((size = tw_look_at_int32s(shared, look->item, value)) < 0))
+            return -1;
+        last = size > 0 && size <= 4 * TW_SHORT ? value : NULL; /* null and long lengths depend on the field */
+        all += size;
+    }
+    return all;
+}
+
+static inline enum tw_look_way tw_look_way_of(const tw_field *f)
+{
+    if (f->kind <= TW_UUID)
+        return f->kind == TW_INT32 ? TW_LOOK_INT32 : TW_LOOK_FIXED;
+    if (f->kind == TW_TEXT || f->kind == TW_BINARY)
+        return f->kind == TW_TEXT ? TW_LOOK_TEXT : TW_LOOK_BINARY;
+    return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 
 /* Chooses the looks at a struct whose items are complete. */
 static TW_MAYBE_UNUSED void tw_choose_looks(tw_struct *s, tw_look *looks)
 {
     s->looks = looks;
-    for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++, looks++) {
-        looks->slot = f->slot;
-        looks->way = (uint8_t)tw_look_way_of(f);
-        if (looks->way != TW_LOOK_CLOSELY)
-            looks->width = (uint8_t)(tw_width[f->kind] ? tw_width[f->kind] : tw_short_width(f->length));
-        s->looks_width += looks->width;
+    for (int way = 0; way < TW_LOOK_WAYS; way++) {
+        for (const tw_field *f = s->items, *end = f + s->items_count; f < end; f++) {
+            if ((int)tw_look_way_of(f) != way)
+                continue;
+            looks->slot = f->slot;
+            looks++->item = f;
+            if (way != TW_LOOK_CLOSELY)
+                s->looks_width += f->kind <= TW_UUID ? tw_width[f->kind] : tw_short_width(f->length);
+        }
+        s->looks_end[way] = looks;
     }
-}
-
-/* The bytes of a value beyond the width of its look; -1 where it takes more than a look. */
-static inline int64_t tw_look_at(const tw_look *look, PyObject *value, tw_measure *m)
-{
-    int64_t x;
-    if (look->way == TW_LOOK_INT32S) {
-        if (value == m->shared->empty_tuple)
-            return 0;
-        if (!PyTuple_CheckExact(value) || (x = TW_TUPLE_SIZE(value)) > TW_SHORT)
-            return -1;
-        return tw_are_measured(value, (Py_ssize_t)x, m) ? 4 * x : -1;
-    }
-    if (look->way == TW_LOOK_INT16)
-        return tw_exact_int(value, &x) && x == (int16_t)x ? 0 : -1;
-#ifndef Py_LIMITED_API
-    if (look->way == TW_LOOK_TEXT && PyUnicode_CheckExact(value) && PyUnicode_IS_COMPACT_ASCII(value))
-        return PyUnicode_GET_LENGTH(value) <= TW_SHORT ? PyUnicode_GET_LENGTH(value) : -1;
-#endif
-    if (look->way == TW_LOOK_BOOL)
-        return value == Py_True || value == Py_False ? 0 : -1;
-    if (look->way == TW_LOOK_UUID && Py_TYPE(value) == m->shared->uuid) {
-        PyObject *number = TW_SLOT(value, m->shared->uuid_int_slot);
-        return number != NULL && tw_has_16_bytes(number) ? 0 : -1;
-    }
-    return -1;
 }
 
 #endif

@@ -12,7 +12,8 @@ enum tw_kind {
     TW_BOOL, TW_INT8, TW_UINT8, TW_INT16, TW_UINT16, TW_INT32, TW_UINT32, TW_INT64, TW_UINT64, TW_FLOAT32,
     TW_FLOAT64, TW_UUID,
     /* from here on the width depends on the value */
-    TW_VARINT, TW_ENUM, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT
+    TW_VARINT, TW_ENUM, TW_BLOCK, TW_TEXT, TW_BINARY, TW_ARRAY, TW_STRUCT,
+    TW_OPTIONAL /* a value of fixed width, `element`, that may be null */
 };
 
 enum tw_length_code { TW_NO_LENGTH, TW_LENGTH_INT16, TW_LENGTH_INT32, TW_COMPACT, TW_LENGTH_VARINT, TW_LENGTH_UVARINT };
@@ -41,7 +42,7 @@ struct tw_field {
     uint8_t kind;
     uint8_t length;       /* of texts, bytes and arrays: how it is written */
     uint8_t nullable;     /* of texts, bytes and arrays */
-    uint8_t marker;       /* of structs that may be null */
+    uint8_t marker;       /* of structs and optional values that may be null */
     uint8_t bits;         /* of varints: 32 or 64 */
     uint8_t zigzag;       /* of varints: a tw_sign */
     uint8_t ignorable;    /* of missing fields: dropped in silence */
@@ -50,7 +51,7 @@ struct tw_field {
     int32_t run;          /* bytes of the fields of fixed width from here on; 0 where an earlier field counts this one */
     int32_t run_count;    /* how many fields these are; 0 where one is a bool, whose bytes are looked at */
     int32_t number;       /* in its plan, of fields and elements: what a trace calls it by */
-    int64_t longest;      /* of texts and bytes, in bytes */
+    int64_t longest;      /* of texts and bytes, in bytes; of blocks, their one size */
     int64_t minimum;      /* the fewest bytes that it takes */
     Py_ssize_t slot;      /* where the object of the data class holds it */
     PyObject *name;       /* the attribute */
@@ -63,7 +64,7 @@ struct tw_field {
 };
 
 /* Bytes of each kind of fixed width. */
-static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0, 0};
+static TW_MAYBE_UNUSED const uint8_t tw_width[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 0, 0, 0, 0, 0, 0, 0};
 
 /* How an object of a data class is made. */
 typedef struct {
@@ -79,11 +80,12 @@ struct tw_fresh {
     const tw_field *fields; /* only `slot`, `value` and `fresh` mean something */
 };
 
-/* What measuring looks at first, of one item: see measure_values.h. */
+/* How measuring looks at an item; the last way is no look. See measure_values.h. */
+enum tw_look_way { TW_LOOK_INT32, TW_LOOK_FIXED, TW_LOOK_TEXT, TW_LOOK_BINARY, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
+
 typedef struct {
     Py_ssize_t slot;
-    uint8_t way;
-    uint8_t width; /* the bytes that it takes whatever its value: its own, or those of a short length */
+    const tw_field *item;
 } tw_look;
 
 struct tw_struct {
@@ -95,8 +97,9 @@ struct tw_struct {
     const tw_field *enclosing; /* the length before it: its name and number alone */
     Py_ssize_t items_count, tagged_count, missing_count, filled_count;
     const tw_field *items;
-    const tw_look *looks;   /* of the items; NULL in framed structs */
-    int64_t looks_width;    /* of all of them */
+    const tw_look *looks;   /* of the items, those of one way together; NULL in framed structs */
+    const tw_look *looks_end[TW_LOOK_WAYS];
+    int64_t looks_width;    /* what the items take whatever their values: their own width, or that of a short length */
     const tw_field *tagged; /* ascending by tag */
     const tw_field *missing; /* what the class has and this version lacks */
     const tw_field *filled; /* those of the tagged and the missing ones whose default a reader sets */
@@ -128,6 +131,8 @@ typedef struct {
     int moves_views;        /* whether a copy of a view can be moved to other bytes of it */
     tw_crc32c_tables crc32c;
     PyObject *ints[TW_INTS_HIGH - TW_INTS_LOW + 1];
+    size_t ready_ints;      /* where the first of them are that stand one behind the other, and how many bytes these take */
+    size_t ready_size;
 } tw_shared;
 
 /* Of an array of a record format: where it begins, how many of its elements are good, and what is behind these. */

@@ -166,6 +166,13 @@ cdef class Builder:
         self.counted(field, type)
         if isinstance(type, Fixed):
             self.wire(field, type.wire)
+            field.longest = type.wire.width
+        elif isinstance(type, NullableFixed):
+            field.kind = TW_OPTIONAL
+            field.marker = MARKERS[type.marker]
+            field.element = <tw_field *>self.memory(sizeof(tw_field))
+            self.wire(<tw_field *>field.element, type.wire)
+            (<tw_field *>field.element).longest = (<tw_field *>field.element).minimum = type.wire.width
         elif isinstance(type, Sized):
             self.wire(field, type.wire)
             self.length(field, type)

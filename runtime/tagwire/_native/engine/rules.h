@@ -48,7 +48,7 @@ static int tw_keeps_union(const tw_union *u, PyObject *object, PyObject *unknown
 }
 
 /* 1, or 0 for an object that breaks a rule, perhaps with an exception. */
-static TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
+static TW_MAYBE_UNUSED TW_RARE int tw_keeps_rules(const tw_struct *s, PyObject *object)
 {
     const tw_rules *r = s->rules;
     for (const tw_union *u = r->unions, *end = u + r->unions_count; u < end; u++)

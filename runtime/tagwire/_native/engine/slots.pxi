@@ -98,6 +98,16 @@ cdef class Shared:
         for number in range(TW_INTS_LOW, TW_INTS_HIGH + 1):
             self.kept.append(number)
             self.c.ints[number - TW_INTS_LOW] = <PyObject *>number
+        self.find_ready_ints()
+
+    cdef int find_ready_ints(self) except -1:
+        """CPython keeps small ints in an array: what has its place there is one of them, and need not be looked at."""
+        cdef size_t first = <size_t>self.c.ints[0], step = <size_t>self.c.ints[1] - first, count = 1
+        while count <= TW_INTS_HIGH - TW_INTS_LOW and <size_t>self.c.ints[count] == first + count * step:
+            count += 1
+        self.c.ready_ints = first
+        self.c.ready_size = count * step if step < <size_t>(1).__sizeof__() + 8 else 0  # nothing else is between them
+        return 0
 
     cdef int learn_uuids(self) except -1:
         """Slots of `uuid.UUID`, which is imported only now."""

@@ -72,4 +72,36 @@ static inline int tw_is_utf8(const uint8_t *p, int64_t size)
     return 1;
 }
 
+#ifndef Py_LIMITED_API
+/* The bytes of a text beyond ASCII in UTF-8, counted; -1 where that can't be done without Python, as for lone surrogates. */
+static TW_MAYBE_UNUSED int64_t tw_counted_utf8(PyObject *text)
+{
+    Py_ssize_t count;
+    int64_t size;
+    if (!PyUnicode_IS_COMPACT(text))
+        return -1;
+    size = count = PyUnicode_GET_LENGTH(text);
+    if (PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND) {
+        const Py_UCS1 *p = PyUnicode_1BYTE_DATA(text), *end = p + count;
+        for (; p < end; p++)
+            size += *p >> 7;
+    } else if (PyUnicode_KIND(text) == PyUnicode_2BYTE_KIND) {
+        const Py_UCS2 *p = PyUnicode_2BYTE_DATA(text), *end = p + count;
+        for (; p < end; p++) {
+            if (TW_UNLIKELY((*p & 0xF800) == 0xD800))
+                return -1;
+            size += (*p >= 0x80) + (*p >= 0x800);
+        }
+    } else {
+        const Py_UCS4 *p = PyUnicode_4BYTE_DATA(text), *end = p + count;
+        for (; p < end; p++) {
+            if (TW_UNLIKELY((*p & 0xFFFFF800) == 0xD800))
+                return -1;
+            size += (*p >= 0x80) + (*p >= 0x800) + (*p >= 0x10000);
+        }
+    }
+    return size;
+}
+#endif
+
 #endif

@@ -168,6 +168,16 @@ static inline PyObject *tw_new_sized(const tw_field *f, tw_reader *r)
     return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
+/* Bytes that have one size. They are copied even where others are views: few of them are long. */
+static TW_MAYBE_UNUSED PyObject *tw_new_block(const tw_field *f, tw_reader *r)
+{
+    const uint8_t *p = r->p;
+    if (f->longest > r->end - p)
+        return NULL;
+    r->p += f->longest;
+    return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)f->longest);
+}
+
 /* ---------------------------------------------------------------- writing: 0, or -1 for what is refused */
 
 static int tw_long_int(PyObject *value, int64_t *x)
@@ -342,10 +352,12 @@ static TW_MAYBE_UNUSED int tw_write_varint(const tw_field *f, PyObject *value, t
     return 0;
 }
 
-/* Bytes behind their length. */
+/* Bytes behind their length, or of the one size that they have. */
 static inline int tw_write_block(const tw_field *f, const void *data, Py_ssize_t size, tw_writer *w)
 {
     uint8_t *p;
+    if (TW_UNLIKELY(f->kind == TW_BLOCK))
+        return size != f->longest || tw_make_room(w, size) < 0 ? -1 : tw_put(w, data, size);
     if (size > f->longest || tw_make_room(w, TW_LENGTH_WIDTH) < 0)
         return -1;
     p = tw_put_length(w->p, f->length, size);
@@ -363,6 +375,8 @@ static TW_MAYBE_UNUSED int64_t tw_utf8_size(PyObject *text)
 #ifndef Py_LIMITED_API
     if (TW_LIKELY(PyUnicode_IS_COMPACT_ASCII(text)))
         return PyUnicode_GET_LENGTH(text);
+    if (TW_LIKELY((size = tw_counted_utf8(text)) >= 0))
+        return size;
 #endif
     data = PyUnicode_AsUTF8String(text); /* not AsUTF8AndSize: that would keep a copy in the text for good */
     if (data == NULL)

@@ -1,0 +1,138 @@
+"""How a reader by layout reads sections of tagged fields, and buffers of optional ones.
+
+A known field is read as any other, between where its tag says that it begins
+and ends. Unknown ones are kept as their bytes, as far as the limits allow.
+"""
+
+from struct import unpack_from
+from typing import Any
+
+from tagwire.interpreter.cursor import byte_count
+from tagwire.interpreter.framed_cursor import Scopes
+from tagwire.interpreter.ruled_cursor import RuledCursor, TagFields
+from tagwire.layout import Item, OptionalBuffer, TaggedSection
+from tagwire.wire.unknown_tags import NO_TAGS
+
+__all__ = ["TagSectionReader"]
+
+
+class TagSectionReader(RuledCursor):
+    """A cursor that reads them into the innermost scope."""
+
+    def tagged_section(self, section: TaggedSection, scopes: Scopes) -> None:
+        start = self.pos
+        self.open("tagged fields", start)
+        count = self.uvarint()
+        if count * 2 > self.left:
+            most = f"at most {self.left // 2} in the {byte_count(self.left)} left"
+            self.fail(f"{count} tagged field{'s' * (count != 1)}", most, start)
+        self.note(count)
+        fields = TagFields(section.fields, section.unions)
+        last = -1
+        for _ in range(count):
+            last = self.tagged_entry(fields, last, scopes)
+        self.finish_section(fields, scopes[-1])
+        self.filled_unions(section, scopes[-1], start)
+        self.close()
+
+    def tagged_entry(self, fields: TagFields, last: int, scopes: Scopes) -> int:
+        """One entry, behind that of tag `last`; gives its tag."""
+        start = self.pos
+        tag = self.ascending(self.uvarint(), last, start)
+        self.tagged_field(fields, tag, self.uvarint(), start, scopes)
+        return tag
+
+    def optional_buffer(self, section: OptionalBuffer, scopes: Scopes) -> None:
+        self.open("optional fields", self.pos)
+        fields = TagFields(section.fields)
+        count = 0
+        last = self.optional_entry(section, fields, -1, scopes)
+        while last is not None:
+            count += 1
+            last = self.optional_entry(section, fields, last, scopes)
+        self.note(count)
+        self.finish_section(fields, scopes[-1])
+        self.close()
+
+    def optional_entry(self, section: OptionalBuffer, fields: TagFields, last: int, scopes: Scopes) -> int | None:
+        """One entry, behind that of tag `last`; gives its tag, None at the end of the buffer."""
+        start = self.pos
+        size = self.optional_length(section)
+        if size == 0:
+            return None
+        (tag,) = unpack_from(">H", self.buf, self.take(2))
+        self.ascending(tag, last, start)
+        size -= 2 if section.counts_tag else 0
+        if size < 1:
+            self.fail(f"tag {tag} of {byte_count(size)}", "1 byte or more", start)
+        self.tagged_field(fields, tag, size, start, scopes)
+        return int(tag)
+
+    def optional_length(self, section: OptionalBuffer) -> int:
+        """The length of the next entry, 0 at the end of the buffer."""
+        start = self.pos
+        size = self.length(section.length)
+        if size is None:
+            self.fail("a negative length", "0 (the end of the buffer) or more", start)
+        return size
+
+    def ascending(self, tag: int, last: int, start: int) -> int:
+        """`tag`, which is to be above the one before it."""
+        if tag <= last:
+            self.deviate(f"tag {tag} after tag {last}", "ascending tags", start)
+        return tag
+
+    def tagged_field(self, fields: TagFields, tag: int, size: int, start: int, scopes: Scopes) -> None:
+        """The value of a tagged field whose tag and size, from `start` on, have been read."""
+        field = fields.known.get(tag)
+        if not 0 <= size <= self.left and (self.strict or field is None):
+            self.fail(f"tag {tag} of {byte_count(size)}", f"at most the {byte_count(self.left)} left", start)
+        step: list[str | int] = ["unknown_tags", tag] if field is None else [field.name]
+        self.path += step
+        self.open(f"tag {tag}", start)
+        self.note(size)
+        if field is None:
+            data = self.unknown_field(size)
+            if tag >= 0:
+                fields.unknown[tag] = data
+        else:
+            scopes[-1][field.name] = self.known_field(field, tag, size, scopes)
+            self.only_alternative(fields, field.name, scopes[-1], start)
+        self.close()
+        del self.path[-len(step) :]
+
+    def unknown_field(self, size: int) -> bytes:
+        self.unknown_tags += 1
+        self.unknown_tag_bytes += size
+        self.bound("unknown_tags", self.unknown_tags)
+        self.bound("unknown_tag_bytes", self.unknown_tag_bytes)
+        self.open("raw bytes", self.pos)
+        start = self.take(size)
+        data = self.buf[start : self.pos]
+        self.note(data)
+        self.close()
+        return data
+
+    def known_field(self, field: Item, tag: int, size: int, scopes: Scopes) -> Any:
+        outer, stated = self.end, self.pos + size
+        if self.strict:
+            self.end = stated
+        value = self.value(field.type, scopes)
+        self.end_of_tag(tag, size, stated)
+        self.end = outer
+        return value
+
+    def end_of_tag(self, tag: int, size: int, stated: int) -> None:
+        """Refuse bytes between the value of a tagged field and where its size says that it ends."""
+        if self.pos != stated:
+            after = f"{byte_count(stated - self.pos)} after the value"
+            self.deviate(after, f"the {byte_count(size)} that tag {tag} states to be the value")
+
+    def finish_section(self, fields: TagFields, values: dict[str, Any]) -> None:
+        """Fill in what the section left out."""
+        for field in fields.known.values():
+            if field.name not in values:
+                values[field.name] = field.default_value()
+            elif values[field.name] == field.default_value():
+                self.canonical = False  # a default is not written back
+        values["unknown_tags"] = fields.unknown or NO_TAGS

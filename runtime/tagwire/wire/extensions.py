@@ -1,0 +1,253 @@
+"""The families of the tagwire dialect that take arguments: bytes of one size, and what numbers and bytes mean.
+
+`bytes[16]` is a family like any other. A semantic says what the values of a type mean: an int64 that is a timestamp,
+bytes that are a decimal. It changes neither bytes nor Python values nor JSON, but Arrow columns, and what people are
+shown. Only specs that use these load this module.
+"""
+
+from __future__ import annotations
+
+from tagwire.wire.families import BinaryType, IntegerType
+from tagwire.wire.wire_type import Unfit, WireType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from typing import Any, ClassVar, Final
+
+__all__ = ["BLOCK_MAX", "DECIMAL_MAX", "TIMES", "DecimalType", "FixedBytesType", "TimeType", "with_arguments"]
+
+BLOCK_MAX: Final = 65535
+"""The most bytes that a type of one size may have."""
+DECIMAL_MAX: Final = 76
+"""The most digits of a decimal: what Arrow's decimal256 has."""
+_UNITS: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+TIMES: Final = tuple(f"{kind}_{unit}" for kind in ("timestamp", "duration") for unit in _UNITS)
+"""The semantics of int64."""
+
+
+class FixedBytesType(WireType):
+    """bytes of one size, without a length before them. JSON and defaults are standard base64."""
+
+    __slots__ = ()
+    family = "fixed bytes"
+    annotation = "bytes"
+    default: ClassVar[Any] = property(lambda self: bytes(self.width))
+    text_form: ClassVar[Any] = property(lambda self: f"{self.width} bytes in standard base64")
+    arrow_format: ClassVar[Any] = property(lambda self: f"w:{self.width}")
+    samples: ClassVar[Any] = property(lambda self: (b"\1" * self.width, b"\xff" * self.width))
+
+    @property
+    def expected(self) -> str:
+        return f"{self.name}: bytes, {self.width} of them"
+
+    def raw_of(self, value: Any) -> Any:
+        data = _BYTES.raw_of(value)
+        if len(data) != self.width:
+            raise Unfit(f"has {len(data)} bytes, but a {self.name} has {self.width}")
+        return bytes(data)
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
+        return str(_BYTES.to_json(value))
+
+    def from_json(self, value: Any) -> bytes:
+        data: bytes = _BYTES.from_json(value)
+        if len(data) != self.width:
+            raise Unfit(f"has {len(data)} bytes, but a {self.name} has {self.width}", value)
+        return data
+
+    def from_text(self, text: str) -> bytes:
+        return self.from_json(text)
+
+    def holds(self, value: object) -> bool:
+        return isinstance(value, bytes) and len(value) == self.width
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        return strategies.binary(min_size=self.width, max_size=self.width)
+
+
+_BYTES: Final = BinaryType("bytes")
+
+
+class TimeType(IntegerType):
+    """An int64 that counts units of time: since 1970 in UTC, or as a duration."""
+
+    __slots__ = ("digits", "semantic")
+
+    def __init__(self, base: WireType, semantic: str) -> None:
+        super().__init__(base.name, base.code, base.width, base.low, base.high)
+        self.semantic = semantic
+        self.digits = _UNITS[semantic.partition("_")[2]]
+        """Of the fractions of a second."""
+
+    @property
+    def is_timestamp(self) -> bool:
+        return self.semantic.startswith("timestamp")
+
+    @property
+    def arrow_format(self) -> str:  # type: ignore[override]
+        letter = "smun"[self.digits // 3]
+        return f"ts{letter}:UTC" if self.is_timestamp else f"tD{letter}"
+
+    def meaning(self, value: Any) -> str:
+        seconds, fraction = divmod(value if self.is_timestamp else abs(value), 10**self.digits)
+        digits = f".{fraction:0{self.digits}}" if self.digits else ""
+        if self.is_timestamp:
+            from datetime import UTC, datetime, timedelta
+
+            try:
+                moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+            except OverflowError:
+                return ""  # outside the years that Python has
+            return f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + f"{digits}Z"
+        days, rest = divmod(seconds, 86400)
+        clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}{digits}"
+        return f"{'-' if value < 0 else ''}{f'{days} d ' if days else ''}{clock}"
+
+
+class DecimalType(BinaryType):
+    """bytes that are a number: two's complement, most significant byte first, in units of 10 ** -scale.
+
+    As Avro and Kafka Connect have it. `carrier` is bytes, or bytes of one size.
+    """
+
+    __slots__ = ("carrier", "precision", "scale", "semantic")
+
+    def __init__(self, carrier: WireType, precision: int, scale: int) -> None:
+        super().__init__(carrier.name, carrier.code, carrier.width)
+        self.carrier = carrier
+        self.precision = precision
+        self.scale = scale
+        self.semantic = f"decimal({precision},{scale})"
+
+    @property
+    def family(self) -> str:  # type: ignore[override]
+        return self.carrier.family
+
+    @property
+    def length(self) -> str:  # type: ignore[override]
+        return self.carrier.length
+
+    @property
+    def is_slice(self) -> bool:  # type: ignore[override]
+        return self.carrier.is_slice
+
+    @property
+    def default(self) -> bytes:  # type: ignore[override]
+        return self.bytes_of(0)
+
+    @property
+    def text_form(self) -> str:  # type: ignore[override]
+        return f"a number of at most {self.precision} digits, {self.scale} of them behind the point"
+
+    @property
+    def samples(self) -> Any:  # type: ignore[override]
+        return self.bytes_of(1), self.bytes_of(-1), self.bytes_of(0)
+
+    @property
+    def expected(self) -> str:
+        return self.carrier.expected
+
+    @property
+    def arrow_format(self) -> str:  # type: ignore[override]
+        return f"d:{self.precision},{self.scale}" + (",256" if self.precision > 38 else "")
+
+    def bytes_of(self, number: int) -> bytes:
+        """A number of units as bytes: as few as hold it, or as many as the type has. Raises OverflowError."""
+        size = self.width or (number if number >= 0 else ~number).bit_length() // 8 + 1
+        return number.to_bytes(size, "big", signed=True)
+
+    def number_of(self, data: Any) -> Decimal:
+        """The number of some bytes. Raises Unfit where it has more digits than the type, or there are no bytes."""
+        from decimal import Decimal
+
+        units = int.from_bytes(data, "big", signed=True)
+        if not len(data) or abs(units) >= 10**self.precision:
+            raise Unfit(f"is no {self.semantic}", bytes(data))
+        sign, digits, _ = Decimal(units).as_tuple()
+        return Decimal((sign, digits, -self.scale))
+
+    def meaning(self, value: Any) -> str:
+        try:
+            return f"{self.number_of(value):f}"
+        except Unfit:
+            return f"no {self.semantic}"
+
+    def raw_of(self, value: Any) -> Any:
+        return self.carrier.raw_of(value)
+
+    def to_json(self, value: Any, *, is_lossless: bool = True) -> str:
+        return str(_BYTES.to_json(value))
+
+    def from_json(self, value: Any) -> bytes:
+        data: bytes = self.carrier.from_json(value)
+        return data
+
+    def from_text(self, text: str) -> bytes:
+        from decimal import Decimal
+        from re import fullmatch
+
+        if not fullmatch(r"[+-]?[0-9]{1,80}(\.[0-9]{1,80})?", text):
+            raise ValueError(text)
+        return self.from_arrow(Decimal(text))
+
+    def holds(self, value: object) -> bool:
+        if not isinstance(value, bytes) or (self.width and len(value) != self.width):
+            return False
+        return bool(abs(int.from_bytes(value, "big", signed=True)) < 10**self.precision)
+
+    def to_arrow(self, value: Any) -> Decimal:
+        return self.number_of(value)
+
+    def from_arrow(self, value: Any) -> bytes:
+        units = (
+            int(value.scaleb(self.scale, _wide())) if value == value.quantize(self._unit(), context=_wide()) else None
+        )
+        if units is None or abs(units) >= 10**self.precision:
+            raise Unfit(f"is no {self.semantic}", value)
+        try:
+            return self.bytes_of(units)
+        except OverflowError:
+            raise Unfit(f"does not fit {self.name}", value) from None
+
+    def _unit(self) -> Decimal:
+        from decimal import Decimal
+
+        return Decimal((0, (1,), -self.scale))
+
+    def strategy(self) -> Any:
+        from hypothesis import strategies
+
+        most = 10**self.precision - 1
+        if self.width:
+            most = min(most, (1 << 8 * self.width - 1) - 1)
+        return strategies.integers(-most, most).map(self.bytes_of)
+
+
+def _wide() -> Any:
+    """A context that rounds nothing of the decimals that a type may have."""
+    from decimal import Context
+
+    return Context(prec=200)
+
+
+def with_arguments(name: str, base: WireType | None, semantic: str) -> WireType | None:
+    """The type of a name with an argument, `bytes[16]`, or with a semantic; None where there is no such type."""
+    from re import fullmatch
+
+    if base is None:
+        found = fullmatch(r"bytes\[([1-9][0-9]{0,4})\]", name)
+        if found is None or int(found[1]) > BLOCK_MAX:
+            return None
+        base = FixedBytesType(name, f"{found[1]}s", int(found[1]))
+    if not semantic:
+        return base
+    if semantic in TIMES and base.name == "int64":
+        return TimeType(base, semantic)
+    found = fullmatch(r"decimal\(([0-9]{1,2}),([0-9]{1,2})\)", semantic)
+    if found is None or base.family not in ("binary", "fixed bytes") or base.name == "records":
+        return None
+    precision, scale = int(found[1]), int(found[2])
+    return DecimalType(base, precision, scale) if 1 <= precision <= DECIMAL_MAX and scale <= precision else None

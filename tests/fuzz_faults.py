@@ -1,0 +1,119 @@
+"""Compare the native engine with the interpreter on many damaged inputs, word for word.
+
+    python tests/fuzz_faults.py --count 20000000 --seed 20
+
+`make fuzz` is guided by coverage and compares everything. This has no guide and compares decoding alone, so it tries
+some 10,000 inputs in a second. Each version of each message gets its share: bytes of Kafka's own classes and of the
+draft (`damage.samples`), with damage. No input is tried twice for a version. One in eight is read with a narrow limit,
+and one in eight behind bytes that are skipped. The interpreter is the referee, and its full pass is closed to the
+engine. With `--backwards` the last version comes first: two processes can share the work, and meet in the middle.
+
+Prints a line for each difference, as JSON, and ends with status 1 if there is one.
+"""
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from itertools import cycle, groupby
+from random import Random
+from time import process_time
+from typing import Any
+
+from compared_faults import NO_LIMITS, any_limits, closed_way
+from damage import Sample, damaged, samples
+from test_engines_agree import identical
+
+from tagwire import DecodeError, Limits
+from tagwire.interpreter.reader import decode as referee
+from tagwire.message.field_table import layout_of
+
+LONGEST = 4_000
+"""Samples up to this many bytes are damaged."""
+
+TRIES = 8
+"""How often damage is added to an input that was tried already, before the version has too few inputs."""
+
+
+def main() -> int:
+    parser = ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--count", type=int, default=1_000_000, help="how many inputs to try")
+    parser.add_argument("--seed", type=int, default=20, help="of the damage")
+    parser.add_argument("--backwards", action="store_true", help="begin with the last version")
+    options = parser.parse_args()
+    random, started, tried, refused, differing = Random(options.seed), process_time(), 0, 0, 0
+    versions = [list(group) for _, group in groupby(sorted(samples(LONGEST), key=_version), key=_version)]
+    versions = versions[::-1] if options.backwards else versions
+    with closed_way():
+        for number, group in enumerate(versions):
+            share = (options.count - tried) // (len(versions) - number)
+            for sample, data in distinct(group, share, random):
+                tried += 1
+                difference, fault = compared(sample, data, random)
+                refused += fault
+                if difference:
+                    differing += 1
+                    print(json.dumps([sample.cls.NAME, sample.version, data.hex(), difference]), flush=True)
+            if number % 50 == 0 or number == len(versions) - 1:
+                so_far = f"{tried} inputs, {refused} refused, {differing} differ, {process_time() - started:.0f} s"
+                print(so_far, file=sys.stderr, flush=True)
+    return differing > 0
+
+
+def _version(sample: Sample) -> tuple[str, str, int]:
+    return sample.cls.__module__, sample.cls.NAME, sample.version
+
+
+def distinct(group: list[Sample], share: int, random: Random) -> Iterator[tuple[Sample, bytes]]:
+    """Damaged bytes of one version's samples, each one once."""
+    seen: set[bytes] = set()
+    for sample in cycle(group):
+        data = sample.data
+        for _ in range(TRIES):
+            data = damaged(sample, random, data)
+            if data not in seen:
+                break
+        else:
+            return
+        if len(seen) == share:
+            return
+        seen.add(data)
+        yield sample, data
+
+
+def compared(sample: Sample, data: bytes, random: Random) -> tuple[str | None, bool]:
+    """How the two differ, and whether the referee refuses."""
+    way = random.randrange(8)
+    limits = any_limits(random) if way == 0 else NO_LIMITS
+    offset = random.randrange(1, 4) if way == 1 else 0
+    fast, slow = read_natively(sample, data, offset, limits), read_by_layout(sample, data, offset, limits)
+    if fast == slow and (slow[0] is not None or identical(fast[3], slow[3])):
+        return None, slow[0] is not None
+    return f"native {fast}, interpreter {slow}; limits {limits}, offset {offset}", slow[0] is not None
+
+
+Outcome = tuple[type | None, str, dict[str, Any], Any]
+"""The class, the words and the attributes of the error; or what was read."""
+
+
+def read_natively(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:
+    serializer = sample.cls.serializer(sample.version)
+    try:
+        if offset:
+            return None, "", {}, serializer.decode_from(bytes(offset) + data, offset, limits=limits)
+        return None, "", {}, serializer.decode(data, limits=limits)
+    except Exception as error:  # of any class: another than the referee's is a difference
+        return type(error), str(error), vars(error), None
+
+
+def read_by_layout(sample: Sample, data: bytes, offset: int, limits: Limits) -> Outcome:
+    layout = layout_of(sample.cls, sample.version)
+    try:
+        value, end = referee(layout, bytes(offset) + data, offset=offset, whole=not offset, strict=True, limits=limits)
+        return None, "", {}, (value, end) if offset else value
+    except DecodeError as error:
+        return type(error), str(error), vars(error), None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
