@@ -119,7 +119,7 @@ def test_one_key_in_most_records_and_some_without(spark: "SparkSession", tmp_pat
     assert got == expected and (got.keys, got.segments[3].removed) == (41, {"superseded": 8, "no_key": 1})
     compact_logs(spark, tmp_path / "many", tmp_path / "again", **rules)
     assert contents(tmp_path / "again") == contents(tmp_path / "many")
-    with pytest.raises(PipelineError, match=r"\d0\.log: the record at offset \d+9 has no key: .*drop_keyless"):
+    with pytest.raises(PipelineError, match=r"\d0\.log: the record at offset \d+9 has no key.*drop_keyless"):
         compact_logs(spark, log.parent, tmp_path / "refused", now=NOW, include_active=True)
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "one", "many", "again"}
 
