@@ -1,6 +1,7 @@
 """What specs say about themselves: in docstrings, field rows, Markdown, explain's HTML, and for type checkers."""
 
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -80,9 +81,9 @@ def module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_docstrings(module: ModuleType, folder: Path) -> None:
-    assert module.ShelfData.__doc__ == (
-        'ShelfData (data), versions 0-2.\n\n    Where books stand. "Quoted" \\N{BULLET}\n\n'
-        "    Deprecated in version 0: it has no room"
+    assert inspect.getdoc(module.ShelfData) == (
+        'ShelfData (data), versions 0-2.\n\nWhere books stand. "Quoted" \\N{BULLET}\n\n'
+        "Deprecated in version 0: it has no room"
     )
     assert module.Book.__doc__ == "`books[]` of ShelfData, all versions. A book."
     text = (folder / "documented_messages/shelf_data.py").read_text()
