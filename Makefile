@@ -123,7 +123,8 @@ check-generated: $(STAMP)
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 check-workflows: $(STAMP)
 	$(BIN)/zizmor --offline --quiet .github/workflows
-	@if test -x build/bin/actionlint || GOBIN=$(CURDIR)/build/bin go install $(ACTIONLINT) >build/actionlint.log 2>&1; then \
+	@mkdir -p build; limit=$$(command -v timeout >/dev/null && echo timeout 180); \
+	if test -x build/bin/actionlint || GOBIN=$(CURDIR)/build/bin $$limit go install $(ACTIONLINT) >build/actionlint.log 2>&1; then \
 	    set -x && build/bin/actionlint; else echo 'actionlint did not run: it needs Go, and access to its modules'; fi
 
 # What a user of the wheel meets: its top level, the types that mypy and pyright see in it, and its engines.
