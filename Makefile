@@ -198,7 +198,7 @@ $(SITE_NPM)/.installed: site/package.json site/package-lock.json
 	@touch $@
 
 site: $(STAMP) $(SITE_ENV)/.installed $(SITE_NPM)/.installed ## make build/site: documents, a page for each message, a playground; needs npm
-	PYTHONPATH=site:tests $(BIN)/python -m tagwire_site $(SITE_ENV)/bin/zensical $(SITE_NPM)/node_modules
+	PYTHONPATH=site:tests $(BIN)/python -m tagwire_site $(CURDIR)/$(SITE_ENV)/bin/zensical $(CURDIR)/$(SITE_NPM)/node_modules
 
 test-site: site ## drive build/site in a headless Chromium; needs Debian's chromium and chromium-driver
 	$(BIN)/python -m pytest -m browser tests/site
