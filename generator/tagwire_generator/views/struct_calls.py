@@ -102,7 +102,9 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
 
 def value_facts(field: FieldSpec) -> list[str]:
     """What a field's docstring says of its value beside its type and versions."""
-    facts = ["required"] if field.required else []
+    facts = [f"a {field.meaning}"] if field.meaning else []
+    if field.required:
+        facts.append("required")
     if field.union:
         facts.append(f"an alternative of {attribute_name(field.union)}")
     return [*facts, "unique by key"] if field.unique else facts
