@@ -64,13 +64,17 @@ class Redaction:
         if isinstance(value, tuple):
             return tuple(self._empty(field, each) for each in value) if self._same_length else ()
         if isinstance(value, Struct):
-            return type(value)._fresh()
+            return self._emptied_struct(value) if self._same_length else type(value)._fresh()
         if isinstance(value, str | bytes) and self._same_length:
             return "x" * len(value.encode()) if isinstance(value, str) else bytes(len(value))
         if field.enum is not None:
             return next(iter(field.enum), 0)
         default = field.wire.default
         return b"" if default is None else default  # records, which are null by default
+
+    def _emptied_struct(self, value: Struct) -> Struct:
+        fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
+        return value.replace(**fields, unknown_tags={tag: bytes(len(data)) for tag, data in value.unknown_tags.items()})
 
 
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
