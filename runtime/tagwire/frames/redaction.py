@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from tagwire.frames.registry import Registry
+from tagwire.layout import fresh
 from tagwire.message.base import Message, Struct
 from tagwire.message.field_table import FieldRow
 from tagwire.selection.selection import Selection
@@ -64,7 +65,7 @@ class Redaction:
         if isinstance(value, tuple):
             return tuple(self._empty(field, each) for each in value) if self._same_length else ()
         if isinstance(value, Struct):
-            return self._emptied_struct(value) if self._same_length else type(value)._fresh()
+            return self._emptied_struct(value) if self._same_length else fresh(type(value))
         if isinstance(value, str | bytes) and self._same_length:
             return "x" * len(value.encode()) if isinstance(value, str) else bytes(len(value))
         if field.enum is not None:
