@@ -60,17 +60,19 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
 
     Raises EncodeError for a value that the header has in another way, or has no field for.
     """
-    fresh = type(header)._fresh()  # pyright: ignore[reportPrivateUsage]
+    from tagwire.layout import fresh
+
+    defaults = fresh(type(header))
     changes = {name: value for name, value in given.items() if value is not None}
     for name, value in changes.items():
         if name not in header.__slots__:
             raise _refusal(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
-        if stated not in (getattr(fresh, name), value):
+        if stated not in (getattr(defaults, name), value):
             raise _refusal(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
     if message.KIND == "request":
         named = ("request_api_key", "request_api_version")
-        if all(getattr(header, name) == getattr(fresh, name) for name in named):
+        if all(getattr(header, name) == getattr(defaults, name) for name in named):
             changes |= {"request_api_key": message.API_KEY, "request_api_version": version}
         else:
             check_header(message, version, header)
