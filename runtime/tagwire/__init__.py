@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tagwire.frames.splitter import FrameSplitter
     from tagwire.guessing.candidates import Candidate, Guess, guess
     from tagwire.interpreter.schema import Field, Schema
-    from tagwire.layout.types import Layout
+    from tagwire.layout.structs import Layout
     from tagwire.limits import Limits
     from tagwire.message.base import Message, Struct
     from tagwire.message.engines import EngineError, engine
@@ -124,7 +124,7 @@ _MODULES = {
     "tagwire.frames.splitter": ("FrameSplitter",),
     "tagwire.guessing.candidates": ("Candidate", "Guess", "guess"),
     "tagwire.interpreter.schema": ("Field", "Schema"),
-    "tagwire.layout.types": ("Layout",),
+    "tagwire.layout.structs": ("Layout",),
     "tagwire.limits": ("Limits",),
     "tagwire.message.base": ("Message", "Struct"),
     "tagwire.message.engines": ("EngineError", "engine"),

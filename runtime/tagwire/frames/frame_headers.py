@@ -26,11 +26,14 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             fields[name] = value
         elif value:
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
-    for row in cls.FIELDS:
-        if row.required and row.name not in fields:
-            reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
-            raise _refusal(message, version, reason)
-    return cls(**fields)
+    try:
+        return cls(**fields)
+    except TypeError:
+        for row in cls.FIELDS:
+            if row.required and row.name not in fields:
+                reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
+                raise _refusal(message, version, reason) from None
+        raise
 
 
 def names_request(cls: type[Message]) -> bool:
@@ -74,18 +77,20 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
 
     Raises EncodeError for a value that the header has in another way, or has no field for.
     """
-    fresh = type(header)._fresh()  # pyright: ignore[reportPrivateUsage]
+    from tagwire.layout import fresh
+
+    defaults = fresh(type(header))
     changes = {name: value for name, value in given.items() if value is not None}
     for name, value in changes.items():
         if name not in header.__slots__:
             raise _refusal(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
-        if stated not in (getattr(fresh, name), value):
+        if stated not in (getattr(defaults, name), value):
             raise _refusal(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
     if message.KIND == "request":
         pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
         api = {name: value for name, value in pairs if name in header.__slots__}
-        if all(getattr(header, name) == getattr(fresh, name) for name in api):
+        if all(getattr(header, name) == getattr(defaults, name) for name in api):
             changes |= api
         else:
             check_header(message, version, header)

@@ -59,7 +59,10 @@ class Struct:
 
     @classmethod
     def _fresh(cls: type[S]) -> S:
-        """An object of defaults: what the constructor makes without arguments, where no field is required."""
+        """An object of defaults: what the constructor makes without arguments, where no field is required.
+
+        Callers outside classes use `tagwire.layout.fresh`; a method's plain name could be that of a field.
+        """
         return cls(**{row.name: row.fresh_value() for row in cls.FIELDS if row.required})
 
     def replace(self: S, **changes: Any) -> S:
