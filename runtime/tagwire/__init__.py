@@ -38,12 +38,13 @@ if TYPE_CHECKING:
     from tagwire.explain.text import annotate, parse_annotated
     from tagwire.explain.trace import Trace, trace, trace_request, trace_response
     from tagwire.frames.frame import Frame
+    from tagwire.frames.message_index import UnknownMessageError
     from tagwire.frames.negotiation import NoCommonVersionError, negotiate
-    from tagwire.frames.registry import Registry, UnknownMessageError
+    from tagwire.frames.registry import Registry
     from tagwire.frames.splitter import FrameSplitter
     from tagwire.guessing.candidates import Candidate, Guess, guess
     from tagwire.interpreter.schema import Field, Schema
-    from tagwire.layout.types import Layout
+    from tagwire.layout.structs import Layout
     from tagwire.limits import Limits
     from tagwire.message.base import Message, Struct
     from tagwire.message.engines import EngineError, engine
@@ -118,11 +119,12 @@ _MODULES = {
     "tagwire.explain.trace": ("Trace", "trace", "trace_request", "trace_response"),
     "tagwire.frames.frame": ("Frame",),
     "tagwire.frames.negotiation": ("NoCommonVersionError", "negotiate"),
-    "tagwire.frames.registry": ("Registry", "UnknownMessageError"),
+    "tagwire.frames.message_index": ("UnknownMessageError",),
+    "tagwire.frames.registry": ("Registry",),
     "tagwire.frames.splitter": ("FrameSplitter",),
     "tagwire.guessing.candidates": ("Candidate", "Guess", "guess"),
     "tagwire.interpreter.schema": ("Field", "Schema"),
-    "tagwire.layout.types": ("Layout",),
+    "tagwire.layout.structs": ("Layout",),
     "tagwire.limits": ("Limits",),
     "tagwire.message.base": ("Message", "Struct"),
     "tagwire.message.engines": ("EngineError", "engine"),

@@ -10,6 +10,7 @@ import importlib
 import json
 import pickle
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ import tagwire
 import tagwire.arrow
 from tagwire.interpreter.reader import decode as decode_by_layout
 from tagwire.limits import DEFAULT_LIMITS
+from tagwire.message import fresh
 from tagwire.message.engines import python_serializer
 from tagwire.message.field_table import layout_of
 from tagwire.testing.strategies import messages
@@ -234,6 +236,15 @@ def test_the_constructor_wants_required_fields(package: Any) -> None:
         assert package.Person(name="n").name == "n"
     with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 'depot' and 'sender'"):
         package.Parcel(id=1)
+
+
+def test_a_fresh_object_has_the_defaults_of_required_fields(package: Any) -> None:
+    assert fresh(package.Person) == package.Person(name="")
+    made = fresh(package.Parcel)
+    assert made == parcel(package, id=0)
+    assert made.sender is not fresh(package.Parcel).sender
+    text = Path(str(package.__file__)).with_name("serializers").joinpath("parcel.py").read_text(encoding="utf-8")
+    assert "fresh(Person)" in text and "._fresh" not in text, "generated code calls what its door has"
 
 
 def test_copies_and_pickles_of_required_fields(package: Any) -> None:

@@ -16,7 +16,7 @@ NAMES = {
     "tagwire": {1: "Registry require_level"},
     "tagwire.message": {
         1: "Bits Compression Condition DEFAULT_STRUCT EnumType FieldRow Framing KeyRange Message NONE OptionalFields "
-        "Order RecordFormat Register Serializer Struct Versions constructor"
+        "Order RecordFormat Register Serializer Struct Versions constructor fresh"
     },
     "tagwire.wire": {
         1: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "

@@ -15,7 +15,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import EncodeError
-from tagwire.layout import COMPACT, Array, Nested, OptionalBuffer, Sized, TaggedSection
+from tagwire.layout import (
+    COMPACT,
+    Array,
+    Nested,
+    NullableFixed,
+    OptionalBuffer,
+    Sized,
+    TaggedSection,
+    fresh,
+    nested_struct,
+)
 from tagwire.message.field_table import layout_of
 
 if TYPE_CHECKING:
@@ -141,15 +151,15 @@ def _paths(struct: type[Struct], prefix: str) -> Iterator[str]:
 def _states(struct: StructLayout, prefix: str) -> Iterator[tuple[str, FieldState]]:
     for item in struct.fields:
         yield prefix + item.name, _state(item)
-        type_ = item.type.element if isinstance(item.type, Array) else item.type
-        if isinstance(type_, Nested):
-            yield from _states(type_.struct, f"{prefix}{item.name}.")
+        inner = nested_struct(item.type)
+        if inner is not None:
+            yield from _states(inner, f"{prefix}{item.name}.")
 
 
 def _state(item: Item) -> FieldState:
     return FieldState(
         type=str(item.type),
-        nullable=isinstance(item.type, Sized | Array | Nested) and item.type.nullable,
+        nullable=isinstance(item.type, Sized | NullableFixed | Array | Nested) and item.type.nullable,
         compact=isinstance(item.type, Sized | Array) and item.type.length == COMPACT,
         tag=item.tag,
     )
@@ -169,6 +179,6 @@ def _facts(message: type[Message], version: int) -> VersionFacts:
 
 def _default_size(message: type[Message], version: int) -> int | None:
     try:
-        return message().encoded_size(version)
+        return fresh(message).encoded_size(version)
     except EncodeError:
         return None

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
+from tagwire.layout import fresh
 from tagwire.message.json_text import dumped, object_text
 from tagwire.text_format import near, shown
 
@@ -133,7 +134,7 @@ def _header(cls: "type[Message]", version: int, facts: dict[str, Any], fields: A
     """A header of what is given, what follows from the message, and defaults."""
     if not isinstance(fields, dict):
         raise TagwireError(f"header: {shown(fields)} is not a JSON object")
-    defaults = cls._fresh().to_json(version)  # pyright: ignore[reportPrivateUsage]
+    defaults = fresh(cls).to_json(version)
     known = {name: value for name, value in facts.items() if name in defaults}
     return cls.from_json({**defaults, **known, **fields}, version)
 

@@ -6,7 +6,7 @@ may change, but programs find fields by them.
 
 from collections.abc import Iterator
 
-from tagwire.layout import Array, Bits, Compression, Condition, Item, Nested, Order, StructLayout, Type
+from tagwire.layout import Bits, Compression, Condition, Item, Order, StructLayout, Type, nested_struct
 from tagwire.versions import NONE
 from tagwire_generator.evolution.findings import Finding, change
 from tagwire_generator.expansion.format_classes import format_class
@@ -88,7 +88,7 @@ def _items(old: Item, new: Item, names: dict[str, str], path: tuple[Item, ...]) 
             yield "TW920", path, f"the bits 0x{one.mask:02x} were {one.name} and are now {other.name}"
     if old.default != new.default:
         yield "TW921", path, f"the default was {old.default!r} and is now {new.default!r}"
-    inner = _struct_of(old.type), _struct_of(new.type)
+    inner = nested_struct(old.type), nested_struct(new.type)
     if inner[0] is not None and inner[1] is not None:
         yield from _structs(inner[0], inner[1], names, path)
 
@@ -111,8 +111,3 @@ def _with_names(value: object, names: dict[str, str]) -> object:
 def _terms(kind: Type, names: dict[str, str]) -> list[tuple[str, object]]:
     """The description of a type with new names, without the members of its struct, which are compared separately."""
     return [(name, _with_names(part, names)) for name, part in kind.given() if name not in ("struct", "element")]
-
-
-def _struct_of(kind: Type) -> StructLayout | None:
-    inner = kind.element if isinstance(kind, Array) else kind
-    return inner.struct if isinstance(inner, Nested) else None

@@ -21,6 +21,7 @@ from tagwire.layout import (
     StructLayout,
     TaggedSection,
     Type,
+    innermost,
 )
 from tagwire.message.enums import EnumType
 from tagwire.message.json import UNKNOWN_TAGS, json_value
@@ -90,10 +91,7 @@ def _member(struct: StructLayout, name: str) -> Item:
 
 def _inner(struct: StructLayout, name: str) -> Nested:
     """The struct that a field holds, one or many."""
-    type = _member(struct, name).type
-    inner = type
-    while isinstance(inner, Array):
-        inner = inner.element
+    inner = innermost(_member(struct, name).type)
     assert isinstance(inner, Nested), "the way to a field leads through structs"
     return inner
 

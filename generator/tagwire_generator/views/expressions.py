@@ -5,7 +5,6 @@ without helpers of its own is handled by its row in `WIRE_TYPES`, so that a new
 type needs no change here.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from tagwire.layout import (
     Sized,
     StructLayout,
     Type,
+    nested_struct,
 )
 from tagwire.message import Register
 from tagwire.message.enums import EnumType
@@ -31,6 +31,7 @@ from tagwire.wire.types import WireType
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.views.data_view import literal, uuid_literal
 from tagwire_generator.views.imports import Imports
+from tagwire_generator.views.struct_functions import StructNames, has_binary
 
 __all__ = ["Expressions"]
 
@@ -76,7 +77,7 @@ _RUNTIME_NAMES: Final = {
 class Expressions:
     """The names that one serializer module uses."""
 
-    def __init__(self, structs: "StructNames") -> None:
+    def __init__(self, structs: StructNames) -> None:
         self.imports = Imports()
         self._data_classes = Imports(_RUNTIME_NAMES | structs.serializers)
         self.constants: dict[str, str] = {}
@@ -184,7 +185,9 @@ class Expressions:
         """The default as an expression; a fresh object where it is a struct."""
         if field.default is DEFAULT_STRUCT:
             cls = _class_of(field)
-            return f"{self.data_class(cls)}{'._fresh' if any(row.required for row in cls.FIELDS) else ''}()"
+            made = self.data_class(cls)
+            is_required = any(row.required for row in cls.FIELDS)  # and its constructor asks for a value
+            return f"{self.use('tagwire.message', 'fresh')}({made})" if is_required else f"{made}()"
         if isinstance(field.default, UUID):
             expression = uuid_literal(field.default, self.use("uuid", "UUID"))
             return self.constant("_ZERO_UUID" if field.default.int == 0 else "_UUID", expression)
@@ -308,72 +311,6 @@ class Expressions:
 
     def struct_writer(self, struct: StructLayout) -> str:
         return f"_write_{self._structs.name(struct)}"
-
-
-class StructNames:
-    """The functions of a module, by struct layout: equal layouts share one, named after the first version.
-
-    The name of the message, with which many structs begin, is left away where
-    what is left is no other struct's name: `_read_topic_v0` is in its module.
-    """
-
-    def __init__(
-        self, message: str, module: str, serializers: frozenset[str], shared: Mapping[str, str] | None = None
-    ) -> None:
-        self.message = message
-        self.module = module
-        """The module of the data classes."""
-        self.shared = shared or {}
-        """The modules of shared structs, by struct."""
-        self.serializers = serializers
-        """The names of the serializer classes."""
-        self.functions: list[tuple[StructLayout, int]] = []
-        """Layout and first version; each after those that it calls."""
-
-    def module_of(self, name: str) -> str:
-        """The module of a data class."""
-        return self.shared.get(name, self.module)
-
-    def add(self, struct: StructLayout, version: int) -> None:
-        for field in struct.fields:
-            nested = nested_struct(field.type)
-            if nested is not None:
-                self.add(nested, version)
-        if not any(known == struct for known, _ in self.functions):
-            self.functions.append((struct, version))
-
-    def name(self, struct: StructLayout) -> str:
-        version = next(version for known, version in self.functions if known == struct)
-        return f"{snake_case(self._short(struct.name))}_v{version}"
-
-    def _short(self, name: str) -> str:
-        short = name.removeprefix(self.message)
-        others = {known.name.removeprefix(self.message) for known, _ in self.functions if known.name != name}
-        return short if short and short not in others else name
-
-
-def innermost(kind: Type) -> Type:
-    """What is in an array, or in arrays of arrays; of other types, itself."""
-    while isinstance(kind, Array):
-        kind = kind.element
-    return kind
-
-
-def nested_struct(kind: Type) -> StructLayout | None:
-    """The struct of a field or of its elements."""
-    inner = innermost(kind)
-    return inner.struct if isinstance(inner, Nested) else None
-
-
-def has_binary(struct: StructLayout) -> bool:
-    """Whether slices of the input stand anywhere in a struct, so that its reader needs `raw`."""
-    for field in struct.fields:
-        inner = innermost(field.type)
-        if isinstance(inner, Sized) and inner.wire.is_slice:
-            return True
-        if isinstance(inner, Nested) and has_binary(inner.struct):
-            return True
-    return False
 
 
 def _identifier(wire: WireType) -> str:

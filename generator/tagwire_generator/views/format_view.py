@@ -6,7 +6,7 @@ are no serializers: a format goes through the interpreter of its layout.
 
 from dataclasses import dataclass
 
-from tagwire.layout import Condition, Layout, Nested, Order, StructLayout
+from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct
 from tagwire.layout.parts import FrozenData
 from tagwire.message.framing_table import Framing
 from tagwire.message.record_format import RecordFormat
@@ -16,7 +16,6 @@ from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.data_view import DataViews, FieldView, StructView
 from tagwire_generator.views.docstrings import prose
-from tagwire_generator.views.expressions import nested_struct
 
 __all__ = ["FormatModuleView", "format_view"]
 

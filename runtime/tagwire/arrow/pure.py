@@ -13,6 +13,7 @@ from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.interpreter.cursor import dotted
+from tagwire.layout import fresh
 from tagwire.text_format import near, shown
 from tagwire.wire.wire_type import Unfit
 
@@ -311,7 +312,7 @@ def _object(column: Column, value: Any, path: tuple[str | int, ...], place: tupl
     if value is None:
         return None
     if column.format == "+s":
-        made = column.cls._fresh()
+        made = fresh(column.cls)
         for name, each in value.items():
             child = column.child(name)
             assert child is not None  # types were checked

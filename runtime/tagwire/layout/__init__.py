@@ -1,6 +1,14 @@
-"""Layouts: one version of a message, or a record format, as plain data in wire order.
+"""The layout: one version of one message, or a record format, expanded, as plain data in wire order.
 
-`types` has the types and the layout itself, `parts` the parts that have no inner types.
+Everything else is written against layouts: generated serializers, interpreter,
+tracer, JSON, sizes, docs, evolution. A layout has no version arithmetic left;
+it says what stands on the wire, in order. Layouts can be written by hand;
+generated classes make theirs from their versioned field tables
+(`tagwire.message.field_table`).
+
+    structs    the layout itself: structs, their items and tag sections
+    types      the types of items that have a length of their own or hold other types
+    parts      the parts that hold no other type
 """
 
 from tagwire.layout.parts import (
@@ -22,21 +30,17 @@ from tagwire.layout.parts import (
     Union,
     Varint,
 )
-from tagwire.layout.types import (
+from tagwire.layout.structs import (
     DEFAULT_STRUCT,
-    Array,
-    Framing,
     Item,
     Layout,
     Missing,
-    Nested,
     OptionalBuffer,
-    Sized,
     StructLayout,
     TaggedSection,
-    Type,
-    primitive,
+    fresh,
 )
+from tagwire.layout.types import Array, Framing, Nested, Sized, Type, innermost, nested_struct, primitive
 
 __all__ = [
     "COMPACT",
@@ -68,5 +72,8 @@ __all__ = [
     "Type",
     "Union",
     "Varint",
+    "fresh",
+    "innermost",
+    "nested_struct",
     "primitive",
 ]

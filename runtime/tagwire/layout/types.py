@@ -1,16 +1,4 @@
-"""The layout: one version of one message, expanded, as plain data.
-
-Everything else is written against layouts: generated serializers, interpreter,
-tracer, JSON, sizes, docs, evolution. A layout has no version arithmetic left;
-it says what stands on the wire, in order.
-
-A struct has items in wire order and perhaps a tag section. Types carry their
-own length encoding. An item may be a length, a count or a checksum of what
-follows, and may depend on another one: with these, record formats (batches,
-messages) are layouts too, and need no second machine. Layouts can be written
-by hand; generated classes make theirs from their versioned field tables
-(`tagwire.message.field_table`). The parts without inner types are in `tagwire.layout.parts`.
-"""
+"""The types of items that have a length of their own or hold other types; those without either are in `parts`."""
 
 from __future__ import annotations
 
@@ -19,12 +7,7 @@ from tagwire.layout.parts import (
     COMPACT,
     INT16,
     INT32,
-    UVARINT,
-    VARINT,
-    Bits,
     Checksum,
-    Compression,
-    Condition,
     Count,
     Extent,
     Fixed,
@@ -32,7 +15,6 @@ from tagwire.layout.parts import (
     LengthCode,
     NullableFixed,
     Order,
-    Union,
     Varint,
 )
 from tagwire.wire.types import WireType
@@ -40,35 +22,11 @@ from tagwire.wire.varint import UVARINT_MAX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, Final
+    from typing import Any
 
-__all__ = [
-    "DEFAULT_STRUCT",
-    "Array",
-    "Framing",
-    "Item",
-    "Layout",
-    "Missing",
-    "Nested",
-    "OptionalBuffer",
-    "Sized",
-    "StructLayout",
-    "TaggedSection",
-    "Type",
-    "primitive",
-]
+    from tagwire.layout.structs import StructLayout
 
-
-class _DefaultStruct:
-    """The type of `DEFAULT_STRUCT`, so that it has a name wherever it is shown."""
-
-    def __repr__(self) -> str:
-        return "DEFAULT_STRUCT"
-
-
-DEFAULT_STRUCT: Final[Any] = _DefaultStruct()
-"""The default of a field that holds a struct of its own defaults: each object gets a fresh one."""
+__all__ = ["Array", "Framing", "Nested", "Sized", "Type", "innermost", "nested_struct", "primitive"]
 
 
 class Sized(FrozenData):
@@ -192,266 +150,14 @@ def _text(sized: Sized | Array, name: str) -> str:
     return " ".join([*words, name])
 
 
-class Item(FrozenData):
-    """A field of a struct in this version.
-
-    `name` is the attribute, `json_name` Kafka's JSON key. `default` is the value
-    of a fresh object; `DEFAULT_STRUCT` stands for a struct of its own defaults.
-    The others are for record formats: `extent` names the item that says how many
-    bytes this one takes; `equals` is the only value that it may have; `bits` are
-    the named bits of its value; with `relative_to`, its value is a difference to
-    that field's. `rewritten` fields are changed in place by brokers. `sensitive`
-    ones are hidden where values are shown.
-    """
-
-    __slots__ = (
-        "bits",
-        "compression",
-        "condition",
-        "default",
-        "equals",
-        "extent",
-        "is_unframed",
-        "json_name",
-        "name",
-        "relative_to",
-        "rewritten",
-        "sensitive",
-        "tag",
-        "type",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        type: Type,
-        *,
-        json_name: str = "",
-        default: object = None,
-        tag: int | None = None,
-        condition: Condition | None = None,
-        extent: str = "",
-        equals: int | None = None,
-        bits: tuple[Bits, ...] = (),
-        relative_to: str = "",
-        compression: Compression | None = None,
-        rewritten: bool = False,
-        sensitive: bool = False,
-    ) -> None:
-        self.name = name
-        self.json_name = json_name or name
-        self.type = type
-        self.default = default
-        self.tag = tag
-        self.condition = condition
-        self.extent = extent
-        self.equals = equals
-        self.bits = bits
-        self.relative_to = relative_to
-        self.compression = compression
-        self.rewritten = rewritten
-        self.sensitive = sensitive
-        self.is_unframed = not (extent or bits or compression) and equals is None and not isinstance(type, Framing)
-        """Whether it is read by its type alone."""
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "is_unframed"]
-
-    def default_value(self) -> Any:
-        """The value of a fresh object; a fresh one where it is a struct."""
-        if self.default is DEFAULT_STRUCT and isinstance(self.type, Nested):
-            return self.type.struct.default_value()
-        return self.default
-
-
-class Missing(FrozenData):
-    """A field that the class has and this version lacks: encode refuses or drops it.
-
-    `cls` is the struct's class where `default` is DEFAULT_STRUCT.
-    """
-
-    __slots__ = ("cls", "default", "ignorable", "name", "sensitive")
-
-    def __init__(
-        self, name: str, default: object, *, ignorable: bool, sensitive: bool = False, cls: type | None = None
-    ) -> None:
-        self.name = name
-        self.default = default
-        self.ignorable = ignorable
-        self.sensitive = sensitive
-        self.cls = cls
-
-    def default_value(self) -> Any:
-        """The value of a fresh object; a fresh one where it is a struct."""
-        return _fresh(self.cls) if self.default is DEFAULT_STRUCT and self.cls else self.default
-
-
-class TaggedSection(FrozenData):
-    """KIP-482's section at the end of a struct: count, then tag, size and data of each, ascending.
-
-    `unions` say which of the fields exclude each other.
-    """
-
-    __slots__ = ("fields", "unions")
-
-    def __init__(self, fields: tuple[Item, ...] = (), unions: tuple[Union, ...] = ()) -> None:
-        self.fields = _in_tag_order(fields, 0x7FFFFFFF)
-        self.unions = unions
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in super().given() if name != "unions" or value]
-
-
-class OptionalBuffer(FrozenData):
-    """The first KIP-482 draft's buffer at the start of a struct.
-
-    Entries of length, tag (uint16) and value, tags ascending, up to a length of
-    zero. `length` is VARINT or UVARINT; with `counts_tag` it counts the two
-    bytes of the tag as well.
-    """
-
-    __slots__ = ("counts_tag", "fields", "length")
-
-    def __init__(self, fields: tuple[Item, ...] = (), length: LengthCode = VARINT, *, counts_tag: bool = False) -> None:
-        if length not in (VARINT, UVARINT):
-            raise SchemaError(f"the lengths of an optional buffer are varint or uvarint, not {length.name}")
-        self.fields = _in_tag_order(fields, 0xFFFF)
-        self.length = length
-        self.counts_tag = counts_tag
-
-
-def _in_tag_order(fields: tuple[Item, ...], highest: int) -> tuple[Item, ...]:
-    tags: dict[int, str] = {}
-    for field in fields:
-        if field.tag is None or not 0 <= field.tag <= highest:
-            raise SchemaError(f"{field.name} has tag {field.tag}; a tag from 0 to {highest} was expected")
-        if field.tag in tags:
-            raise SchemaError(
-                f"{tags[field.tag]} and {field.name} both have tag {field.tag}; tags are unique in a struct"
-            )
-        tags[field.tag] = field.name
-    return tuple(sorted(fields, key=lambda field: field.tag or 0))
-
-
-class StructLayout(FrozenData):
-    """A struct in this version. `cls` is the data class of its values, or None where they are dicts."""
-
-    __slots__ = ("checks", "cls", "framing", "has_tags", "is_enclosed", "items", "missing", "name", "section")
-
-    def __init__(
-        self,
-        name: str,
-        items: tuple[Item, ...],
-        *,
-        section: TaggedSection | OptionalBuffer | None = None,
-        missing: tuple[Missing, ...] = (),
-        cls: type | None = None,
-    ) -> None:
-        names = [item.name for item in (*items, *(section.fields if section else ()))]
-        for name_of_item in names:
-            if names.count(name_of_item) > 1:
-                raise SchemaError(f"{name} has two fields named {name_of_item}; names are unique in a struct")
-        self.name = name
-        self.items = items
-        self.section = section
-        self.missing = missing
-        self.cls = cls
-        self.checks = tuple((item.name, item.type) for item in items if isinstance(item.type, Checksum))
-        self.framing = tuple(item.name for item in items if isinstance(item.type, Framing))
-        """Lengths, counts and checksums: its objects do not have them, since they follow from the others."""
-        self.has_tags = cls is None or hasattr(cls, "unknown_tags") or cls.__dictoffset__ != 0
-        """Whether its objects keep unknown tags; those of record formats have no place for them."""
-        self.is_enclosed = any(isinstance(item.type, Extent) and not item.type.of for item in items)
-
-    def given(self) -> list[tuple[str, Any]]:
-        return [(name, getattr(self, name)) for name in ("name", "items", "section", "missing", "cls")]
-
-    @property
-    def minimum(self) -> int:
-        """The fewest bytes that it takes."""
-        return sum(item.type.minimum for item in self.items if item.condition is None) + (self.section is not None)
-
-    @property
-    def fields(self) -> tuple[Item, ...]:
-        """Items and tagged fields."""
-        return (*self.items, *(self.section.fields if self.section else ()))
-
-    @property
-    def values(self) -> tuple[Item, ...]:
-        """The fields that its objects have."""
-        return tuple(field for field in self.fields if field.name not in self.framing)
-
-    @property
-    def unions(self) -> tuple[Union, ...]:
-        """The unions of its tagged fields."""
-        return self.section.unions if isinstance(self.section, TaggedSection) else ()
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether it, or a struct in it, has a union, or an array of unique elements."""
-        inner = [_struct_of(field.type) for field in self.fields]
-        is_unique = any(isinstance(field.type, Array) and field.type.unique for field in self.fields)
-        return bool(self.unions) or is_unique or any(struct and struct.has_rules for struct in inner)
-
-    @property
-    def has_sensitive(self) -> bool:
-        """Whether a field of it, or of a struct in it, is sensitive."""
-        inner = [_struct_of(field.type) for field in self.fields]
-        return any(field.sensitive for field in self._all) or any(struct and struct.has_sensitive for struct in inner)
-
-    @property
-    def _all(self) -> tuple[Item | Missing, ...]:
-        return (*self.fields, *self.missing)
-
-    def is_sensitive(self, path: Iterable[str | int]) -> bool:
-        """Whether a path of names and indexes leads to a sensitive field, or into one."""
-        struct: StructLayout | None = self
-        for step in path:
-            if isinstance(step, int) or struct is None:
-                continue
-            field = next((field for field in struct._all if field.name == step), None)
-            if field is None or field.sensitive:
-                return field is not None
-            struct = _struct_of(field.type) if isinstance(field, Item) else None
-        return False
-
-    def default_value(self) -> Any:
-        """A fresh object of the class, or a dict."""
-        return _fresh(self.cls) if self.cls else {field.name: field.default_value() for field in self.values}
-
-    @property
-    def depth(self) -> int:
-        """Structs inside each other, this one included."""
-        return 1 + max((_depth(field.type) for field in self.fields), default=0)
-
-
-def _fresh(cls: Any) -> Any:
-    """An object of defaults; the constructor of a class with required fields does not make one."""
-    return cls._fresh()
-
-
-def _struct_of(type: Type) -> StructLayout | None:
-    """The struct that a type holds, one or many."""
+def innermost(type: Type) -> Type:
+    """What is in an array, or in arrays of arrays; of other types, itself."""
     while isinstance(type, Array):
         type = type.element
-    return type.struct if isinstance(type, Nested) else None
+    return type
 
 
-def _depth(type: Type) -> int:
-    if isinstance(type, Array):
-        return _depth(type.element)
-    return type.struct.depth if isinstance(type, Nested) else 0
-
-
-class Layout(FrozenData):
-    """One version of a message. `version` is None for a schema or a record format, which have no versions."""
-
-    __slots__ = ("name", "root", "version")
-
-    def __init__(self, name: str, version: int | None, root: StructLayout) -> None:
-        self.name = name
-        self.version = version
-        self.root = root
-
-    def __str__(self) -> str:
-        return self.name if self.version is None else f"{self.name} v{self.version}"
+def nested_struct(type: Type) -> StructLayout | None:
+    """The struct that a type holds, one or many."""
+    inner = innermost(type)
+    return inner.struct if isinstance(inner, Nested) else None

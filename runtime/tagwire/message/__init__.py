@@ -12,7 +12,7 @@ from tagwire.lazy import lazy_names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire.layout.parts import Bits, Compression, Condition, Order
-    from tagwire.layout.types import DEFAULT_STRUCT
+    from tagwire.layout.structs import DEFAULT_STRUCT, fresh
     from tagwire.message.base import Message, Struct
     from tagwire.message.binding import constructor
     from tagwire.message.enums import EnumType
@@ -42,11 +42,12 @@ __all__ = [
     "Struct",
     "Versions",
     "constructor",
+    "fresh",
 ]
 
 _MODULES = {
     "tagwire.layout.parts": ("Bits", "Compression", "Condition", "Order"),
-    "tagwire.layout.types": ("DEFAULT_STRUCT",),
+    "tagwire.layout.structs": ("DEFAULT_STRUCT", "fresh"),
     "tagwire.message.base": ("Message", "Struct"),
     "tagwire.message.binding": ("constructor",),
     "tagwire.message.enums": ("EnumType",),

@@ -25,9 +25,9 @@ from tagwire.layout import (
     TaggedSection,
     Type,
     Union,
+    fresh,
     primitive,
 )
-from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import Versions
 from tagwire.wire.types import WIRE_TYPES, wire_type
 from tagwire.wire.uuids import default_uuid
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tagwire.message.framing_table import Framing
     from tagwire.message.record_format import RecordFormat
     from tagwire.message.register import Register
+    from tagwire.message.struct_versions import StructVersions
     from tagwire.wire.types import WireType
 
 __all__ = ["FieldRow", "OptionalFields", "keys_in_version", "layout_of", "layout_of_format"]
@@ -53,6 +54,12 @@ def _versions(text: str) -> Versions:
     if versions is None:
         versions = _parsed[text] = Versions.parse(text)
     return versions
+
+
+def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
+    from tagwire.message.struct_versions import StructVersions  # few messages have shared structs
+
+    return StructVersions([(_versions(versions), number) for versions, number in ranges])
 
 
 class FieldRow:
@@ -139,11 +146,7 @@ class FieldRow:
         self.flexible = None if flexible is None else _versions(flexible)
         self.record_formats = tuple([(_versions(versions), format) for versions, format in record_formats])
         self.struct = struct
-        self.struct_versions = (
-            StructVersions([(_versions(versions), number) for versions, number in struct_versions])
-            if struct_versions
-            else None
-        )
+        self.struct_versions = _struct_versions(struct_versions) if struct_versions else None
         self.enum = enum
         self.framing = framing
         self.about = about
@@ -184,7 +187,7 @@ class FieldRow:
         default = self.default
         if default is not DEFAULT_STRUCT or self.struct is None:
             return default
-        return self.struct._fresh()  # pyright: ignore[reportPrivateUsage]
+        return fresh(self.struct)
 
     @property
     def json_name(self) -> str:

@@ -112,7 +112,9 @@ class Changes:
             self._refuse(
                 f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths"
             )
-        made = element()
+        from tagwire.layout import fresh
+
+        made = fresh(element)
         for line, value in zip(self.paths.behind, values, strict=True):
             if not line or any(step.each for step in line):
                 self._refuse(f"an appended row with such paths is a {element.__name__}")

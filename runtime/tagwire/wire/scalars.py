@@ -1,4 +1,6 @@
-"""The pieces of straight-line serializers: what generated code calls for each kind of field.
+"""The pieces of straight-line serializers: what generated code calls for one value of each kind.
+
+Arrays are in `value_arrays` and `number_arrays`; what their counts need is here.
 
 Functions over `bytes` and a position, or over a growing `bytearray`. They check everything that
 would let a fast path fail silently, and raise `Malformed` (or `struct.error`, `IndexError`,
@@ -10,7 +12,7 @@ and the next read, or the last comparison of the position with the length, rejec
 function here may return a smaller position than it was given.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from struct import Struct
 from typing import Any, Final, Protocol, TypeVar, cast
 from uuid import UUID, SafeUUID
@@ -26,33 +28,18 @@ __all__ = [
     "Malformed",
     "Refused",
     "binary",
-    "booleans",
     "new",
     "null",
-    "put_binaries",
     "put_binary",
-    "put_booleans",
-    "put_compact_binaries",
     "put_compact_binary",
     "put_compact_count",
     "put_compact_string",
-    "put_compact_strings",
     "put_count",
-    "put_each",
     "put_nullable_binary",
     "put_nullable_compact_binary",
     "put_nullable_compact_string",
     "put_nullable_string",
     "put_string",
-    "put_strings",
-    "put_uuids",
-    "read_arrays",
-    "read_binaries",
-    "read_compact_arrays",
-    "read_compact_binaries",
-    "read_compact_strings",
-    "read_strings",
-    "read_uuids",
     "required",
     "string_length",
     "uuid_bytes",
@@ -101,38 +88,11 @@ def uuid_of(raw: bytes) -> UUID:
     return value
 
 
-def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]:
-    """`count` UUIDs at `pos`, and where they end."""
-    end = pos + 16 * count
-    if count < 0 or end > len(buf):
-        raise Malformed
-    return tuple(uuid_of(buf[at : at + 16]) for at in range(pos, end, 16)), end
-
-
 def uuid_bytes(value: UUID) -> bytes:
     """The 16 bytes of a UUID, and of nothing else that has an attribute `bytes`: struct would pad those or cut them."""
     if not isinstance(value, UUID):
         raise Refused
     return value.int.to_bytes(16, "big")
-
-
-def put_uuids(out: bytearray, values: Sequence[UUID]) -> None:
-    """Append UUIDs without a count."""
-    for value in values:
-        out += uuid_bytes(value)
-
-
-def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
-    """`count` booleans at `pos`, and where they end."""
-    end = pos + count
-    if count < 0 or end > len(buf):
-        raise Malformed
-    return tuple(BOOLEANS[byte] for byte in buf[pos:end]), end
-
-
-def put_booleans(out: bytearray, values: Sequence[bool]) -> None:
-    """Append booleans without a count."""
-    out += bytes([BOOLEAN_BYTES[value] for value in values])
 
 
 EMPTIES: Final[tuple[object, ...]] = ((), [])
@@ -173,18 +133,8 @@ def string_length(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     return value, pos
 
 
-def _compact_length(buf: bytes, pos: int) -> tuple[int, int]:
-    first = buf[pos]
-    value, pos = (first, pos + 1) if first < 0x80 else uvarint(buf, pos + 1, first)
-    if value == 0:
-        raise Malformed
-    return value - 1, pos
-
-
-_INT16 = Struct(">h")
-_INT32 = Struct(">i")
-_pack_int16 = _INT16.pack
-_pack_int32 = _INT32.pack
+_pack_int16 = Struct(">h").pack
+_pack_int32 = Struct(">i").pack
 
 
 def put_count(out: bytearray, values: Sequence[object] | None) -> None:
@@ -218,40 +168,6 @@ def required(value: T | None) -> T:
     if value is None:
         raise Refused
     return value
-
-
-# ---------------------------------------------------------------- arrays of arrays
-
-_ReadMany = Callable[[bytes, int, int], tuple[tuple[T, ...], int]]
-"""What reads so many elements at a position, and says where they end."""
-
-
-def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """`count` arrays with int32 counts at `pos`, and where they end; `read` reads the elements of one."""
-    arrays = []
-    for _ in range(count):
-        (size,) = _INT32.unpack_from(buf, pos)
-        if size < 0:
-            raise Malformed
-        array, pos = read(buf, pos + 4, size)
-        arrays.append(array)
-    return tuple(arrays), pos
-
-
-def read_compact_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[tuple[tuple[T, ...], ...], int]:
-    """`count` arrays with compact counts at `pos`, and where they end; `read` reads the elements of one."""
-    arrays = []
-    for _ in range(count):
-        size, pos = _compact_length(buf, pos)
-        array, pos = read(buf, pos, size)
-        arrays.append(array)
-    return tuple(arrays), pos
-
-
-def put_each(out: bytearray, values: Sequence[T], put: Callable[[bytearray, T], object]) -> None:
-    """Append arrays without a count; `put` appends one."""
-    for value in values:
-        put(out, value)
 
 
 # ---------------------------------------------------------------- strings
@@ -300,45 +216,6 @@ def put_nullable_compact_string(out: bytearray, value: str | None) -> None:
         put_compact_string(out, value)
 
 
-def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
-    """`count` strings with int16 lengths at `pos`, and where they end."""
-    items = []
-    unpack = _INT16.unpack_from
-    for _ in range(count):
-        (size,) = unpack(buf, pos)
-        if size < 0:
-            raise Malformed
-        end = pos + 2 + size
-        items.append(buf[pos + 2 : end].decode())
-        pos = end
-    return tuple(items), pos
-
-
-def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int]:
-    """`count` strings with compact lengths at `pos`, and where they end."""
-    items = []
-    for _ in range(count):
-        size, pos = _compact_length(buf, pos)
-        if size > STRING_MAX:
-            raise Malformed
-        end = pos + size
-        items.append(buf[pos:end].decode())
-        pos = end
-    return tuple(items), pos
-
-
-def put_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with int16 lengths, without a count."""
-    for value in values:
-        put_string(out, value)
-
-
-def put_compact_strings(out: bytearray, values: Sequence[str]) -> None:
-    """Append strings with compact lengths, without a count."""
-    for value in values:
-        put_compact_string(out, value)
-
-
 # ---------------------------------------------------------------- bytes and records
 
 Binary = bytes | bytearray | memoryview
@@ -381,40 +258,4 @@ def put_nullable_compact_binary(out: bytearray, value: Binary | None) -> None:
     if value is None:
         out.append(0)
     else:
-        put_compact_binary(out, value)
-
-
-def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """`count` byte strings with int32 lengths at `pos`, sliced from `raw`, and where they end."""
-    items = []
-    for _ in range(count):
-        (size,) = _INT32.unpack_from(buf, pos)
-        if size < 0:
-            raise Malformed
-        end = pos + 4 + size
-        items.append(raw[pos + 4 : end])
-        pos = end
-    return tuple(items), pos
-
-
-def read_compact_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[bytes, ...], int]:
-    """`count` byte strings with compact lengths at `pos`, sliced from `raw`, and where they end."""
-    items = []
-    for _ in range(count):
-        size, pos = _compact_length(buf, pos)
-        end = pos + size
-        items.append(raw[pos:end])
-        pos = end
-    return tuple(items), pos
-
-
-def put_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with int32 lengths, without a count."""
-    for value in values:
-        put_binary(out, value)
-
-
-def put_compact_binaries(out: bytearray, values: Sequence[Binary]) -> None:
-    """Append byte strings with compact lengths, without a count."""
-    for value in values:
         put_compact_binary(out, value)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from build_package import build_package
 from click.testing import CliRunner, Result
+from parcel_specs import PARCEL
 
 import tagwire
 import tagwire_messages as messages
@@ -160,6 +161,43 @@ def test_each_kind_of_change(tmp_path: Path) -> None:
     assert diff_versions(shifting, 2, 3).new.default_size is None
     with pytest.raises(tagwire.UnsupportedVersionError):
         diff_versions(shifting, 3, 4)
+
+
+def test_required_fields_have_empty_values_in_a_fresh_object(tmp_path: Path) -> None:
+    """A Parcel of the ID 0 and no stops takes 4 + 4 bytes. Version 1 wants an alternative of a union besides."""
+    parcel = build_package(tmp_path, "parcels_to_compare", [PARCEL]).registry["Parcel"]
+    difference = diff_versions(parcel, 0, 1)
+    assert (difference.old.default_size, difference.new.default_size) == (8, None)
+    assert run("Parcel", "0", "1", "--package", "parcels_to_compare").exit_code == 0
+    shown = CliRunner().invoke(app, ("show", "Parcel", "--package", "parcels_to_compare"))
+    assert shown.exit_code == 0, shown.output
+
+
+ROUTES: dict[str, Any] = {
+    "dialect": "tagwire",
+    "name": "Routes",
+    "type": "data",
+    "validVersions": "0-1",
+    "flexibleVersions": "none",
+    "fields": [
+        {"name": "Count", "type": "int32", "versions": "0+", "nullableVersions": "1+"},
+        {
+            "name": "Grid",
+            "type": "[][]Stop",
+            "versions": "0+",
+            "fields": [
+                {"name": "City", "type": "string", "versions": "0+"},
+                {"name": "Gate", "type": "int8", "versions": "1+"},
+            ],
+        },
+    ],
+}
+
+
+def test_nullable_numbers_and_arrays_of_arrays(tmp_path: Path) -> None:
+    routes = build_package(tmp_path, "routes_to_compare", [ROUTES]).registry["Routes"]
+    changes = {change.path: change.kinds for change in diff_versions(routes, 0, 1).changes}
+    assert changes == {"count": ("nullable",), "grid.gate": ("added",)}
 
 
 def test_no_two_versions_differ_in_silence() -> None:

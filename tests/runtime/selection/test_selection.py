@@ -2,9 +2,11 @@
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from build_package import build_package
 
 import tagwire
 import tagwire_messages as messages
@@ -116,6 +118,34 @@ def test_rows_are_dropped_and_appended() -> None:
     assert brokers(lambda host, port: DROP, [("only", 1)]) == [(0, "only", 1)]
     names = select(messages.MetadataResponse, "topics[].partitions[].replica_nodes[]")
     assert names.read(names.rewrite(DATA, 12, lambda node: DROP if node == 1 else node), 12) == [2]
+
+
+CREW: dict[str, Any] = {
+    "dialect": "tagwire",
+    "name": "Crew",
+    "type": "data",
+    "validVersions": "0",
+    "flexibleVersions": "none",
+    "fields": [
+        {
+            "name": "People",
+            "type": "[]Person",
+            "versions": "0+",
+            "fields": [
+                {"name": "Name", "type": "string", "versions": "0+", "required": True},
+                {"name": "Age", "type": "int8", "versions": "0+", "required": True},
+            ],
+        },
+    ],
+}
+
+
+def test_a_row_is_appended_to_elements_with_required_fields(tmp_path: Path) -> None:
+    crew = build_package(tmp_path, "crew_messages", [CREW]).registry["Crew"]
+    ages = select(crew, "people[].name", "people[].age")
+    # Two people after an int32 count: an int16 length, the name, and an int8.
+    data = bytes.fromhex("00000001 0001 61 07")
+    assert ages.rewrite(data, 0, lambda *row: row, append=[("b", 8)]) == bytes.fromhex("00000002 0001 61 07 0001 62 08")
 
 
 def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:

@@ -1,0 +1,53 @@
+"""A mock peer: a server whose answers a test scripts, from the messages of any protocol.
+
+    MockPeer(registry)                      the peer; Kafka's messages where no registry is given
+    peer.on(MetadataRequest).reply(...)     a message, a function of the request, a sequence of them
+    Reply(message, delay=1, cut_at=7)       an answer with faults
+    with peer.running() as address          on a socket, in a thread of its own
+    async with peer.serving() as address    on a socket, in the event loop that runs
+    peer.connect()                          without a socket: bytes in, actions out
+    peer.requests, peer.assert_received     what came in
+
+It is for tests. It keeps no state but what its script keeps: it is no broker.
+docs/mock-peer.md describes it.
+"""
+
+from typing import TYPE_CHECKING
+
+from tagwire.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tagwire.testing.peer.actions import Action, Close, Send, Wait
+    from tagwire.testing.peer.connection import PeerConnection
+    from tagwire.testing.peer.errors import PeerError
+    from tagwire.testing.peer.journal import Address, Problem, Received
+    from tagwire.testing.peer.mock_peer import MockPeer
+    from tagwire.testing.peer.replies import Reply
+    from tagwire.testing.peer.rules import Rule
+
+__all__ = [
+    "Action",
+    "Address",
+    "Close",
+    "MockPeer",
+    "PeerConnection",
+    "PeerError",
+    "Problem",
+    "Received",
+    "Reply",
+    "Rule",
+    "Send",
+    "Wait",
+]
+
+_MODULES = {
+    "tagwire.testing.peer.actions": ("Action", "Close", "Send", "Wait"),
+    "tagwire.testing.peer.connection": ("PeerConnection",),
+    "tagwire.testing.peer.errors": ("PeerError",),
+    "tagwire.testing.peer.journal": ("Address", "Problem", "Received"),
+    "tagwire.testing.peer.mock_peer": ("MockPeer",),
+    "tagwire.testing.peer.replies": ("Reply",),
+    "tagwire.testing.peer.rules": ("Rule",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

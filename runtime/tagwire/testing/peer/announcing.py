@@ -1,0 +1,67 @@
+"""How a peer tells clients which versions it has, for protocols in which they ask.
+
+Such a protocol is a row of `ANNOUNCEMENTS`: the names of the request and of the fields of its
+response. Kafka's rules beside the names are in its specs: the response's `FALLBACK` is the
+version and the error code by which a peer answers a version that it lacks, so that a newer
+client can ask again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+    from tagwire.versions import Versions
+
+__all__ = ["ANNOUNCEMENTS", "Announcement", "announcement_of", "announcing_message", "fallback_message"]
+
+
+class Announcement(NamedTuple):
+    """The request by which clients ask for versions, and the fields of its response that list them."""
+
+    request: str
+    entries: str
+    api_key: str
+    lowest: str
+    highest: str
+
+
+ANNOUNCEMENTS: Final = (Announcement("ApiVersionsRequest", "api_keys", "api_key", "min_version", "max_version"),)
+
+
+def announcement_of(registry: Registry) -> Announcement | None:
+    """How the protocol of a registry announces versions; None if it does not."""
+    return next((row for row in ANNOUNCEMENTS if row.request in registry), None)
+
+
+def announcing_message(how: Announcement, registry: Registry, offered: Mapping[int, Versions]) -> Message:
+    """The response that lists these versions, by API key."""
+    request = registry[how.request]
+    assert request.API_KEY is not None
+    cls = registry.response(request.API_KEY)
+    entry = next(row.struct for row in cls.FIELDS if row.name == how.entries)
+    assert entry is not None
+    entries = [
+        entry(**{how.api_key: key, how.lowest: versions.lowest, how.highest: versions.highest})
+        for key, versions in offered.items()
+    ]
+    return cls(**{how.entries: entries})
+
+
+def fallback_message(
+    registry: Registry, response: type[Message], offered: Versions, how: Announcement | None
+) -> tuple[Message, int] | None:
+    """The answer to a version that a peer lacks, and its version; None where the protocol has no such answer.
+
+    The answer to a request for versions lists the versions of that request alone, as Kafka's does.
+    """
+    if response.FALLBACK is None:
+        return None
+    version, error_code = response.FALLBACK
+    message: Message = response()
+    if how is not None and response.API_KEY == registry[how.request].API_KEY:
+        message = announcing_message(how, registry, {response.API_KEY or 0: offered})
+    return message.replace(**{response.FIELDS[0].name: error_code}), version

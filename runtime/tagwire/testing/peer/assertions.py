@@ -1,0 +1,105 @@
+"""What a test asserts about the journal of a mock peer. Each failure says what was received instead."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from tagwire.message.base import Message
+from tagwire.sensitive import showing_sensitive
+from tagwire.testing.peer.differences import difference_lines, differences
+from tagwire.testing.peer.journal import Journal, Received
+from tagwire.text_format import count
+
+__all__ = ["check_no_problems", "check_number", "check_order", "check_received"]
+
+_CLOSEST: Final = 3
+"""How many of the requests that are not as expected are shown."""
+
+Expected = Message | type[Message]
+
+
+def check_received(journal: Journal, expected: Expected, version: int | None, times: int | None) -> None:
+    """See `MockPeer.assert_received`; 0 `times` is `assert_not_received`."""
+    __tracebackhide__ = True
+    requests = journal.requests
+    found = [each for each in requests if _is(each, expected) and version in (None, each.version)]
+    if len(found) == times or (found and times is None):
+        return
+    what = f"{_name(expected)}{'' if version is None else f' v{version}'}"
+    wanted = "some" if times is None else "none" if times == 0 else times
+    lines = [f"{what}: {wanted} expected, {len(found) or 'none'} received"]
+    if found:
+        lines += [f"  {each}" for each in found]
+    elif isinstance(expected, Message):
+        lines += _closest(expected, version, requests)
+    raise AssertionError("\n".join([*lines, *_summary(journal)]))
+
+
+def _closest(expected: Message, version: int | None, requests: list[Received]) -> list[str]:
+    """The requests of this class with what differs, those first that differ least."""
+    with showing_sensitive():  # what a test made up is no secret
+        compared = [
+            (list(differences(expected, each.message)), each)
+            for each in requests
+            if type(each.message) is type(expected)
+        ]
+        compared.sort(key=lambda pair: (len(pair[0]), pair[1].number))
+        lines: list[str] = []
+        for differing, each in compared[:_CLOSEST]:
+            lines.append(f"  #{each.number} ({each.place}), v{each.version}:")
+            if version not in (None, each.version):
+                lines.append(f"    version  expected {version}, received {each.version}")
+            lines += [f"    {line}" for line in difference_lines(differing)]
+    return lines
+
+
+def check_order(journal: Journal, expected: Sequence[Expected]) -> None:
+    """See `MockPeer.assert_order`."""
+    __tracebackhide__ = True
+    requests = iter(journal.requests)
+    before = "the start"
+    for each in expected:
+        found = next((request for request in requests if _is(request, each)), None)
+        if found is None:
+            text = f"no such {_name(each)} was received behind {before}"
+            if isinstance(each, Message):
+                with showing_sensitive():
+                    text += f": {each!r}"
+            raise AssertionError("\n".join([text, *_summary(journal)]))
+        before = f"#{found.number} {found.name}"
+
+
+def check_number(journal: Journal, cls: type[Message], found: list[Received], number: int, when: str) -> None:
+    """Assert that so many requests of a class were found."""
+    __tracebackhide__ = True
+    if len(found) < number:
+        text = f"{count(len(found), cls.NAME)} received {when}; {number} expected"
+        raise AssertionError("\n".join([text, *_summary(journal)]))
+
+
+def check_no_problems(journal: Journal) -> None:
+    """See `MockPeer.assert_no_problems`."""
+    __tracebackhide__ = True
+    problems = journal.problems
+    if problems:
+        lines = [f"the mock peer had {count(len(problems), 'problem')}:", *(f"  {each}" for each in problems)]
+        raise AssertionError("\n".join(lines)) from next((each.cause for each in problems if each.cause), None)
+
+
+def _is(request: Received, expected: Expected) -> bool:
+    if isinstance(expected, type):
+        return request.name == expected.NAME
+    return bool(request.message == expected)
+
+
+def _name(expected: Expected) -> str:
+    return expected.NAME
+
+
+def _summary(journal: Journal) -> list[str]:
+    """All that was received, in a line for each connection, and the problems."""
+    connections: dict[int, list[str]] = {}
+    for each in journal.requests:
+        connections.setdefault(each.connection, []).append(f"{each.name} v{each.version}")
+    lines = [f"  connection {number}: {', '.join(names)}" for number, names in connections.items()]
+    received = ["received:", *lines] if lines else ["nothing was received"]
+    return [*received, *(f"problem: {each}" for each in journal.problems)]

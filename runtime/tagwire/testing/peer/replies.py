@@ -1,0 +1,131 @@
+"""Answers of a mock peer: messages with the faults that a test wants, and how they become bytes and actions.
+
+`Reply` is the one table of faults; a script in YAML has the same names as keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from tagwire.message.base import Message
+from tagwire.testing.peer.actions import Action, Close, Send, Wait
+from tagwire.testing.peer.errors import PeerError
+from tagwire.text_format import shown
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.testing.peer.journal import Received
+
+__all__ = ["Answer", "AnswerTo", "Reply", "actions_of", "as_reply", "frame_of", "with_faults"]
+
+_SIZE_WIDTH: Final = 4
+_PAUSE: Final = 0.005
+"""Seconds between the parts of a split frame: without a pause, TCP would join them again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, with the faults that it is to have.
+
+    With neither a message nor `raw`, no bytes are sent: the request stays without an answer,
+    as a ProduceRequest with acks 0 does.
+    """
+
+    message: Message | None = None
+    """The response."""
+    _: KW_ONLY
+    version: int | None = None
+    """The version to encode it in; that of the request if None."""
+    header: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fields of the header by name, such as a wrong correlation_id, or unknown_tags. The others are taken from the
+    header of the request where it has a field of that name, and else are their defaults."""
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fields of the response by path, such as `topics[].error_code`; each field that the path leads to gets the
+    value."""
+    unknown_tags: Mapping[int, bytes] = field(default_factory=dict[int, bytes])
+    """Tagged fields that the spec does not know, for the end of the response."""
+    delay: float = 0.0
+    """Seconds to wait before it is sent. Later answers of the connection wait, too."""
+    behind: int = 0
+    """How many later answers of the connection are sent before this one."""
+    split_at: Iterable[int] = ()
+    """Offsets at which the frame is split into parts that are written one by one. The size before a frame is part of
+    it, so offset 4 is the first byte of the header."""
+    cut_at: int | None = None
+    """Send only this number of bytes of the frame, then close."""
+    raw: bytes | None = None
+    """Bytes to send as they are, in the place of a frame with its size and header."""
+    close: bool = False
+    """Close the connection behind the answer, or instead of it."""
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether any bytes are sent."""
+        return self.message is not None or self.raw is not None
+
+
+Answer: TypeAlias = "Message | Reply | None"
+"""What a function of the request returns."""
+AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer | Callable[[Received], Answer]]"
+"""What `Rule.reply` takes."""
+
+
+def as_reply(answer: object) -> Reply:
+    """The answer as a `Reply`. Raises PeerError for what is none."""
+    if isinstance(answer, Reply):
+        return answer
+    if answer is None or (isinstance(answer, Message) and answer.KIND == "response"):
+        return Reply(answer)
+    found = f"a {answer.KIND}, {answer.NAME}" if isinstance(answer, Message) else shown(answer)
+    raise PeerError(f"{found} is no answer; a response, a Reply or None was expected")
+
+
+def frame_of(reply: Reply, request: Received, registry: Registry) -> bytes:
+    """The bytes of an answer with the size before them. Raises EncodeError and others of TagwireError."""
+    if reply.raw is not None:
+        return reply.raw
+    message = reply.message
+    if message is None:
+        return b""
+    version = request.version if reply.version is None else reply.version
+    if reply.unknown_tags:
+        message = message.replace(unknown_tags={**message.unknown_tags, **reply.unknown_tags})
+    frame = registry.encode_response(message, version, header=_header(reply, request, registry))
+    for path, value in reply.fields.items():
+        selection = registry.select_response(type(message), path)
+        frame = selection.rewrite(frame, version, lambda _, value=value: value)
+    return len(frame).to_bytes(_SIZE_WIDTH, "big") + frame
+
+
+def _header(reply: Reply, request: Received, registry: Registry) -> Message:
+    """Its header: what the header of the request has too, then what the reply says of it."""
+    cls: type[Message] = registry.response_header
+    names = [row.name for row in cls.FIELDS]
+    common = {row.name: getattr(request.header, row.name) for row in request.header.FIELDS if row.name in names}
+    lacking = [name for name in reply.header if name not in (*names, "unknown_tags")]
+    if lacking:
+        raise PeerError(f"the {cls.NAME} has no field {lacking[0]!r}; it has {', '.join([*names, 'unknown_tags'])}")
+    return cls(**{**common, **reply.header})
+
+
+def actions_of(reply: Reply, frame: bytes) -> list[Action]:
+    """What a connection does for an answer whose frame is made."""
+    actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
+    sent = frame if reply.cut_at is None else frame[: reply.cut_at]
+    places = sorted({at for at in reply.split_at if 0 < at < len(sent)})
+    for start, end in zip([0, *places], [*places, len(sent)], strict=True):
+        if start:
+            actions.append(Wait(_PAUSE))
+        if end > start:
+            actions.append(Send(sent[start:end]))
+    if reply.close or reply.cut_at is not None:
+        actions.append(Close())
+    return actions
+
+
+def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
+    """The answer as a Reply with these faults beside its own."""
+    reply = as_reply(answer)
+    return replace(reply, **faults) if faults else reply

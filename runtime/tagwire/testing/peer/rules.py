@@ -1,0 +1,100 @@
+"""Rules of a mock peer: which requests one answers, and with what.
+
+`peer.on(...)` makes a rule, and `reply` puts it into force. Of several that match, the one
+that was made last answers, so a test overrides what a fixture has set up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tagwire.message.base import Message
+from tagwire.testing.peer.errors import PeerError
+from tagwire.testing.peer.replies import AnswerTo, Reply, as_reply, with_faults
+
+if TYPE_CHECKING:
+    from tagwire.testing.peer.journal import Received
+    from tagwire.versions import Versions
+
+__all__ = ["Rule"]
+
+
+class Rule:
+    """Requests of one API, and their answers. Made by `MockPeer.on`."""
+
+    def __init__(
+        self,
+        request: type[Message],
+        response: type[Message],
+        versions: Versions,
+        *,
+        when: Callable[[Received], object] | None,
+        times: int | None,
+        enact: Callable[[Rule], None],
+    ) -> None:
+        self.request = request
+        self.response = response
+        self.versions = versions
+        """The versions that it answers."""
+        self.times = times
+        """How many requests it answers; None for any number."""
+        self.requests: list[Received] = []
+        """What it has answered, in order."""
+        self._when = when
+        self._enact = enact
+        self._answers: Sequence[Any] = ()
+
+    def reply(self, answer: AnswerTo = None, **faults: Any) -> Rule:
+        """Answer with a response, a `Reply`, None (nothing), or a function of the request that returns one of these.
+
+        A list or tuple has an answer for each request in turn; its last one stays. `faults` are those of
+        `Reply`, for each answer. Returns the rule. Raises PeerError for what is no answer.
+        """
+        answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+        if not answers:
+            raise PeerError(f"{self}: the sequence of answers is empty")
+        unknown = [name for name in faults if name not in Reply.__dataclass_fields__ or name == "message"]
+        if unknown:
+            known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
+            raise PeerError(f"{self}: there is no fault {unknown[0]!r}; there are {known}")
+        for each in answers:
+            self._check(each)
+        self._answers = [self._made(each, faults) for each in answers]
+        self._enact(self)
+        return self
+
+    def matches(self, request: Received) -> bool:
+        """Whether it answers this request. What `when` raises comes through."""
+        if type(request.message) is not self.request or request.version not in self.versions:
+            return False
+        if self.times is not None and len(self.requests) >= self.times:
+            return False
+        return self._when is None or bool(self._when(request))
+
+    def answer(self, request: Received) -> Reply:
+        """The answer to a request, which counts from now on. What a function raises comes through."""
+        answer = self._answers[min(len(self.requests), len(self._answers) - 1)]
+        self.requests.append(request)
+        reply: Reply = answer(request)
+        self._check(reply)
+        return reply
+
+    def _made(self, answer: Any, faults: dict[str, Any]) -> Callable[[Received], Reply]:
+        if callable(answer):
+            function: Any = answer
+            return lambda request: with_faults(function(request), faults)
+        reply = with_faults(answer, faults)
+        return lambda request: reply
+
+    def _check(self, answer: Any) -> None:
+        if callable(answer) and not isinstance(answer, type):  # a class is a slip: its object was meant
+            return
+        message = as_reply(answer).message
+        if message is not None and type(message) is not self.response:
+            raise PeerError(
+                f"{self}: {type(message).__name__} does not answer it; a {self.response.__name__} was expected"
+            )
+
+    def __repr__(self) -> str:
+        return f"on({self.request.NAME})"

@@ -1,0 +1,135 @@
+"""A mock peer on sockets: an asyncio server that carries bytes to connections and does what they want.
+
+All decisions are made in `connection`. Here is only what needs a socket: reading, writing,
+waiting and closing. It listens on loopback unless it is told otherwise: a mock peer answers
+anybody, and is for tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import threading
+from collections.abc import AsyncGenerator, Generator
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from tagwire.testing.peer.actions import Action, Close, Send, Wait
+from tagwire.testing.peer.errors import PeerError
+from tagwire.testing.peer.journal import Address
+
+if TYPE_CHECKING:
+    from tagwire.testing.peer.mock_peer import MockPeer
+
+__all__ = ["running", "serving"]
+
+_READ_SIZE: Final = 65536
+
+
+@asynccontextmanager
+async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> AsyncGenerator[Address]:
+    """See `MockPeer.serving`."""
+    _check_host(host, allow_remote=allow_remote)
+    if peer.address is not None:
+        raise PeerError(f"the peer listens at {peer.address} already; make another one")
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        with suppress(
+            asyncio.CancelledError
+        ):  # nobody is above it; asyncio's streams of 3.11 would report it as an error
+            await _serve(peer, reader, writer)
+        tasks.discard(task)
+
+    server = await asyncio.start_server(connected, host, port)
+    address = peer.address = Address(*server.sockets[0].getsockname()[:2])
+    try:
+        yield address
+    finally:
+        peer.address = None
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
+
+
+def _check_host(host: str, *, allow_remote: bool) -> None:
+    """Refuse to listen where other machines come in, unless that is wanted."""
+    is_loopback = host == "localhost"
+    with suppress(ValueError):
+        is_loopback = is_loopback or ipaddress.ip_address(host).is_loopback
+    if not is_loopback and not allow_remote:
+        raise PeerError(
+            f"{host or 'every address'} is reachable from other machines, and a mock peer answers anybody; "
+            f"listen on 127.0.0.1 or ::1, or allow remote clients (allow_remote=True, --allow-remote)"
+        )
+
+
+async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """One client, up to the end of its connection. Requests are read, and recorded, also while answers wait."""
+    connection = peer.connect(Address(*writer.get_extra_info("sockname")[:2]))
+    waiting: asyncio.Queue[Action] = asyncio.Queue()
+    answering = asyncio.ensure_future(_answer(waiting, writer))
+    try:
+        while not connection.is_closed:
+            for action in connection.receive_data(await reader.read(_READ_SIZE)):
+                waiting.put_nowait(action)
+        await answering
+    except OSError:  # the client reset the connection
+        pass
+    finally:
+        answering.cancel()
+        with suppress(asyncio.CancelledError, OSError):
+            await answering
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _answer(waiting: asyncio.Queue[Action], writer: asyncio.StreamWriter) -> None:
+    """Do what the connection wants, up to its `Close`."""
+    while True:
+        match await waiting.get():
+            case Send(data):
+                writer.write(data)
+                await writer.drain()
+            case Wait(seconds):
+                await asyncio.sleep(seconds)
+            case Close():
+                return
+
+
+@contextmanager
+def running(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> Generator[Address]:
+    """See `MockPeer.running`."""
+    started: Future[Address] = Future()
+    loop = asyncio.new_event_loop()
+    stopping = asyncio.Event()
+
+    async def serve() -> None:
+        try:
+            async with serving(peer, host, port, allow_remote=allow_remote) as address:
+                started.set_result(address)
+                await stopping.wait()
+        except BaseException as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(serve())
+
+    thread = threading.Thread(target=run, name="tagwire mock peer", daemon=True)
+    thread.start()
+    try:
+        yield started.result()
+    finally:
+        if thread.is_alive() and started.exception() is None:
+            loop.call_soon_threadsafe(stopping.set)
+        thread.join()

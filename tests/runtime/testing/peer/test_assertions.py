@@ -1,0 +1,136 @@
+"""What a mock peer received: assertions, seen to fail as well as to pass, and what they say."""
+
+import threading
+
+import pytest
+
+import tagwire_messages as kafka
+from tagwire import Message
+from tagwire.testing.peer import MockPeer, PeerConnection
+from tagwire.testing.peer.differences import difference_lines, differences
+from tagwire_messages.metadata_request import MetadataRequestTopic
+
+BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
+ORDERS, BILLS = MetadataRequestTopic(name="orders"), MetadataRequestTopic(name="bills")
+ASKED = kafka.MetadataRequest(topics=[ORDERS, BILLS])
+
+
+def send(connection: PeerConnection, message: Message, version: int) -> None:
+    frame = kafka.registry.encode_request(message, version)
+    connection.receive_data(len(frame).to_bytes(4, "big") + frame)
+
+
+@pytest.fixture
+def peer() -> MockPeer:
+    """It has received, on two connections: two MetadataRequests, a HeartbeatRequest, and one more of these."""
+    peer = MockPeer()
+    peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse())
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
+    first, second = peer.connect(), peer.connect()
+    send(first, ASKED, 9)
+    send(second, ASKED.replace(topics=[ORDERS]), 12)
+    send(first, BEAT, 4)
+    send(second, BEAT, 3)
+    return peer
+
+
+def test_what_holds(peer: MockPeer) -> None:
+    peer.assert_received(ASKED)
+    peer.assert_received(ASKED, version=9, times=1)
+    peer.assert_received(kafka.HeartbeatRequest, times=2)
+    peer.assert_received(kafka.HeartbeatRequest, version=3, times=1)
+    peer.assert_not_received(ASKED, version=12)
+    peer.assert_not_received(kafka.FetchRequest)
+    peer.assert_order(ASKED, kafka.MetadataRequest, BEAT, BEAT)
+    peer.assert_no_problems()
+    assert [each.version for each in peer.received(kafka.HeartbeatRequest)] == [4, 3]
+
+
+def test_the_closest_requests_are_shown_with_what_differs(peer: MockPeer) -> None:
+    expected = ASKED.replace(topics=[MetadataRequestTopic(name="order")], allow_auto_topic_creation=False)
+    with pytest.raises(AssertionError) as caught:
+        peer.assert_received(expected)
+    assert str(caught.value).splitlines() == [
+        "MetadataRequest: some expected, none received",
+        "  #2 (connection 2, request 1, byte 0), v12:",
+        "    topics[0].name             expected 'order', received 'orders'",
+        "    allow_auto_topic_creation  expected False, received True",
+        "  #1 (connection 1, request 1, byte 0), v9:",
+        "    topics[0].name             expected 'order', received 'orders'",
+        "    topics[1]                  expected nothing, received MetadataRequestTopic(name='bills')",
+        "    allow_auto_topic_creation  expected False, received True",
+        "received:",
+        "  connection 1: MetadataRequest v9, HeartbeatRequest v4",
+        "  connection 2: MetadataRequest v12, HeartbeatRequest v3",
+    ]
+
+
+def test_a_wrong_version_is_one_of_the_differences(peer: MockPeer) -> None:
+    with pytest.raises(AssertionError, match=r"version  expected 11, received 9"):
+        peer.assert_received(ASKED, version=11)
+
+
+def test_too_many_are_listed(peer: MockPeer) -> None:
+    with pytest.raises(AssertionError) as caught:
+        peer.assert_not_received(BEAT)
+    assert str(caught.value).splitlines()[:3] == [
+        "HeartbeatRequest: none expected, 2 received",
+        "  #3 (connection 1, request 2, byte 35): v4 HeartbeatRequest(group_id='g', member_id='m')",
+        "  #4 (connection 2, request 2, byte 43): v3 HeartbeatRequest(group_id='g', member_id='m')",
+    ]
+
+
+def test_a_wrong_order(peer: MockPeer) -> None:
+    with pytest.raises(AssertionError, match="no such MetadataRequest was received behind #3 HeartbeatRequest"):
+        peer.assert_order(BEAT, kafka.MetadataRequest)
+    with pytest.raises(AssertionError, match=r"no such HeartbeatRequest was received behind the start: .*group_id='x'"):
+        peer.assert_order(BEAT.replace(group_id="x"))
+
+
+def test_nothing_and_problems_are_said() -> None:
+    peer = MockPeer()
+    with pytest.raises(AssertionError, match="nothing was received"):
+        peer.assert_received(BEAT)
+    peer.connect().receive_data(b"\xff\xff\xff\xff")
+    with pytest.raises(AssertionError, match="problem: connection 1: these are no frames"):
+        peer.assert_received(BEAT)
+
+
+def test_secrets_of_a_test_are_shown() -> None:
+    peer = MockPeer()
+    peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse())
+    send(peer.connect(), kafka.SaslAuthenticateRequest(auth_bytes=b"right"), 2)
+    with pytest.raises(AssertionError, match="auth_bytes  expected 5 bytes 77726f6e67, received 5 bytes 7269676874"):
+        peer.assert_received(kafka.SaslAuthenticateRequest(auth_bytes=b"wrong"))
+
+
+def test_waiting(peer: MockPeer) -> None:
+    assert len(peer.wait_for(kafka.HeartbeatRequest, count=2, timeout=0)) == 2
+    with pytest.raises(AssertionError, match="2 HeartbeatRequests received within 0 s; 3 expected"):
+        peer.wait_for(kafka.HeartbeatRequest, count=3, timeout=0)
+    timer = threading.Timer(0.05, lambda: send(peer.connect(), BEAT, 4))
+    timer.start()
+    assert len(peer.wait_for(kafka.HeartbeatRequest, count=3)) == 3
+    timer.join()
+
+
+def test_nobody_waits_on_after_a_problem(peer: MockPeer) -> None:
+    timer = threading.Timer(0.05, lambda: peer.connect().receive_data(b"\xff\xff\xff\xff"))
+    timer.start()
+    with pytest.raises(AssertionError, match="these are no frames"):
+        peer.wait_for(kafka.FetchRequest, timeout=60)
+    timer.join()
+
+
+def test_a_journal_is_cleared(peer: MockPeer) -> None:
+    peer.journal.clear()
+    assert (peer.requests, peer.problems) == ([], [])
+    assert peer.connect().number == 3
+
+
+def test_many_differences_are_cut() -> None:
+    topics = [MetadataRequestTopic(name=str(number)) for number in range(20)]
+    found = list(differences(kafka.MetadataRequest(topics=topics), kafka.MetadataRequest(topics=topics[:1])))
+    lines = difference_lines(found)
+    assert (len(found), len(lines), lines[-1]) == (19, 13, "and 7 more fields")
+    assert lines[0].endswith("expected MetadataRequestTopic(name='1'), received nothing")

@@ -1,0 +1,380 @@
+"""Mock peers without sockets: which answers a script gives, to which requests, and in which bytes.
+
+Expected bytes are written out from Kafka's specs: a frame is its size, then the header (a correlation id, in
+flexible versions also a byte for no tagged fields), then the body.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+import tagwire_messages as kafka
+from tagwire import EncodeError, Message, UnknownMessageError
+from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, PeerError, Received, Reply, Send, Wait
+from tagwire_messages.api_versions_response import ApiVersion
+
+BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
+OK = kafka.HeartbeatResponse()
+ASKING = kafka.ApiVersionsRequest(client_software_name="test", client_software_version="1")
+
+
+def framed(message: Message, version: int, correlation_id: int = 7) -> bytes:
+    frame = kafka.registry.encode_request(message, version, correlation_id=correlation_id)
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def sent(actions: Iterable[Action]) -> bytes:
+    return b"".join(action.data for action in actions if isinstance(action, Send))
+
+
+def answer(connection: PeerConnection, message: Message, version: int) -> Any:
+    """The response to a request."""
+    data = sent(connection.receive_data(framed(message, version)))
+    assert int.from_bytes(data[:4], "big") == len(data) - 4
+    assert message.API_KEY is not None
+    return kafka.registry.decode_response(data[4:], message.API_KEY, version).message
+
+
+@pytest.fixture
+def peer() -> MockPeer:
+    return MockPeer(kafka.registry)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def test_a_message_is_framed_in_the_version_of_the_request(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=27))
+    connection = peer.connect()
+    in_v0 = bytes.fromhex("00000006  00000007  001b")
+    in_v4 = bytes.fromhex("0000000c  00000007 00  00000000 001b 00")  # throttle_time_ms, and two ends of tagged fields
+    assert connection.receive_data(framed(BEAT, 0)) == [Send(in_v0)]
+    assert connection.receive_data(framed(BEAT, 4)) == [Send(in_v4)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64])
+def test_however_the_bytes_arrive(peer: MockPeer, size: int) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    data = framed(BEAT, 0) * 3
+    connection = peer.connect()
+    actions = [action for at in range(0, len(data), size) for action in connection.receive_data(data[at : at + size])]
+    assert actions == [Send(bytes.fromhex("00000006 00000007 0000"))] * 3
+    assert [(each.index, each.offset) for each in peer.requests] == [
+        (1, 0),
+        (2, 24),
+        (3, 48),
+    ]  # size 4, header 10, body 10
+
+
+def test_a_function_sees_the_request_with_its_place(peer: MockPeer) -> None:
+    seen: list[Received] = []
+
+    def beat(request: Received) -> kafka.HeartbeatResponse:
+        seen.append(request)
+        return OK.replace(throttle_time_ms=request.number)
+
+    peer.on(kafka.HeartbeatRequest).reply(beat)
+    peer.connect()
+    connection = peer.connect(("broker.example", 9092))
+    assert answer(connection, BEAT, 3).throttle_time_ms == 1
+    assert answer(connection, BEAT, 4).throttle_time_ms == 2
+    first, second = seen
+    assert (first.message, first.version, first.header.correlation_id) == (BEAT, 3, 7)
+    assert (second.number, second.connection, second.index, second.offset) == (
+        2,
+        2,
+        2,
+        26,
+    )  # size 4, header 10, body 12
+    assert str(second.address) == "broker.example:9092"
+    assert second.frame == framed(BEAT, 4)[4:]
+
+
+def test_a_sequence_answers_in_turn_and_its_last_stays(peer: MockPeer) -> None:
+    rule = peer.on("HeartbeatRequest").reply(
+        [kafka.HeartbeatResponse(error_code=27), lambda _: kafka.HeartbeatResponse(error_code=22), OK]
+    )
+    connection = peer.connect()
+    assert [answer(connection, BEAT, 4).error_code for _ in range(5)] == [27, 22, 0, 0, 0]
+    assert rule.requests == peer.requests
+
+
+def test_none_is_no_answer(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([None, lambda _: None, OK])
+    connection = peer.connect()
+    assert connection.receive_data(framed(BEAT, 4) * 2) == []
+    assert answer(connection, BEAT, 4) == OK
+
+
+def test_the_latest_rule_that_matches_answers(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=1))
+    peer.on(12, versions="0-2").reply(kafka.HeartbeatResponse(error_code=2))
+    peer.on(kafka.HeartbeatRequest, when=lambda request: request.message.member_id == "x").reply(
+        kafka.HeartbeatResponse(error_code=3)
+    )
+    peer.on(kafka.HeartbeatRequest, times=1).reply(kafka.HeartbeatResponse(error_code=4))
+    connection = peer.connect()
+    asked = [(BEAT, 4), (BEAT, 4), (BEAT, 2), (BEAT.replace(member_id="x"), 2)]
+    assert [answer(connection, *each).error_code for each in asked] == [4, 1, 2, 3]
+
+
+def test_a_rule_is_in_force_with_its_reply(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest)
+    assert kafka.HeartbeatRequest.API_KEY not in peer.offered
+
+
+# ---------------------------------------------------------------- versions
+
+
+def test_what_has_rules_is_announced(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest, versions="1-2").reply(OK)
+    peer.on(kafka.HeartbeatRequest, versions="4").reply(OK)
+    found = answer(peer.connect(), ASKING, 3)
+    assert found.error_code == 0
+    assert list(found.api_keys) == [
+        ApiVersion(api_key=12, min_version=1, max_version=4),
+        ApiVersion(api_key=18, min_version=0, max_version=5),
+    ]
+
+
+def test_unstable_versions_are_not_announced(peer: MockPeer) -> None:
+    """As Kafka's brokers do unless they are told otherwise."""
+    unstable = next(
+        cls
+        for cls in map(kafka.registry.__getitem__, kafka.registry.names())
+        if cls.KIND == "request" and 0 <= cls.LATEST_STABLE < cls.VERSIONS.highest
+    )
+    assert unstable.API_KEY is not None
+    peer.on(unstable).reply(None)
+    assert peer.offered[unstable.API_KEY].highest == unstable.LATEST_STABLE
+
+
+@pytest.mark.parametrize("version", [6, 99, 32767])
+def test_a_newer_client_is_told_which_versions_it_may_ask_in(peer: MockPeer, version: int) -> None:
+    """KIP-511: error 35 in version 0, with the versions of ApiVersionsRequest itself."""
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    request = framed(ASKING, 4)
+    newer = request[:6] + version.to_bytes(2, "big") + request[8:] + b"more fields"
+    newer = (len(newer) - 4).to_bytes(4, "big") + newer[4:]
+    connection = peer.connect()
+    expected = "00000010  00000007  0023  00000001  0012 0000 0005"
+    assert connection.receive_data(newer) == [Send(bytes.fromhex(expected))]
+    assert peer.requests[0].message is None
+    assert answer(connection, ASKING, 5).error_code == 0
+    assert peer.problems == []
+
+
+def test_versions_to_ask_in_may_be_narrowed(peer: MockPeer) -> None:
+    peer.offer(kafka.ApiVersionsRequest, "0-2")
+    connection = peer.connect()
+    assert connection.receive_data(framed(ASKING, 3)) == [
+        Send(bytes.fromhex("00000010  00000007  0023  00000001  0012 0000 0002"))
+    ]
+    assert answer(connection, ASKING, 2).api_keys == (ApiVersion(api_key=18, max_version=2),)
+
+
+def test_other_apis_may_be_offered_or_withheld(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    peer.offer(kafka.HeartbeatRequest, "none")
+    peer.offer(kafka.MetadataRequest, "0-99")
+    assert answer(peer.connect(), ASKING, 0).api_keys[0] == ApiVersion(api_key=3, max_version=99)
+    assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
+    assert "HeartbeatRequest v4: no rule answers it, and it was not offered" in str(peer.problems[0])
+
+
+def test_the_answer_may_be_scripted(peer: MockPeer) -> None:
+    peer.on(kafka.ApiVersionsRequest).reply(kafka.ApiVersionsResponse(error_code=35))
+    assert answer(peer.connect(), ASKING, 3).error_code == 35
+
+
+def test_a_version_that_was_not_offered_is_a_problem(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest, versions="0-3").reply(OK)
+    connection = peer.connect()
+    assert connection.receive_data(framed(BEAT, 4) + framed(BEAT, 0)) == [Close()]
+    assert connection.is_closed
+    assert connection.receive_data(framed(BEAT, 0)) == []
+    (problem,) = peer.problems
+    assert str(problem) == (
+        "connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
+        "offered are 0-3, known are 0-4"
+    )
+
+
+# ---------------------------------------------------------------- what is wrong
+
+
+def test_errors_of_the_script_are_kept_for_the_test(peer: MockPeer) -> None:
+    def broken(request: Received) -> kafka.HeartbeatResponse:
+        raise ZeroDivisionError("oh")
+
+    peer.on(kafka.HeartbeatRequest).reply(broken)
+    assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
+    assert isinstance(peer.problems[0].cause, ZeroDivisionError)
+    with pytest.raises(AssertionError, match=r"(?s)had 1 problem:.*the script raised ZeroDivisionError\('oh'\)"):
+        peer.assert_no_problems()
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (kafka.MetadataResponse(), "on(HeartbeatRequest): MetadataResponse does not answer it; a HeartbeatResponse"),
+        (BEAT, "a request, HeartbeatRequest is no answer"),
+        (kafka.HeartbeatResponse, "is no answer; a response, a Reply or None was expected"),
+        ("text", "'text' is no answer"),
+        ([], "the sequence of answers is empty"),
+    ],
+)
+def test_what_is_no_answer_is_refused_at_once(peer: MockPeer, made: Any, said: str) -> None:
+    with pytest.raises(PeerError) as caught:
+        peer.on(kafka.HeartbeatRequest).reply(made)
+    assert said in str(caught.value)
+
+
+def test_what_is_no_answer_of_a_function_is_a_problem(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(lambda _: kafka.MetadataResponse())
+    assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
+    assert "MetadataResponse does not answer it" in peer.problems[0].text
+
+
+def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
+    with pytest.raises(PeerError, match="there is no fault 'dely'; there are version, header, fields"):
+        peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)
+
+
+def test_rules_are_for_requests(peer: MockPeer) -> None:
+    with pytest.raises(PeerError, match="'HeartbeatResponse' is no request"):
+        peer.on(kafka.HeartbeatResponse)
+    with pytest.raises(UnknownMessageError):
+        peer.on("Heartbeet")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "these are no frames"),
+        (b"\xff\xff\xff\xff", "found size -1"),
+        (bytes.fromhex("00000004 7fff0000"), "the request at byte 0 can't be read"),
+        (bytes.fromhex("00000002 0003"), "the request at byte 0 can't be read"),
+        (framed(BEAT, 4)[:-1], "ended within a frame"),
+    ],
+)
+def test_bytes_that_are_no_requests(peer: MockPeer, data: bytes, said: str) -> None:
+    connection = peer.connect()
+    actions = connection.receive_data(data) + connection.receive_data(b"")
+    assert actions == [Close()]
+    assert said in str(peer.problems[0])
+    assert peer.requests == []
+
+
+def test_a_frame_over_the_limit() -> None:
+    peer = MockPeer(max_size=20)
+    assert peer.connect().receive_data((21).to_bytes(4, "big")) == [Close()]
+    assert "at most 20" in str(peer.problems[0])
+
+
+# ---------------------------------------------------------------- faults
+
+
+def faulty(peer: MockPeer, asked: int = 4, **faults: Any) -> list[Action]:
+    peer.on(kafka.HeartbeatRequest).reply(OK, **faults)
+    return peer.connect().receive_data(framed(BEAT, asked))
+
+
+V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        ({"delay": 1.5}, [Wait(1.5), Send(V4)]),
+        ({"cut_at": 9}, [Send(V4[:9]), Close()]),
+        ({"cut_at": 0}, [Close()]),
+        ({"close": True}, [Send(V4), Close()]),
+        ({"raw": b"HTTP/1.1 400\r\n"}, [Send(b"HTTP/1.1 400\r\n")]),
+        ({"version": 0}, [Send(bytes.fromhex("00000006 00000007 0000"))]),
+        ({"header": {"correlation_id": 8}}, [Send(V4[:7] + b"\x08" + V4[8:])]),
+        (
+            {"header": {"unknown_tags": {5: b"x"}}},
+            [Send(bytes.fromhex("0000000f  00000007 01 05 01 78  00000000 0000 00"))],
+        ),
+        ({"unknown_tags": {5: b"x"}}, [Send(bytes.fromhex("0000000f  00000007 00  00000000 0000 01 05 01 78"))]),
+        ({"fields": {"error_code": 9999}}, [Send(bytes.fromhex("0000000c  00000007 00  00000000 270f 00"))]),
+    ],
+)
+def test_faults(peer: MockPeer, faults: dict[str, Any], expected: list[Action]) -> None:
+    assert faulty(peer, **faults) == expected
+    assert peer.problems == []
+
+
+def test_a_frame_in_parts(peer: MockPeer) -> None:
+    actions = faulty(peer, split_at=(4, 2, 9, 100))
+    assert [action.data for action in actions if isinstance(action, Send)] == [V4[:2], V4[2:4], V4[4:9], V4[9:]]
+    assert [isinstance(action, Wait) for action in actions] == [False, True, False, True, False, True, False]
+
+
+def test_byte_by_byte(peer: MockPeer) -> None:
+    parts = [action.data for action in faulty(peer, split_at=range(100)) if isinstance(action, Send)]
+    assert parts == [V4[at : at + 1] for at in range(len(V4))]
+
+
+def test_answers_out_of_order(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, behind=2), OK, Reply(OK, behind=1), OK, OK])
+    connection = peer.connect()
+    data = b"".join(framed(BEAT, 4, correlation_id=number) for number in range(1, 6))
+    ids = [action.data[7] for action in connection.receive_data(data) if isinstance(action, Send)]
+    assert ids == [2, 4, 1, 3, 5]
+
+
+def test_what_is_held_goes_out_at_the_end(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK, behind=1)
+    connection = peer.connect()
+    assert connection.receive_data(framed(BEAT, 4)) == []
+    assert connection.receive_data(b"") == [Send(V4), Close()]
+
+
+def test_nothing_is_sent_behind_a_close(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([Reply(close=True), OK])
+    assert peer.connect().receive_data(framed(BEAT, 4) * 2) == [Close()]
+    assert len(peer.requests) == 1
+
+
+def test_faults_of_a_sequence_are_added_to_its_own(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, close=True), lambda _: OK], delay=1)
+    assert peer.connect().receive_data(framed(BEAT, 4)) == [Wait(1), Send(V4), Close()]
+    assert peer.connect().receive_data(framed(BEAT, 4)) == [Wait(1), Send(V4)]
+
+
+def test_each_field_that_a_path_leads_to(peer: MockPeer) -> None:
+    from tagwire_messages.metadata_response import MetadataResponseTopic
+
+    topics = [MetadataResponseTopic(name="a"), MetadataResponseTopic(name="b")]
+    peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(topics=topics), fields={"topics[].error_code": -7})
+    found = answer(peer.connect(), kafka.MetadataRequest(topics=[]), 12)
+    assert [topic.error_code for topic in found.topics] == [-7, -7]
+
+
+@pytest.mark.parametrize(
+    ("faults", "said"),
+    [
+        ({"unknown_tags": {5: b"x"}}, "this version has no tagged fields"),
+        (
+            {"header": {"corelation_id": 1}},
+            "ResponseHeader has no field 'corelation_id'; it has correlation_id, unknown",
+        ),
+        ({"fields": {"eror_code": 1}}, "eror_code"),
+        ({"version": 77}, "has no version 77"),
+    ],
+)
+def test_faults_that_a_version_has_no_room_for(peer: MockPeer, faults: dict[str, Any], said: str) -> None:
+    assert faulty(peer, 0, **faults) == [Close()]
+    assert said in str(peer.problems[0])
+
+
+def test_a_value_that_the_version_lacks(peer: MockPeer) -> None:
+    peer.on(kafka.LeaveGroupRequest).reply(
+        kafka.LeaveGroupResponse(members=[kafka.leave_group_response.MemberResponse(member_id="m")])
+    )
+    connection = peer.connect()
+    assert connection.receive_data(framed(kafka.LeaveGroupRequest(group_id="g"), 0)) == [Close()]
+    assert isinstance(peer.problems[0].cause, EncodeError)

@@ -1,0 +1,174 @@
+"""Mock peers on sockets: what needs one. All else is tested without, in test_scripts."""
+
+import asyncio
+import socket
+import threading
+import time
+
+import pytest
+
+import tagwire_messages as kafka
+from tagwire.testing.peer import Address, MockPeer, PeerError, Reply
+
+BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
+ASKED = len(BEAT).to_bytes(4, "big") + BEAT
+OK = kafka.HeartbeatResponse()
+ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
+
+
+@pytest.fixture
+def peer() -> MockPeer:
+    return MockPeer()
+
+
+def read(client: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := client.recv(size - len(data))):
+        data += more
+    return data
+
+
+def connected(address: Address) -> socket.socket:
+    return socket.create_connection(address, timeout=10)
+
+
+def test_in_a_thread(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    with peer.running() as address, connected(address) as client:
+        assert (peer.address, address.host) == (address, "127.0.0.1")
+        client.sendall(ASKED[:5])
+        client.sendall(ASKED[5:] + ASKED)
+        assert read(client, 32) == ANSWER * 2
+        assert [each.address for each in peer.requests] == [address] * 2
+    assert peer.address is None
+    with pytest.raises(OSError):
+        connected(address)
+    assert "tagwire mock peer" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_in_a_running_loop(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+
+    async def ask() -> bytes:
+        async with peer.serving() as address:
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(ASKED)
+            found = await asyncio.to_thread(peer.wait_for, kafka.HeartbeatRequest)
+            assert len(found) == 1
+            data = await reader.readexactly(16)
+            writer.close()
+            await writer.wait_closed()
+            return data
+
+    assert asyncio.run(ask()) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (Reply(OK, cut_at=9), ANSWER[:9]),
+        (Reply(OK, close=True, split_at=range(16)), ANSWER),
+        (Reply(close=True), b""),
+        (Reply(raw=b"oops", close=True), b"oops"),
+    ],
+)
+def test_the_connection_ends(peer: MockPeer, reply: Reply, expected: bytes) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(reply)
+    with peer.running() as address, connected(address) as client:
+        client.sendall(ASKED)
+        assert read(client, 100) == expected
+
+
+def test_parts_arrive_one_by_one(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK, split_at=[6])
+    with peer.running() as address, connected(address) as client:
+        client.sendall(ASKED)
+        assert client.recv(100) == ANSWER[:6]
+        assert read(client, 10) == ANSWER[6:]
+
+
+def test_a_delay_holds_later_answers_back_but_no_requests(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, delay=0.2), OK])
+    with peer.running() as address, connected(address) as client:
+        before = time.monotonic()
+        client.sendall(ASKED)
+        time.sleep(0.02)
+        client.sendall(ASKED)
+        assert len(peer.wait_for(kafka.HeartbeatRequest, count=2)) == 2
+        assert read(client, 32) == ANSWER * 2
+        assert time.monotonic() - before >= 0.2
+
+
+def test_closing_waits_for_nobody(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK, delay=600)
+    before = time.monotonic()
+    with peer.running() as address, connected(address) as waiting, connected(address) as idle:
+        waiting.sendall(ASKED)
+        peer.wait_for(kafka.HeartbeatRequest)
+    assert time.monotonic() - before < 30
+    assert idle.fileno() == -1
+
+
+def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK, split_at=range(16))
+    with peer.running() as address:
+        for _ in range(5):
+            with connected(address) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
+                client.sendall(ASKED * 50)
+        with connected(address) as client:
+            client.sendall(ASKED)
+            assert read(client, 16) == ANSWER
+    assert peer.problems == []
+
+
+def test_many_connections_at_once(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    with peer.running() as address:
+        clients = [connected(address) for _ in range(100)]
+        for client in clients:
+            client.sendall(ASKED)
+        assert all(read(client, 16) == ANSWER for client in clients)
+        for client in clients:
+            client.close()
+    assert sorted(each.connection for each in peer.requests) == list(range(1, 101))
+
+
+def test_a_client_that_closes_its_side_gets_its_answers(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(OK, delay=0.05)
+    with peer.running() as address, connected(address) as client:
+        client.sendall(ASKED)
+        client.shutdown(socket.SHUT_WR)
+        assert read(client, 100) == ANSWER
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "example.org"])
+def test_only_loopback_unless_told_otherwise(peer: MockPeer, host: str) -> None:
+    with pytest.raises(PeerError, match="reachable from other machines"), peer.running(host):
+        pass
+    assert peer.address is None
+
+
+def test_loopback_has_other_names(peer: MockPeer) -> None:
+    with peer.running("localhost") as address:
+        assert address.port
+
+
+def test_told_otherwise(peer: MockPeer) -> None:
+    with peer.running("0.0.0.0", allow_remote=True) as address:
+        assert str(address).startswith("0.0.0.0:")
+
+
+def test_a_port_that_is_taken(peer: MockPeer) -> None:
+    with peer.running() as address:
+        with pytest.raises(OSError), MockPeer().running(port=address.port):
+            pass
+        with pytest.raises(PeerError, match=r"listens at 127\.0\.0\.1:\d+ already"), peer.running():
+            pass
+    with peer.running(port=address.port) as again:  # the port is free at once
+        assert again == address
+
+
+def test_addresses_are_what_clients_take() -> None:
+    assert str(Address("127.0.0.1", 9092)) == "127.0.0.1:9092"
+    assert str(Address("::1", 9092)) == "[::1]:9092"
