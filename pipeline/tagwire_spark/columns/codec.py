@@ -16,7 +16,8 @@ from pyspark.sql.types import StructType
 from tagwire import arrow
 from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
-from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.registry import Registry
 from tagwire.message import Message
 from tagwire.versions import Versions
 from tagwire_spark.columns.arrow_types import (
