@@ -6,7 +6,7 @@ spec says which fields are NOT NULL, and a schema may be less strict. A schema m
 whole column NOT NULL, which is checked in each batch.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -77,10 +77,14 @@ def _parts(type: DataType) -> list[tuple[str, DataType, bool]]:
     return []
 
 
-def asked_batch(columns: Mapping[str, Any], schema: Any, file: str) -> Any:
-    """Rows of a file with the columns of a schema, in its types. Raises PipelineError for a null that it forbids."""
+def asked_batch(columns: Mapping[str, Any], schema: Any, file_of: Callable[[int], str]) -> Any:
+    """Rows with the columns of a schema, in its types; `file_of` says which file a row is of.
+
+    Raises PipelineError for a null that the schema forbids.
+    """
     for field in schema:
         if not field.nullable and columns[field.name].null_count:
+            file = file_of(columns[field.name].is_null().to_pylist().index(True))
             text = f"{file}: column {field.name} has a null, but the schema has it as NOT NULL; leave that out."
             raise PipelineError("NOT_NULL_ASSERT_VIOLATION", text)
     arrays = [_declared(columns[field.name], field.type) for field in schema]

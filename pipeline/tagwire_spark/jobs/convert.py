@@ -10,7 +10,7 @@ that of `tagwire log convert`, byte for byte.
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -51,21 +51,22 @@ def convert_logs(
     roots = local_paths(paths)
     partitions = [found for root in roots for found in found_partitions(root)]
     only_once(partitions)
-    units = [unit for found in partitions for unit in segment_units(found, found.partition.segments)]
+    # The segments of another listing go at once: objects of a million would fill the driver's memory.
+    units = [unit for found in partitions for unit in segment_units(found, Partition(found.partition.path).segments)]
     sizes = [Path(unit.file).stat().st_size for unit in units]
     with staging(Path(output).absolute()) as made:
         work = partial(_convert, attempts=str(made.attempts), how=how)
-        results = run_units(spark, units, sizes, work)
+        results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
         _finish_transactions(spark, made, units, results, to or format)
         for found in partitions:
             (made.whole / found.target).mkdir(parents=True, exist_ok=True)
             for path in carried_files(found.partition, conversion):
                 made.carry(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
-            made.take(result["attempt"], unit.target)
+            made.take(result.attempt, unit.target)
         folders = ((folder, made.whole / target) for folder, target in log_folders(partitions))
         carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
-    return [_report(result["report"]) for result in results]
+    return [_report(unit.file, result) for unit, result in zip(units, results, strict=True)]
 
 
 def conversion_of(how: Sequence[Any]) -> Conversion:
@@ -74,23 +75,32 @@ def conversion_of(how: Sequence[Any]) -> Conversion:
     return Conversion(to, codec, BatchSize(size_in_bytes, size_in_records), source)
 
 
-def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> dict[str, Any]:
+class _Done(NamedTuple):
+    """What a worker tells of a segment: a list in JSON, because the driver holds one for each segment."""
+
+    attempt: str
+    counts: list[int]
+    """The numbers of a ConvertReport, in its order."""
+    losses: Sequence[dict[str, Any]] = ()
+    open: Sequence[tuple[int, int]] = ()
+    ended: Sequence[int] = ()
+
+
+def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> tuple[Any, ...]:
     """On a worker: convert a segment."""
     segment = Segment(SegmentUnit(*unit).file)
     folder, transactions = attempt(attempts), Transactions()
     report = convert_segment(segment, folder, conversion_of(how), transactions)
     for path in folder.iterdir():
         on_disk(path)
-    return {
-        "attempt": folder.name,
-        "report": report.to_json(),
-        "open": sorted(transactions.open.items()),
-        "ended": sorted(transactions.ended),
-    }
+    _, *counts, losses = report
+    opened, ended = sorted(transactions.open.items()), sorted(transactions.ended)
+    done = _Done(folder.name, counts, losses.to_json(), opened, ended)
+    return done if any(done[2:]) else done[:2]
 
 
 def _finish_transactions(
-    spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[Any], format: Formats
+    spark: SparkSession, made: Staging, units: list[SegmentUnit], results: list[_Done], format: Formats
 ) -> None:
     """Make the transaction indexes again of segments that begin with open transactions; `format` is the output's."""
     again: list[Any] = []
@@ -99,8 +109,8 @@ def _finish_transactions(
         if unit.target != target:
             known, target = Transactions(), unit.target
         if known.open:
-            again.append([str(made.attempts / result["attempt"]), sorted(known.open.items())])
-        known = known.followed_by(_transactions(result["open"], result["ended"]))
+            again.append([str(made.attempts / result.attempt), sorted(known.open.items())])
+        known = known.followed_by(_transactions(result.open, result.ended))
     work = partial(_index_transactions, format=format)
     run_units(spark, again, [_size(Path(folder)) for folder, _ in again], work)
 
@@ -129,9 +139,8 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.log"))
 
 
-def _report(facts: dict[str, Any]) -> ConvertReport:
+def _report(file: str, done: _Done) -> ConvertReport:
     losses = LossReport()
-    for row in facts["losses"]:
+    for row in done.losses:
         losses.add_row(LossRow(**row))
-    counts: dict[str, Any] = facts | {"file": Path(facts["file"]), "losses": losses}
-    return ConvertReport(**counts)
+    return ConvertReport._make((Path(file), *done.counts, losses))

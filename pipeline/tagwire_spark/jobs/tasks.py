@@ -28,6 +28,8 @@ _UNIT_COLUMNS: Final = pa.schema([("task", pa.int32()), ("unit", pa.int32()), ("
 _RESULT: Final = "unit int, result string"
 _RESULT_COLUMNS: Final = pa.schema([("unit", pa.int32()), ("result", pa.string())])
 
+_ROWS: Final = 1000
+
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -42,8 +44,10 @@ def run_units(spark: SparkSession, units: Sequence[Any], sizes: Sequence[int], w
         return []
     found: list[Any] = [None] * len(units)
     with failures_told():
-        for row in over_units(spark, units, sizes, _one_result(work), _RESULT).collect():
-            found[row.unit] = json.loads(row.result)
+        results = over_units(spark, units, sizes, _one_result(work), _RESULT).toArrow()
+    for batch in results.to_batches(max_chunksize=_ROWS):  # as rows of Spark's, all would be objects at once
+        for row in batch.to_pylist():
+            found[row["unit"]] = json.loads(row["result"])
     return found
 
 
@@ -56,12 +60,10 @@ def over_units(
 ) -> DataFrame:
     """The rows that `work` makes of each unit and its number; as `run_units` otherwise, and nothing runs yet."""
     tasks = _tasks(sizes)
-    rows = [
-        {"task": task, "unit": number, "text": json.dumps(units[number])}
-        for task, numbers in enumerate(tasks)
-        for number in numbers
-    ]
-    df = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_UNIT_COLUMNS))
+    numbers = [number for task in tasks for number in task]
+    of_task = [number for number, task in enumerate(tasks) for _ in task]
+    texts = pa.array((json.dumps(units[number]) for number in numbers), pa.string(), size=len(numbers))
+    df = spark.createDataFrame(pa.table([of_task, numbers, texts], schema=_UNIT_COLUMNS))
     return df.repartitionById(len(tasks), col("task")).mapInArrow(_working(work), schema)
 
 

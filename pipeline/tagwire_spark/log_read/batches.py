@@ -9,12 +9,13 @@ from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import open_file
 from tagwire.log.names import log_file
 from tagwire.log.scan import Scan
+from tagwire.records import RecordBatch
 from tagwire_spark.files.file_state import check_unchanged, state_of_status
 from tagwire_spark.files.storage import Opened, opened
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["begun_scan", "split_pieces"]
+__all__ = ["begun_scan", "is_wanted", "next_offset", "split_pieces"]
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """
     with _scan(split, query) as (scan, source):
         position, last = _begin(scan, source, split, query), NO_OFFSET
-        reached = _reached(split, position)
+        reached = next_offset(split, position)
         while position < split.end and not _ends_at(scan, source, position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
@@ -69,6 +70,16 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 return
 
 
+def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
+    """Whether a batch of a split may have wanted rows, as far as its head tells."""
+    if batch.last_offset < split.first_offset or (batch.is_control and not query.control):
+        return False
+    known, base = split.transactions, batch.base_offset
+    if known is not None and known.hides(base, batch.producer_id, batch.is_transactional, batch.is_control):
+        return False
+    return query.first_timestamp is None or batch.max_timestamp >= query.first_timestamp
+
+
 def _fetch_all(scan: Scan, source: Opened) -> None:
     """Bring all bytes of the file here, and see them."""
     source.fetch_all()
@@ -82,7 +93,7 @@ def _ends_at(scan: Scan, source: Opened, position: int) -> bool:
     return scan.ends_at(position)
 
 
-def _reached(split: Split, position: int) -> int | None:
+def next_offset(split: Split, position: int) -> int | None:
     """The next offset at the position where a split begins; None if it is unknown."""
     name = log_file(Path(split.file))
     return name.base_offset if name and position == 0 else None

@@ -7,7 +7,7 @@ objects, and from the columns of `tagwire.log.columns`, which the native engine
 fills without objects.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,16 @@ from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["BATCH_COLUMNS", "RECORD_COLUMNS", "BatchPlace", "Builder", "LogColumn", "SplitPlace", "record_names"]
+__all__ = [
+    "BATCH_COLUMNS",
+    "RECORD_COLUMNS",
+    "BatchPlace",
+    "Builder",
+    "LogColumn",
+    "RowPlaces",
+    "SplitPlace",
+    "record_names",
+]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
@@ -41,6 +50,23 @@ class SplitPlace(NamedTuple):
     def of(cls, split: Split) -> "SplitPlace":
         """The place of a split; names that are not UTF-8 have `?`."""
         return cls(encodable(split.topic), split.partition, encodable(split.file))
+
+
+class RowPlaces(NamedTuple):
+    """The splits that rows are of."""
+
+    splits: Sequence[SplitPlace]
+    numbers: Any
+    """Which one each row is of, as an Arrow array; None if there is but one."""
+    rows: int
+
+    def spread(self, values: Any) -> Any:
+        """The value of each row, out of the values of splits."""
+        return pa.repeat(values[0], self.rows) if self.numbers is None else values.take(self.numbers)
+
+    def file_of(self, row: int) -> str:
+        """The file that a row is of."""
+        return self.splits[0 if self.numbers is None else self.numbers[row].as_py()].file
 
 
 class BatchPlace(NamedTuple):
@@ -82,16 +108,18 @@ class LogColumn(NamedTuple):
             return self.split(place.split)
         return None if self.batch is None else self.batch(place)
 
-    def array(self, columns: dict[str, Any], count: int, place: SplitPlace) -> Any:
-        """The values of `count` records of a split, out of columns of the log."""
+    def array(self, columns: dict[str, Any], places: "RowPlaces") -> Any:
+        """The values of records, out of columns of the log."""
         if self.split is not None:
-            return pa.repeat(pa.scalar(self.split(place), self.type), count)
+            return places.spread(pa.array([self.split(place) for place in places.splits], self.type))
+        if not self.needs:
+            return pa.nulls(places.rows, self.type)
         return self.make(*(columns[name] for name in self.needs))
 
 
-def record_names(file: str, offsets: Any) -> Callable[[int], str]:
+def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
     """What the records of a column are called in errors."""
-    return lambda row: f"{file}: the record at offset {offsets[row].as_py()}"
+    return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
 
 
 # ---------------------------------------------------------------- values out of objects

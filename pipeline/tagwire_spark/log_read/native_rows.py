@@ -1,94 +1,214 @@
-"""The rows of a split by the native engine: its columns of a log become those of the source; no record is an object.
+"""The rows of a task's splits by the native engine: its columns of a log become those of the source, without objects.
 
-Only what asks no question of single batches goes this way. PERMISSIVE, heads of
-batches, transactions that were aborted, and files that are only partly here are
-read batch by batch (`batches`, `rows`), and mean the same.
+An Arrow batch goes on from split to split until it is full, because a batch
+costs Python and Spark more than a small segment does. So each row's split must
+be known: the engine notes the file. What it can't read is left to Python
+(`tagwire.log.column_stream`). Heads of batches, and files that are only partly
+here, are read batch by batch (`batches`, `rows`), and mean the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute
 
-from tagwire.log.column_stream import arrays_between
+from tagwire.log import LogError
+from tagwire.log.column_stream import Pass, ReadOptions
+from tagwire.log.column_table import root_column
+from tagwire.log.damage import Damage
 from tagwire.log.scan import Scan
 from tagwire.message.engines import engine
+from tagwire.records import RecordBatch
+from tagwire.records.format_set import format_set
+from tagwire.text_format import encodable
 from tagwire_spark.columns.schema_check import asked_batch
-from tagwire_spark.log_read.column_table import RECORD_COLUMNS, SplitPlace, record_names
+from tagwire_spark.log_read.batches import is_wanted, next_offset
+from tagwire_spark.log_read.column_table import RECORD_COLUMNS, RowPlaces, SplitPlace, record_names
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["goes_natively", "native_rows"]
+__all__ = ["NativeRows", "goes_natively"]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 _COLUMNS: Final = {column.name: column for column in RECORD_COLUMNS}
+_OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
-def goes_natively(split: Split, query: LogQuery) -> bool:
-    """Whether a split's rows can be made by `native_rows`."""
-    return not (query.by_batch or query.permissive or split.transactions is not None) and engine() == "native"
+def goes_natively(query: LogQuery) -> bool:
+    """Whether rows can be made by `NativeRows`."""
+    return not query.by_batch and engine() == "native"
 
 
-def native_rows(split: Split, query: LogQuery, scan: Scan, position: int, schema: Any) -> Iterator[Any]:
-    """The rows of the batches that begin from `position` to the split's end, as Arrow batches. Raises LogError."""
-    names = [name for name in schema.names if name != "message"]
-    if len(names) < len(schema.names):
-        names += ["value", "offset"]  # what is decoded, and what its record is called if it can't be
-    needed = dict.fromkeys(need for name in names for need in _COLUMNS[name].needs)
-    needed |= dict.fromkeys(_needed_by_filters(split, query))
-    cut_off = query.partial and split.is_last
-    place = SplitPlace.of(split)
-    arrays = arrays_between(
-        scan, list(needed) or ["offset"], position, split.end, split.first_offset, query.formats, cut_off=cut_off
-    )
-    for array in arrays:
+class NativeRows:
+    """The rows of splits that are read one after the other, as Arrow batches with the columns of a schema."""
+
+    def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
+        self._splits = splits
+        self._places = [SplitPlace.of(split) for split in splits]
+        self._query = query
+        self._schema = schema
+        self._names = [name for name in schema.names if name != "message"]
+        if "message" in schema.names:
+            self._names += ["value", "offset"]  # what is decoded, and what its record is called if it can't be
+        self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
+        self._has_transactions = any(split.transactions is not None for split in splits)
+        self._needed = dict.fromkeys((*(n for name in self._names for n in _COLUMNS[name].needs), *self._of_filters()))
+        self._pass = _SplitPass([*self._needed] or ["offset"], query)
+        self._numbers: dict[str, int] = {}
+        """The splits whose rows are in the batch, by what the engine calls their files."""
+
+    def _of_filters(self) -> Iterator[str]:
+        """The columns that decide which rows are wanted."""
+        query = self._query
+        if not query.control:
+            yield "is_control"
+        if self._has_ends:
+            yield "offset"
+        if query.first_timestamp is not None or query.end_timestamp is not None:
+            yield "timestamp"
+        if self._has_transactions:
+            yield from _OF_TRANSACTIONS
+        if len(self._splits) > 1:
+            yield "file"
+
+    def of_split(self, number: int, scan: Scan, position: int) -> Iterator[Any]:
+        """The batches that are full, and each Damage behind the rows before it; some rows are kept for `rest`.
+
+        Raises LogError behind the rows before the fault.
+        """
+        name = encodable(scan.file)
+        known = self._numbers.setdefault(name, number)
+        if known != number:
+            yield from self.rest()
+            self._numbers[name] = number
+        for piece in self._pass.of_split(self._splits[number], scan, position):
+            yield from (piece,) if isinstance(piece, Damage) else self._made(piece)
+
+    def rest(self) -> Iterator[Any]:
+        """The rows that were kept, as a batch."""
+        if len(self._pass.rows):
+            yield from self._made(self._pass.rows.take())
+        self._numbers.clear()
+
+    def _made(self, array: Any) -> Iterator[Any]:
+        """The wanted rows as Spark gets them; nothing if there are none."""
         batch = pa.record_batch(array)
-        if split.end_offset != NO_OFFSET and batch.num_rows and batch.column("offset")[0].as_py() >= split.end_offset:
+        keep = self._kept(batch, self._split_numbers(batch))
+        wanted = batch if keep is None else batch.filter(keep)
+        if not wanted.num_rows:
             return
-        wanted = _filtered(batch, split, query)
-        if wanted.num_rows:
-            columns = {name: wanted.column(name) for name in needed}
-            made = {name: _COLUMNS[name].array(columns, wanted.num_rows, place) for name in names}
-            yield _rows(made, wanted.num_rows, split, query, schema)
+        places = RowPlaces(self._places, self._split_numbers(wanted), wanted.num_rows)
+        columns = {name: wanted.column(name) for name in self._needed}
+        made = {name: _COLUMNS[name].array(columns, places) for name in self._names}
+        if "message" in self._schema.names:
+            assert self._query.message is not None
+            names = record_names(places.file_of, made["offset"])
+            made["message"] = self._query.message.decode(made["value"], row_name=names)
+        if not self._schema.names:  # count() may need no column at all
+            nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
+            yield pa.RecordBatch.from_struct_array(nothing)
+        else:
+            yield asked_batch(made, self._schema, places.file_of)
+
+    def _split_numbers(self, batch: Any) -> Any:
+        """The split that each row is of; None if there is but one."""
+        if len(self._splits) == 1:
+            return None
+        files = batch.column("file")
+        return pa.array([self._numbers.get(name) for name in files.dictionary.to_pylist()], pa.int32()).take(
+            files.indices
+        )
+
+    # ------------------------------------------------------------ which rows
+
+    def _kept(self, batch: Any, numbers: Any) -> Any:
+        """Whether each row is wanted; None if all are."""
+        keep = list(self._conditions(batch, numbers))
+        for mask in keep[1:]:
+            keep[0] = pc.and_(keep[0], mask)
+        return keep[0] if keep else None
+
+    def _conditions(self, batch: Any, numbers: Any) -> Iterator[Any]:
+        query = self._query
+        if not query.control and pc.any(batch.column("is_control")).as_py():
+            yield pc.invert(batch.column("is_control"))
+        if self._has_ends:
+            lasts = pa.array([split.end_offset - 1 for split in self._splits], pa.int64())
+            yield pc.less_equal(batch.column("offset"), lasts[0] if numbers is None else lasts.take(numbers))
+        if query.first_timestamp is not None or query.end_timestamp is not None:
+            times = pc.fill_null(batch.column("timestamp").cast(pa.int64()), -1)
+            if query.first_timestamp is not None:
+                yield pc.greater_equal(times, query.first_timestamp)
+            if query.end_timestamp is not None:
+                yield pc.less(times, query.end_timestamp)
+        if self._has_transactions and batch.num_rows:
+            yield self._committed(batch, numbers)
+
+    def _committed(self, batch: Any, numbers: Any) -> Any:
+        """Whether the batch of each row is not hidden by transactions, asked once for each batch."""
+        bases = batch.column("base_offset")
+        changes = pc.not_equal(bases[1:], bases[:-1])
+        if numbers is not None:
+            changes = pc.or_(changes, pc.not_equal(numbers[1:], numbers[:-1]))
+        ends = pc.add(pc.indices_nonzero(changes), 1).cast(pa.int32())
+        starts = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+        heads = [batch.column(name).take(starts).to_pylist() for name in _OF_TRANSACTIONS]
+        splits = [0] * len(starts) if numbers is None else numbers.take(starts).to_pylist()
+        found = []
+        for number, *head in zip(splits, *heads, strict=True):
+            known = self._splits[number].transactions
+            found.append(known is None or not known.hides(*head))
+        ends = pa.concat_arrays([ends, pa.array([batch.num_rows], pa.int32())])
+        return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
 
 
-def _rows(made: dict[str, Any], count: int, split: Split, query: LogQuery, schema: Any) -> Any:
-    if "message" in schema.names:
-        assert query.message is not None
-        made["message"] = query.message.decode(made["value"], row_name=record_names(split.file, made["offset"]))
-    if not schema.names:  # count() may need no column at all
-        nothing = pa.Array.from_buffers(pa.struct([]), count, [None], children=[])
-        return pa.RecordBatch.from_struct_array(nothing)
-    return asked_batch(made, schema, split.file)
+class _SplitPass(Pass):
+    """One pass over the files of splits, which decides as `split_pieces` what a fault is."""
+
+    def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
+        formats = format_set(query.formats)
+        super().__init__(root_column("record", columns, formats), ReadOptions(formats=formats))
+        self.query = query
+
+    def of_split(self, split: Split, scan: Scan, position: int) -> Iterator[Any]:
+        """The arrays that fill up within a split, and each Damage; the remaining rows are kept. Raises LogError."""
+        self.split, self.start = split, position
+        self.rows.begin(encodable(scan.file), position, split.first_offset)
+        cut_off = self.query.partial and split.is_last
+        for piece in self.of_file(scan, split.first_offset, cut_off=cut_off, end=split.end):
+            yield piece
+            if self.rows.last_offset + 1 >= split.end_offset:
+                return
+
+    def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
+        """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
+        split, query, rows = self.split, self.query, self.rows
+        reached = next_offset(split, self.start) if rows.last_offset < 0 else rows.last_offset + 1
+        if reached is not None and reached >= split.end_offset:  # what is behind it may not be there yet
+            rows.leave(split.end, None)
+            return
+        batch = _whole_batch(scan, rows.position)  # of which the records are wrong
+        if batch is not None and not is_wanted(batch, split, query):
+            rows.leave(rows.position + batch.size, batch.last_offset)
+            return
+        if not query.permissive:
+            yield from self._so_far()
+            raise error
+        damage, _ = self.skip(scan, error)
+        is_earlier = batch is None and reached is not None and reached < split.first_offset
+        if not is_earlier and not query.drops:
+            yield from self._so_far()
+            yield damage
+
+    def _so_far(self) -> Iterator[Any]:
+        if len(self.rows):
+            yield self.rows.take()
 
 
-# ---------------------------------------------------------------- which rows
-
-
-def _needed_by_filters(split: Split, query: LogQuery) -> list[str]:
-    needed = [] if query.control else ["is_control"]
-    if split.end_offset != NO_OFFSET:
-        needed.append("offset")
-    if query.first_timestamp is not None or query.end_timestamp is not None:
-        needed.append("timestamp")
-    return needed
-
-
-def _filtered(batch: Any, split: Split, query: LogQuery) -> Any:
-    """The rows that are wanted; the batch itself where all are."""
-    keep = []
-    if not query.control and pc.any(batch.column("is_control")).as_py():
-        keep.append(pc.invert(batch.column("is_control")))
-    if split.end_offset != NO_OFFSET:
-        keep.append(pc.less(batch.column("offset"), split.end_offset))
-    if query.first_timestamp is not None or query.end_timestamp is not None:
-        times = pc.fill_null(batch.column("timestamp").cast(pa.int64()), -1)
-        if query.first_timestamp is not None:
-            keep.append(pc.greater_equal(times, query.first_timestamp))
-        if query.end_timestamp is not None:
-            keep.append(pc.less(times, query.end_timestamp))
-    for mask in keep[1:]:
-        keep[0] = pc.and_(keep[0], mask)
-    return batch.filter(keep[0]) if keep else batch
+def _whole_batch(scan: Scan, position: int) -> RecordBatch | None:
+    try:
+        return scan.batch(position)
+    except LogError:
+        return None

@@ -1,6 +1,7 @@
 """From the batches of a split to the Arrow batches that Spark gets: the columns that are wanted, and no others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tagwire.records import Record
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import asked_batch
 from tagwire_spark.errors import PipelineError, described, refusal
-from tagwire_spark.log_read.batches import begun_scan, split_pieces
+from tagwire_spark.log_read.batches import begun_scan, is_wanted, split_pieces
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
     RECORD_COLUMNS,
@@ -22,12 +23,12 @@ from tagwire_spark.log_read.column_table import (
     SplitPlace,
     record_names,
 )
-from tagwire_spark.log_read.native_rows import goes_natively, native_rows
+from tagwire_spark.log_read.native_rows import NativeRows, goes_natively
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["check_number", "full_schema", "rows_of"]
+__all__ = ["check_number", "full_schema", "rows_of", "rows_of_task"]
 
 _ROWS: Final = 20_000
 """Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
@@ -49,26 +50,57 @@ def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
     return schema
 
 
+def _raised(error: PipelineError) -> None:
+    raise error
+
+
 def rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
     """The rows of a split as Arrow batches, on a worker. Raises PipelineError."""
+    return rows_of_task([split], query, schema)
+
+
+def rows_of_task(
+    splits: Sequence[Split],
+    query: LogQuery,
+    schema: StructType,
+    refused: Callable[[PipelineError], None] = _raised,
+) -> Iterator[Any]:
+    """The rows of a task's splits, in order, as Arrow batches; one batch has the rows of many small splits.
+
+    `refused` is given the error of a split that can't be read, which is raised by default; if it returns, the
+    remaining splits are read. Raises PipelineError.
+    """
     settle_worker()
-    check_number(split.partition, split.file)
-    try:
-        yield from _rows_of(split, query, schema)
-    except (LogError, LogPathError) as error:  # of the latter, it was there when the read was planned
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    columns = arrow_schema(schema)
+    native = NativeRows(splits, query, columns) if goes_natively(query) else None
+    for number, split in enumerate(splits):
+        check_number(split.partition, split.file)
+        try:
+            with begun_scan(split, query) if native else nullcontext() as begun:
+                if native and begun is not None:
+                    yield from _with_errors(native.of_split(number, *begun), split, query, columns)
+                    continue
+            if native:
+                yield from native.rest()
+            rows = _Rows(split, query, columns)
+            for piece in split_pieces(split, query):
+                yield from rows.of_piece(piece)
+            yield from rows.rest()
+        except (LogError, LogPathError) as error:  # of the latter, it was there when the read was planned
+            refused(refusal(error, "MALFORMED_KAFKA_LOG"))
+    if native:
+        yield from native.rest()
 
 
-def _rows_of(split: Split, query: LogQuery, schema: StructType) -> Iterator[Any]:
-    if goes_natively(split, query):
-        with begun_scan(split, query) as begun:
-            if begun is not None:
-                yield from native_rows(split, query, *begun, arrow_schema(schema))
-                return
-    rows = _Rows(split, query, schema)
-    for piece in split_pieces(split, query):
-        yield from rows.of_piece(piece)
-    yield from rows.rest()
+def _with_errors(pieces: Iterable[Any], split: Split, query: LogQuery, schema: Any) -> Iterator[Any]:
+    """Arrow batches, and a row for what is damage among them."""
+    for piece in pieces:
+        if isinstance(piece, Damage):
+            rows = _Rows(split, query, schema)
+            yield from rows.of_piece(piece)
+            yield from rows.rest()
+        else:
+            yield piece
 
 
 def check_number(partition: int, where: str) -> None:
@@ -81,33 +113,28 @@ def check_number(partition: int, where: str) -> None:
 class _Rows:
     """The rows of one split."""
 
-    def __init__(self, split: Split, query: LogQuery, schema: StructType) -> None:
+    def __init__(self, split: Split, query: LogQuery, schema: Any) -> None:
         self.split = split
         self.query = query
-        self.schema = arrow_schema(schema)
+        self.schema = schema
         names = {*self.schema.names, *(["value", "offset"] if _MESSAGE in self.schema.names else [])}
         columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
         self.builder = Builder(column for column in columns if column.name in names)
         self.place = SplitPlace.of(split)
+        self.file_of = lambda _: self.place.file
         self.bytes = 0
 
     def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
         """What a batch, or damage, adds; Arrow batches as they are full."""
-        split = self.split
         if isinstance(piece, Damage):
             if self.query.drops:
                 return
             self.builder.add_row(self._error_row(piece.position, piece.error))
             return
-        batch, query = piece.batch, self.query
-        if batch.last_offset < split.first_offset or (batch.is_control and not query.control):
+        if not is_wanted(piece.batch, self.split, self.query):
             return
-        if split.transactions is not None and split.transactions.hides(batch):
-            return
-        if query.first_timestamp is not None and batch.max_timestamp < query.first_timestamp:
-            return
-        place = BatchPlace(batch, self.place, piece.position)
-        if query.by_batch:
+        place = BatchPlace(piece.batch, self.place, piece.position)
+        if self.query.by_batch:
             self.builder.add_row({column.name: column.of_batch(place) for column in self.builder.columns})
         else:
             yield from self._of_records(place)
@@ -157,10 +184,10 @@ class _Rows:
         arrays = self.builder.arrays()
         if _MESSAGE in self.schema.names:
             assert self.query.message is not None
-            names = record_names(self.place.file, arrays["offset"])
+            names = record_names(self.file_of, arrays["offset"])
             arrays[_MESSAGE] = self.query.message.decode(arrays["value"], row_name=names)
         count = self.builder.rows
         self.builder.clear()
         if not self.schema.names:  # count() may need no column at all
             return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
-        return (asked_batch(arrays, self.schema, self.place.file),)
+        return (asked_batch(arrays, self.schema, self.file_of),)

@@ -31,8 +31,9 @@ __all__ = ["Split", "log_locations", "packed", "partitions_of", "plan", "settled
 _LOOKS: Final = 5
 _NAMED: Final = 5
 """How many names of a folder an error tells."""
-_OPENING: Final = 1 << 20
-"""What a segment costs beside its bytes, in bytes."""
+_OPENING: Final = 1 << 17
+"""What a segment costs beside its bytes, in bytes that take as long to read; `_FETCHING` if it is remote."""
+_FETCHING: Final = 1 << 20
 
 
 class Split(NamedTuple):
@@ -120,7 +121,7 @@ def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:
-        cost = max(split.end - split.start, _OPENING)
+        cost = max(split.end - split.start, _FETCHING if is_remote(split.file) else _OPENING)
         if cost > left:
             tasks.append([])
             left = most

@@ -32,7 +32,7 @@ from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, missing_offsets, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
-from tagwire_spark.log_read.rows import check_number, rows_of
+from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import Split, log_locations, packed, partitions_of, plan, settled_location
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
@@ -255,15 +255,16 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The Arrow batches of a task's splits."""
-        for split in partition.value or ():
-            try:
-                yield from under_names(rows_of(split, self.query, self.columns), self.names)
-            except PipelineError as error:
-                if error.condition != "KAFKA_LOG_NOT_FOUND":
-                    raise
-                if self.asked.fails_on_loss:
-                    text = f"{error.text.rstrip('.')}; it existed a moment ago."
-                    raise PipelineError("KAFKA_LOG_DATA_LOSS", text) from None
+        rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_refused)
+        yield from under_names(rows, self.names)
+
+    def _check_refused(self, error: PipelineError) -> None:
+        """Raise the error of a split, unless it is gone and that is no failure. Raises PipelineError."""
+        if error.condition != "KAFKA_LOG_NOT_FOUND":
+            raise error
+        if self.asked.fails_on_loss:
+            text = f"{error.text.rstrip('.')}; it existed a moment ago."
+            raise PipelineError("KAFKA_LOG_DATA_LOSS", text)
 
 
 def _loss(why: str) -> PipelineError:

@@ -33,14 +33,13 @@ class Transactions(NamedTuple):
         """Those that reach into a segment."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
 
-    def hides(self, batch: RecordBatch) -> bool:
+    def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
         """Whether a batch is of an aborted transaction, or of none that is known to be committed."""
-        base = batch.base_offset
-        if base >= self.stable:
+        if base_offset >= self.stable:
             return True
-        if not batch.is_transactional or batch.is_control:
+        if not is_transactional or is_control:
             return False
-        return any(batch.producer_id == each and first <= base <= last for each, first, last in self.aborted)
+        return any(producer_id == each and first <= base_offset <= last for each, first, last in self.aborted)
 
 
 def transactions_of(partition: Partition, location: Location, query: LogQuery) -> Transactions:

@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 from tagwire_spark.columns.schema_check import check_asked, under_names
 from tagwire_spark.log_read.filters import narrowed
 from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
-from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import packed, plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
@@ -91,8 +91,7 @@ class LogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The Arrow batches of a task's splits. Without any splits, Spark asks once with None."""
-        for split in partition.value or ():
-            yield from under_names(rows_of(split, self.query, self.columns), self.names)
+        yield from under_names(rows_of_task(partition.value or (), self.query, self.columns), self.names)
 
 
 class PushingLogReader(LogReader):

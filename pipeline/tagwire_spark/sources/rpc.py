@@ -160,7 +160,7 @@ def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
             for field in schema:
                 if field.name not in arrays:
                     arrays[field.name] = pa.array([row[field.name] for row in part], field.type)
-            yield asked_batch(arrays, schema, file)
+            yield asked_batch(arrays, schema, lambda _: file)
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:

@@ -25,13 +25,14 @@ from tagwire.log.payloads import Payload
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.message.engines import DisagreementError, engine
+from tagwire.records import RecordBatch
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 from tagwire.text_format import encodable
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["LogColumns", "arrays_between", "columns"]
+__all__ = ["LogColumns", "Pass", "ReadOptions", "arrays_between", "columns"]
 
 _ROWS: Final = 1 << 16
 _BYTES: Final = 1 << 24
@@ -238,9 +239,7 @@ class Pass:
             except LogError as error:
                 if cut_off and error.rule == "TWL101":
                     return
-                if self.wanted.errors == "raise":
-                    raise
-                self.skip(scan, error)
+                yield from self.at_fault(scan, error)
 
     def in_python(self, scan: Scan, first_offset: int | None, *, refused: bool) -> Iterator[Any]:
         """Read the batch that the loop left to Python, from the record at which it stopped. Raises LogError."""
@@ -266,17 +265,23 @@ class Pass:
             raise DisagreementError(batch.described_by.layout, f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)
 
-    def skip(self, scan: Scan, error: LogError) -> None:
-        """Skip the fault: the batch, or the bytes up to the next one."""
+    def at_fault(self, scan: Scan, error: LogError) -> Iterable[Any]:
+        """Raise the error of the bytes at the current position, or skip them; what follows goes among the arrays."""
+        if self.wanted.errors == "raise":
+            raise error
+        self.skipped.append(self.skip(scan, error)[0])
+        return ()
+
+    def skip(self, scan: Scan, error: LogError) -> tuple[Damage, RecordBatch | None]:
+        """Skip a batch whose records are wrong, which is returned as well, or the bytes up to the next batch."""
         position = self.rows.position
         piece = next(pieces(scan, position, self.rows.last_offset))
         if isinstance(piece, Damage):
-            self.skipped.append(piece)
             self.rows.leave(piece.end, None)
-        else:  # its records are wrong
-            end = position + piece.batch.size
-            self.skipped.append(Damage(position, end, error))
-            self.rows.leave(end, piece.batch.last_offset)
+            return piece, None
+        end = position + piece.batch.size
+        self.rows.leave(end, piece.batch.last_offset)
+        return Damage(position, end, error), piece.batch
 
 
 class _Window:

@@ -251,7 +251,7 @@ class _Segments:
 def carried_files(partition: Partition, conversion: Conversion) -> list[Path]:
     """Copy the files that do not depend on the record format, and snapshots of producers that are still valid."""
     found = []
-    for path in partition.files:
+    for path in partition.each_file():
         name = log_file(path)
         is_snapshot = name is not None and not name.state and name.kind == "snapshot"
         is_metadata = name is not None and not name.state and name.kind == "checkpoint"

@@ -27,6 +27,8 @@ class LossRow(NamedTuple):
 class LossReport:
     """Losses, counted by field and reason."""
 
+    __slots__ = ("_rows",)
+
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], LossRow] = {}
 

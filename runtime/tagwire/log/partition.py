@@ -45,10 +45,14 @@ class Partition:
         self.state = name.state if name else ""
         """delete, future or stray, if the folder's name says so."""
 
-    @cached_property
+    @property
     def files(self) -> tuple[Path, ...]:
         """Every file of the folder at the time of listing."""
-        return tuple(self.path / name for name in self._names)
+        return tuple(self.each_file())
+
+    def each_file(self) -> Iterator[Path]:
+        """Every file of the folder at the time of listing, one after the other: there may be many."""
+        return (self.path / name for name in self._names)
 
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
         end = f".{kind}.{state}" if state else f".{kind}"

@@ -1,0 +1,53 @@
+"""What the driver of a job holds for each segment."""
+
+import json
+import tracemalloc
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.records import Record, build
+from tagwire_spark.jobs import convert_logs
+
+MOST = 2000
+"""Bytes for each segment."""
+
+
+def segments(folder: Path, count: int) -> Path:
+    folder.mkdir(parents=True)
+    data = build([Record(0, 1_700_000_000_000, b"k", b"v")], "v2").encode()
+    for number in range(count):
+        (folder / f"{number:020}.log").write_bytes(number.to_bytes(8, "big") + data[8:])
+    return folder
+
+
+def answers(_: Any, units: list[Any], sizes: list[int], work: "partial[Any]") -> list[Any]:
+    """Workers are elsewhere: one segment is converted, and the others have its answer and an empty folder."""
+    if not units:
+        return []
+    text, attempts = json.dumps(work(json.loads(json.dumps(units[0])))), Path(work.keywords["attempts"])
+    found = []
+    for number in range(len(units)):
+        answer = json.loads(text)
+        answer[0] = f"{number:032}"
+        (attempts / answer[0]).mkdir()
+        found.append(answer)
+    return found
+
+
+def test_the_driver_of_convert(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwire_spark.jobs.convert.run_units", answers)
+    peaks = []
+    for turn, count in enumerate((1010, 10, 1010)):  # the first imports, and makes tables of names grow
+        source = segments(tmp_path / f"from-{turn}" / "t-0", count).parent
+        tracemalloc.start()
+        reports = convert_logs(cast("Any", None), source, tmp_path / f"to-{turn}")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert len(reports) == count
+    a_segment = (peaks[2] - peaks[1]) / 1000
+    assert a_segment < MOST
