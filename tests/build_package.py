@@ -26,6 +26,7 @@ def build_package(
     files: dict[str, str] = {}
     summaries = []
     specs = list(specs)
+    headers = {str(spec["name"]) for spec in specs if spec.get("type") == "header"}
     registers = registers_among(json.dumps(spec).encode() for spec in specs)
     for spec in specs:
         file = f"{spec['name']}.json"
@@ -34,7 +35,7 @@ def build_package(
             files |= render_register(result.register, templates, file)
             continue
         assert result.message is not None, [problem.message for problem in result.problems]
-        files |= render_message(result.message, name, options, templates, file)
+        files |= render_message(result.message, name, options, templates, file, headers)
         summaries.append(result.message.summary())
     files |= render_package(summaries, list(registers), name, templates)
     for path, text in files.items():

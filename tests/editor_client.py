@@ -137,8 +137,13 @@ class Editor:
 
 
 @contextlib.contextmanager
-def editor(folder: Path, *, encodings: tuple[str, ...] = ("utf-16",)) -> Generator[Editor]:
-    """`tagwire lsp` in a folder, greeted; it is asked to end, and ended if it does not."""
+def editor(
+    folder: Path, *, encodings: tuple[str, ...] = ("utf-16",), workspace: dict[str, Any] | None = None
+) -> Generator[Editor]:
+    """`tagwire lsp` in a folder, greeted; it is asked to end, and ended if it does not.
+
+    `workspace` is what else the editor can do with a workspace.
+    """
     command = [sys.executable, "-m", "tagwire_cli", "lsp"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     client = Editor(process)
@@ -147,7 +152,7 @@ def editor(folder: Path, *, encodings: tuple[str, ...] = ("utf-16",)) -> Generat
         capabilities = {
             "general": {"positionEncodings": list(encodings)},
             "textDocument": {"completion": {"completionItem": item}, "rename": {"prepareSupport": True}},
-            "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}},
+            "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}, **(workspace or {})},
         }
         params = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
         client.capabilities = client.ask("initialize", params)["capabilities"]

@@ -832,4 +832,4 @@ ListOffsetResponse = ListOffsetsResponse
 QuotaRecord = ClientQuotaRecord
 SubscriptionInfo = SubscriptionInfoData
 
-registry: Registry
+registry: Registry[RequestHeader, ResponseHeader]

@@ -14,10 +14,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AddOffsetsToTxnRequest"]
 
 
-class AddOffsetsToTxnRequest(Message):
+class AddOffsetsToTxnRequest(Message["RequestHeader"]):
     """AddOffsetsToTxnRequest (request, API key 25), versions 0-4."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tags")

@@ -21,6 +21,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AddPartitionsToTxnRequest", "AddPartitionsToTxnTopic", "AddPartitionsToTxnTransaction"]
 
 
@@ -96,7 +100,7 @@ class AddPartitionsToTxnTransaction(Struct):
     )
 
 
-class AddPartitionsToTxnRequest(Message):
+class AddPartitionsToTxnRequest(Message["RequestHeader"]):
     """AddPartitionsToTxnRequest (request, API key 24), versions 0-5."""
 
     __slots__ = (

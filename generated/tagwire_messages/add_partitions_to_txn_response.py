@@ -25,6 +25,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = [
     "AddPartitionsToTxnPartitionResult",
     "AddPartitionsToTxnResponse",
@@ -136,7 +140,7 @@ class AddPartitionsToTxnResult(Struct):
     )
 
 
-class AddPartitionsToTxnResponse(Message):
+class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
     """AddPartitionsToTxnResponse (response, API key 24), versions 0-5."""
 
     __slots__ = (

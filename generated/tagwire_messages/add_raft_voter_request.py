@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["AddRaftVoterRequest", "Listener"]
 
@@ -46,7 +47,7 @@ class Listener(Struct):
     )
 
 
-class AddRaftVoterRequest(Message):
+class AddRaftVoterRequest(Message["RequestHeader"]):
     """AddRaftVoterRequest (request, API key 80), versions 0-1."""
 
     __slots__ = (

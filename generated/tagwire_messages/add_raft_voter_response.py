@@ -11,10 +11,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AddRaftVoterResponse"]
 
 
-class AddRaftVoterResponse(Message):
+class AddRaftVoterResponse(Message["ResponseHeader"]):
     """AddRaftVoterResponse (response, API key 80), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")

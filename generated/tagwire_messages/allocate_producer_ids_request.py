@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AllocateProducerIdsRequest"]
 
 
-class AllocateProducerIdsRequest(Message):
+class AllocateProducerIdsRequest(Message["RequestHeader"]):
     """AllocateProducerIdsRequest (request, API key 67), version 0."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")

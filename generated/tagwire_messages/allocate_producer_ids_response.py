@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AllocateProducerIdsResponse"]
 
 
-class AllocateProducerIdsResponse(Message):
+class AllocateProducerIdsResponse(Message["ResponseHeader"]):
     """AllocateProducerIdsResponse (response, API key 67), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len", "unknown_tags")

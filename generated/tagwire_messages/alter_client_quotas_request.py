@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AlterClientQuotasRequest", "EntityData", "EntryData", "OpData"]
 
 
@@ -94,7 +98,7 @@ class EntryData(Struct):
     )
 
 
-class AlterClientQuotasRequest(Message):
+class AlterClientQuotasRequest(Message["RequestHeader"]):
     """AlterClientQuotasRequest (request, API key 49), versions 0-1."""
 
     __slots__ = ("entries", "validate_only", "unknown_tags")

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AlterClientQuotasResponse", "EntityData", "EntryData"]
 
 
@@ -71,7 +75,7 @@ class EntryData(Struct):
     )
 
 
-class AlterClientQuotasResponse(Message):
+class AlterClientQuotasResponse(Message["ResponseHeader"]):
     """AlterClientQuotasResponse (response, API key 49), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "entries", "unknown_tags")

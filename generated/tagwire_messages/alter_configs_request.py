@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AlterConfigsRequest", "AlterConfigsResource", "AlterableConfig"]
 
 
@@ -74,7 +78,7 @@ class AlterConfigsResource(Struct):
     )
 
 
-class AlterConfigsRequest(Message):
+class AlterConfigsRequest(Message["RequestHeader"]):
     """AlterConfigsRequest (request, API key 33), versions 0-2."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")

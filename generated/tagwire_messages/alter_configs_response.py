@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
 
@@ -53,7 +57,7 @@ class AlterConfigsResourceResponse(Struct):
     )
 
 
-class AlterConfigsResponse(Message):
+class AlterConfigsResponse(Message["ResponseHeader"]):
     """AlterConfigsResponse (response, API key 33), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

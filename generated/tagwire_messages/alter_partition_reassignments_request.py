@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AlterPartitionReassignmentsRequest", "ReassignablePartition", "ReassignableTopic"]
 
 
@@ -71,7 +75,7 @@ class ReassignableTopic(Struct):
     )
 
 
-class AlterPartitionReassignmentsRequest(Message):
+class AlterPartitionReassignmentsRequest(Message["RequestHeader"]):
     """AlterPartitionReassignmentsRequest (request, API key 45), versions 0-1."""
 
     __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AlterPartitionReassignmentsResponse", "ReassignablePartitionResponse", "ReassignableTopicResponse"]
 
 
@@ -78,7 +82,7 @@ class ReassignableTopicResponse(Struct):
     )
 
 
-class AlterPartitionReassignmentsResponse(Message):
+class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
     """AlterPartitionReassignmentsResponse (response, API key 45), versions 0-1."""
 
     __slots__ = (

@@ -19,6 +19,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["AlterPartitionRequest", "BrokerState", "PartitionData", "TopicData"]
 
@@ -137,7 +138,7 @@ class TopicData(Struct):
     )
 
 
-class AlterPartitionRequest(Message):
+class AlterPartitionRequest(Message["RequestHeader"]):
     """AlterPartitionRequest (request, API key 56), versions 0-3."""
 
     __slots__ = ("broker_id", "broker_epoch", "topics", "unknown_tags")

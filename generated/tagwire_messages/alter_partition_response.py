@@ -16,6 +16,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["AlterPartitionResponse", "PartitionData", "TopicData"]
 
@@ -115,7 +116,7 @@ class TopicData(Struct):
     )
 
 
-class AlterPartitionResponse(Message):
+class AlterPartitionResponse(Message["ResponseHeader"]):
     """AlterPartitionResponse (response, API key 56), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "error_code", "topics", "unknown_tags")

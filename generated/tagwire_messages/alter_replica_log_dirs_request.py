@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AlterReplicaLogDir", "AlterReplicaLogDirTopic", "AlterReplicaLogDirsRequest"]
 
 
@@ -71,7 +75,7 @@ class AlterReplicaLogDir(Struct):
     )
 
 
-class AlterReplicaLogDirsRequest(Message):
+class AlterReplicaLogDirsRequest(Message["RequestHeader"]):
     """AlterReplicaLogDirsRequest (request, API key 34), versions 0-2."""
 
     __slots__ = ("dirs", "unknown_tags")

@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
 
 
@@ -74,7 +78,7 @@ class AlterReplicaLogDirTopicResult(Struct):
     )
 
 
-class AlterReplicaLogDirsResponse(Message):
+class AlterReplicaLogDirsResponse(Message["ResponseHeader"]):
     """AlterReplicaLogDirsResponse (response, API key 34), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = [
     "AlterShareGroupOffsetsRequest",
     "AlterShareGroupOffsetsRequestPartition",
@@ -74,7 +78,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
     )
 
 
-class AlterShareGroupOffsetsRequest(Message):
+class AlterShareGroupOffsetsRequest(Message["RequestHeader"]):
     """AlterShareGroupOffsetsRequest (request, API key 91), version 0."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "AlterShareGroupOffsetsResponse",
@@ -92,7 +93,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     )
 
 
-class AlterShareGroupOffsetsResponse(Message):
+class AlterShareGroupOffsetsResponse(Message["ResponseHeader"]):
     """AlterShareGroupOffsetsResponse (response, API key 91), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")

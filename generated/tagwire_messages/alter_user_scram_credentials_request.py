@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AlterUserScramCredentialsRequest", "ScramCredentialDeletion", "ScramCredentialUpsertion"]
 
 
@@ -76,7 +80,7 @@ class ScramCredentialUpsertion(Struct):
     )
 
 
-class AlterUserScramCredentialsRequest(Message):
+class AlterUserScramCredentialsRequest(Message["RequestHeader"]):
     """AlterUserScramCredentialsRequest (request, API key 51), version 0."""
 
     __slots__ = ("deletions", "upsertions", "unknown_tags")

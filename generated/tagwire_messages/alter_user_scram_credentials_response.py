@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AlterUserScramCredentialsResponse", "AlterUserScramCredentialsResult"]
 
 
@@ -44,7 +48,7 @@ class AlterUserScramCredentialsResult(Struct):
     )
 
 
-class AlterUserScramCredentialsResponse(Message):
+class AlterUserScramCredentialsResponse(Message["ResponseHeader"]):
     """AlterUserScramCredentialsResponse (response, API key 51), version 0."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

@@ -15,10 +15,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ApiVersionsRequest"]
 
 
-class ApiVersionsRequest(Message):
+class ApiVersionsRequest(Message["RequestHeader"]):
     """ApiVersionsRequest (request, API key 18), versions 0-5."""
 
     __slots__ = ("client_software_name", "client_software_version", "cluster_id", "node_id", "unknown_tags")

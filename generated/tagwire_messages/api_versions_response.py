@@ -19,6 +19,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ApiVersion", "ApiVersionsResponse", "FinalizedFeatureKey", "SupportedFeatureKey"]
 
 
@@ -116,7 +120,7 @@ class FinalizedFeatureKey(Struct):
     )
 
 
-class ApiVersionsResponse(Message):
+class ApiVersionsResponse(Message["ResponseHeader"]):
     """ApiVersionsResponse (response, API key 18), versions 0-5."""
 
     __slots__ = (

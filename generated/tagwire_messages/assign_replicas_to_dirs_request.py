@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["AssignReplicasToDirsRequest", "DirectoryData", "PartitionData", "TopicData"]
 
@@ -83,7 +84,7 @@ class DirectoryData(Struct):
     )
 
 
-class AssignReplicasToDirsRequest(Message):
+class AssignReplicasToDirsRequest(Message["RequestHeader"]):
     """AssignReplicasToDirsRequest (request, API key 73), version 0."""
 
     __slots__ = ("broker_id", "broker_epoch", "directories", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["AssignReplicasToDirsResponse", "DirectoryData", "PartitionData", "TopicData"]
 
@@ -91,7 +92,7 @@ class DirectoryData(Struct):
     )
 
 
-class AssignReplicasToDirsResponse(Message):
+class AssignReplicasToDirsResponse(Message["ResponseHeader"]):
     """AssignReplicasToDirsResponse (response, API key 73), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "directories", "unknown_tags")

@@ -16,6 +16,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["BeginQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "TopicData"]
 
@@ -114,7 +115,7 @@ class LeaderEndpoint(Struct):
     )
 
 
-class BeginQuorumEpochRequest(Message):
+class BeginQuorumEpochRequest(Message["RequestHeader"]):
     """BeginQuorumEpochRequest (request, API key 53), versions 0-1."""
 
     __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")

@@ -15,11 +15,12 @@ from tagwire.wire import NO_TAGS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["BrokerHeartbeatRequest"]
 
 
-class BrokerHeartbeatRequest(Message):
+class BrokerHeartbeatRequest(Message["RequestHeader"]):
     """BrokerHeartbeatRequest (request, API key 63), versions 0-2."""
 
     __slots__ = (

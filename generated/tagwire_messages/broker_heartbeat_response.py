@@ -12,10 +12,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["BrokerHeartbeatResponse"]
 
 
-class BrokerHeartbeatResponse(Message):
+class BrokerHeartbeatResponse(Message["ResponseHeader"]):
     """BrokerHeartbeatResponse (response, API key 63), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down", "unknown_tags")

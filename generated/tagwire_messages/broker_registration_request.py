@@ -17,6 +17,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["BrokerRegistrationRequest", "Feature", "Listener"]
 
@@ -92,7 +93,7 @@ class Feature(Struct):
     )
 
 
-class BrokerRegistrationRequest(Message):
+class BrokerRegistrationRequest(Message["RequestHeader"]):
     """BrokerRegistrationRequest (request, API key 62), versions 0-4."""
 
     __slots__ = (

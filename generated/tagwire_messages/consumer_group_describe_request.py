@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ConsumerGroupDescribeRequest"]
 
 
-class ConsumerGroupDescribeRequest(Message):
+class ConsumerGroupDescribeRequest(Message["RequestHeader"]):
     """ConsumerGroupDescribeRequest (request, API key 69), versions 0-1."""
 
     __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")

@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["Assignment", "ConsumerGroupDescribeResponse", "DescribedGroup", "Member", "TopicPartitions"]
 
@@ -233,7 +234,7 @@ class DescribedGroup(Struct):
     )
 
 
-class ConsumerGroupDescribeResponse(Message):
+class ConsumerGroupDescribeResponse(Message["ResponseHeader"]):
     """ConsumerGroupDescribeResponse (response, API key 69), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")

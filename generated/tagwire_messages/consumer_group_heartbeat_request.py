@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["ConsumerGroupHeartbeatRequest", "TopicPartitions"]
 
@@ -46,7 +47,7 @@ class TopicPartitions(Struct):
     )
 
 
-class ConsumerGroupHeartbeatRequest(Message):
+class ConsumerGroupHeartbeatRequest(Message["RequestHeader"]):
     """ConsumerGroupHeartbeatRequest (request, API key 68), versions 0-1."""
 
     __slots__ = (

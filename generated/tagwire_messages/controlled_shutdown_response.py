@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ControlledShutdownResponse", "RemainingPartition"]
 
 
@@ -40,7 +44,7 @@ class RemainingPartition(Struct):
     )
 
 
-class ControlledShutdownResponse(Message):
+class ControlledShutdownResponse(Message["ResponseHeader"]):
     """ControlledShutdownResponse (response, API key 7), versions 0-3."""
 
     __slots__ = ("error_code", "remaining_partitions", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["ControllerRegistrationRequest", "Feature", "Listener"]
 
@@ -86,7 +87,7 @@ class Feature(Struct):
     )
 
 
-class ControllerRegistrationRequest(Message):
+class ControllerRegistrationRequest(Message["RequestHeader"]):
     """ControllerRegistrationRequest (request, API key 70), version 0."""
 
     __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "listeners", "features", "unknown_tags")

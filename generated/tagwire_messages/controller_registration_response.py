@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ControllerRegistrationResponse"]
 
 
-class ControllerRegistrationResponse(Message):
+class ControllerRegistrationResponse(Message["ResponseHeader"]):
     """ControllerRegistrationResponse (response, API key 70), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AclCreation", "CreateAclsRequest"]
 
 
@@ -78,7 +82,7 @@ class AclCreation(Struct):
     )
 
 
-class CreateAclsRequest(Message):
+class CreateAclsRequest(Message["RequestHeader"]):
     """CreateAclsRequest (request, API key 30), versions 0-3."""
 
     __slots__ = ("creations", "unknown_tags")

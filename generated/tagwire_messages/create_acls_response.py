@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AclCreationResult", "CreateAclsResponse"]
 
 
@@ -40,7 +44,7 @@ class AclCreationResult(Struct):
     )
 
 
-class CreateAclsResponse(Message):
+class CreateAclsResponse(Message["ResponseHeader"]):
     """CreateAclsResponse (response, API key 30), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
 
@@ -40,7 +44,7 @@ class CreatableRenewers(Struct):
     )
 
 
-class CreateDelegationTokenRequest(Message):
+class CreateDelegationTokenRequest(Message["RequestHeader"]):
     """CreateDelegationTokenRequest (request, API key 38), versions 0-3."""
 
     __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms", "unknown_tags")

@@ -13,10 +13,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["CreateDelegationTokenResponse"]
 
 
-class CreateDelegationTokenResponse(Message):
+class CreateDelegationTokenResponse(Message["ResponseHeader"]):
     """CreateDelegationTokenResponse (response, API key 38), versions 0-3."""
 
     __slots__ = (

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsRequest", "CreatePartitionsTopic"]
 
 
@@ -73,7 +77,7 @@ class CreatePartitionsTopic(Struct):
     )
 
 
-class CreatePartitionsRequest(Message):
+class CreatePartitionsRequest(Message["RequestHeader"]):
     """CreatePartitionsRequest (request, API key 37), versions 0-3."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["CreatePartitionsResponse", "CreatePartitionsTopicResult"]
 
 
@@ -49,7 +53,7 @@ class CreatePartitionsTopicResult(Struct):
     )
 
 
-class CreatePartitionsResponse(Message):
+class CreatePartitionsResponse(Message["ResponseHeader"]):
     """CreatePartitionsResponse (response, API key 37), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

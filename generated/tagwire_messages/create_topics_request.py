@@ -17,6 +17,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["CreatableReplicaAssignment", "CreatableTopic", "CreatableTopicConfig", "CreateTopicsRequest"]
 
 
@@ -117,7 +121,7 @@ class CreatableTopic(Struct):
     )
 
 
-class CreateTopicsRequest(Message):
+class CreateTopicsRequest(Message["RequestHeader"]):
     """CreateTopicsRequest (request, API key 19), versions 0-7."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")

@@ -23,6 +23,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
 
@@ -155,7 +156,7 @@ class CreatableTopicResult(Struct):
     )
 
 
-class CreateTopicsResponse(Message):
+class CreateTopicsResponse(Message["ResponseHeader"]):
     """CreateTopicsResponse (response, API key 19), versions 0-7."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
 
@@ -78,7 +82,7 @@ class DeleteAclsFilter(Struct):
     )
 
 
-class DeleteAclsRequest(Message):
+class DeleteAclsRequest(Message["RequestHeader"]):
     """DeleteAclsRequest (request, API key 31), versions 0-3."""
 
     __slots__ = ("filters", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DeleteAclsFilterResult", "DeleteAclsMatchingAcl", "DeleteAclsResponse"]
 
 
@@ -124,7 +128,7 @@ class DeleteAclsFilterResult(Struct):
     )
 
 
-class DeleteAclsResponse(Message):
+class DeleteAclsResponse(Message["ResponseHeader"]):
     """DeleteAclsResponse (response, API key 31), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "filter_results", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
 
@@ -49,7 +53,7 @@ class DeletableGroupResult(Struct):
     )
 
 
-class DeleteGroupsResponse(Message):
+class DeleteGroupsResponse(Message["ResponseHeader"]):
     """DeleteGroupsResponse (response, API key 42), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsRequest", "DeleteRecordsTopic"]
 
 
@@ -67,7 +71,7 @@ class DeleteRecordsTopic(Struct):
     )
 
 
-class DeleteRecordsRequest(Message):
+class DeleteRecordsRequest(Message["RequestHeader"]):
     """DeleteRecordsRequest (request, API key 21), versions 0-2."""
 
     __slots__ = ("topics", "timeout_ms", "unknown_tags")

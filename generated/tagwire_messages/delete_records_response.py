@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsResponse", "DeleteRecordsTopicResult"]
 
 
@@ -83,7 +87,7 @@ class DeleteRecordsTopicResult(Struct):
     )
 
 
-class DeleteRecordsResponse(Message):
+class DeleteRecordsResponse(Message["ResponseHeader"]):
     """DeleteRecordsResponse (response, API key 21), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DeleteShareGroupOffsetsRequest", "DeleteShareGroupOffsetsRequestTopic"]
 
 
@@ -27,7 +31,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     FIELDS = (FieldRow("topic_name", "TopicName", "string", "0+", default=""),)
 
 
-class DeleteShareGroupOffsetsRequest(Message):
+class DeleteShareGroupOffsetsRequest(Message["RequestHeader"]):
     """DeleteShareGroupOffsetsRequest (request, API key 92), version 0."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

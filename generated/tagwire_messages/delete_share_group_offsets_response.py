@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["DeleteShareGroupOffsetsResponse", "DeleteShareGroupOffsetsResponseTopic"]
 
@@ -53,7 +54,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
     )
 
 
-class DeleteShareGroupOffsetsResponse(Message):
+class DeleteShareGroupOffsetsResponse(Message["ResponseHeader"]):
     """DeleteShareGroupOffsetsResponse (response, API key 92), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["DeleteShareGroupStateRequest", "DeleteStateData", "PartitionData"]
 
@@ -60,7 +61,7 @@ class DeleteStateData(Struct):
     )
 
 
-class DeleteShareGroupStateRequest(Message):
+class DeleteShareGroupStateRequest(Message["RequestHeader"]):
     """DeleteShareGroupStateRequest (request, API key 86), version 0."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

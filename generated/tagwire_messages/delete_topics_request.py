@@ -19,6 +19,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
@@ -47,7 +48,7 @@ class DeleteTopicState(Struct):
     )
 
 
-class DeleteTopicsRequest(Message):
+class DeleteTopicsRequest(Message["RequestHeader"]):
     """DeleteTopicsRequest (request, API key 20), versions 0-6."""
 
     __slots__ = ("topics", "topic_names", "timeout_ms", "unknown_tags")

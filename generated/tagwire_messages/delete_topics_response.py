@@ -19,6 +19,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
@@ -61,7 +62,7 @@ class DeletableTopicResult(Struct):
     )
 
 
-class DeleteTopicsResponse(Message):
+class DeleteTopicsResponse(Message["ResponseHeader"]):
     """DeleteTopicsResponse (response, API key 20), versions 0-6."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

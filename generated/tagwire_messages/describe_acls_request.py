@@ -13,10 +13,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeAclsRequest"]
 
 
-class DescribeAclsRequest(Message):
+class DescribeAclsRequest(Message["RequestHeader"]):
     """DescribeAclsRequest (request, API key 29), versions 0-3."""
 
     __slots__ = (

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
 
@@ -92,7 +96,7 @@ class DescribeAclsResource(Struct):
     )
 
 
-class DescribeAclsResponse(Message):
+class DescribeAclsResponse(Message["ResponseHeader"]):
     """DescribeAclsResponse (response, API key 29), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")

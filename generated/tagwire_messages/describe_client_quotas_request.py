@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
 
@@ -47,7 +51,7 @@ class ComponentData(Struct):
     )
 
 
-class DescribeClientQuotasRequest(Message):
+class DescribeClientQuotasRequest(Message["RequestHeader"]):
     """DescribeClientQuotasRequest (request, API key 48), versions 0-1."""
 
     __slots__ = ("components", "strict", "unknown_tags")

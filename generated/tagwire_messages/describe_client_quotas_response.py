@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeClientQuotasResponse", "EntityData", "EntryData", "ValueData"]
 
 
@@ -88,7 +92,7 @@ class EntryData(Struct):
     )
 
 
-class DescribeClientQuotasResponse(Message):
+class DescribeClientQuotasResponse(Message["ResponseHeader"]):
     """DescribeClientQuotasResponse (response, API key 48), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")

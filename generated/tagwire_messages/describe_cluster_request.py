@@ -12,10 +12,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeClusterRequest"]
 
 
-class DescribeClusterRequest(Message):
+class DescribeClusterRequest(Message["RequestHeader"]):
     """DescribeClusterRequest (request, API key 60), versions 0-2."""
 
     __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers", "unknown_tags")

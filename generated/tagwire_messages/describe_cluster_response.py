@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeClusterBroker", "DescribeClusterResponse"]
 
 
@@ -58,7 +62,7 @@ class DescribeClusterBroker(Struct):
     )
 
 
-class DescribeClusterResponse(Message):
+class DescribeClusterResponse(Message["ResponseHeader"]):
     """DescribeClusterResponse (response, API key 60), versions 0-2."""
 
     __slots__ = (

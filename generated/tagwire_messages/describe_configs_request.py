@@ -14,6 +14,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeConfigsRequest", "DescribeConfigsResource"]
 
 
@@ -50,7 +54,7 @@ class DescribeConfigsResource(Struct):
     )
 
 
-class DescribeConfigsRequest(Message):
+class DescribeConfigsRequest(Message["RequestHeader"]):
     """DescribeConfigsRequest (request, API key 32), versions 0-4."""
 
     __slots__ = ("resources", "include_synonyms", "include_documentation", "unknown_tags")

@@ -18,6 +18,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = [
     "DescribeConfigsResourceResult",
     "DescribeConfigsResponse",
@@ -174,7 +178,7 @@ class DescribeConfigsResult(Struct):
     )
 
 
-class DescribeConfigsResponse(Message):
+class DescribeConfigsResponse(Message["ResponseHeader"]):
     """DescribeConfigsResponse (response, API key 32), versions 0-4."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

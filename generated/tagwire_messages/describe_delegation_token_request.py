@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
@@ -40,7 +44,7 @@ class DescribeDelegationTokenOwner(Struct):
     )
 
 
-class DescribeDelegationTokenRequest(Message):
+class DescribeDelegationTokenRequest(Message["RequestHeader"]):
     """DescribeDelegationTokenRequest (request, API key 41), versions 0-3."""
 
     __slots__ = ("owners", "unknown_tags")

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeDelegationTokenResponse", "DescribedDelegationToken", "DescribedDelegationTokenRenewer"]
 
 
@@ -124,7 +128,7 @@ class DescribedDelegationToken(Struct):
     )
 
 
-class DescribeDelegationTokenResponse(Message):
+class DescribeDelegationTokenResponse(Message["ResponseHeader"]):
     """DescribeDelegationTokenResponse (response, API key 41), versions 0-3."""
 
     __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")

@@ -16,10 +16,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeGroupsRequest"]
 
 
-class DescribeGroupsRequest(Message):
+class DescribeGroupsRequest(Message["RequestHeader"]):
     """DescribeGroupsRequest (request, API key 15), versions 0-6."""
 
     __slots__ = ("groups", "include_authorized_operations", "unknown_tags")

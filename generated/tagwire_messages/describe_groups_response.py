@@ -16,6 +16,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeGroupsResponse", "DescribedGroup", "DescribedGroupMember"]
 
 
@@ -143,7 +147,7 @@ class DescribedGroup(Struct):
     )
 
 
-class DescribeGroupsResponse(Message):
+class DescribeGroupsResponse(Message["ResponseHeader"]):
     """DescribeGroupsResponse (response, API key 15), versions 0-6."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")

@@ -15,6 +15,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
@@ -42,7 +46,7 @@ class DescribableLogDirTopic(Struct):
     )
 
 
-class DescribeLogDirsRequest(Message):
+class DescribeLogDirsRequest(Message["RequestHeader"]):
     """DescribeLogDirsRequest (request, API key 35), versions 0-5."""
 
     __slots__ = ("topics", "unknown_tags")

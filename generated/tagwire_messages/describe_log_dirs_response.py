@@ -15,6 +15,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsResponse", "DescribeLogDirsResult", "DescribeLogDirsTopic"]
 
 
@@ -133,7 +137,7 @@ class DescribeLogDirsResult(Struct):
     )
 
 
-class DescribeLogDirsResponse(Message):
+class DescribeLogDirsResponse(Message["ResponseHeader"]):
     """DescribeLogDirsResponse (response, API key 35), versions 0-5."""
 
     __slots__ = ("throttle_time_ms", "error_code", "results", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeProducersRequest", "TopicRequest"]
 
 
@@ -35,7 +39,7 @@ class TopicRequest(Struct):
     )
 
 
-class DescribeProducersRequest(Message):
+class DescribeProducersRequest(Message["RequestHeader"]):
     """DescribeProducersRequest (request, API key 61), version 0."""
 
     __slots__ = ("topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeProducersResponse", "PartitionResponse", "ProducerState", "TopicResponse"]
 
 
@@ -134,7 +138,7 @@ class TopicResponse(Struct):
     )
 
 
-class DescribeProducersResponse(Message):
+class DescribeProducersResponse(Message["ResponseHeader"]):
     """DescribeProducersResponse (response, API key 61), version 0."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeQuorumRequest", "PartitionData", "TopicData"]
 
 
@@ -59,7 +63,7 @@ class TopicData(Struct):
     )
 
 
-class DescribeQuorumRequest(Message):
+class DescribeQuorumRequest(Message["RequestHeader"]):
     """DescribeQuorumRequest (request, API key 55), versions 0-2."""
 
     __slots__ = ("topics", "unknown_tags")

@@ -22,6 +22,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["DescribeQuorumResponse", "Listener", "Node", "PartitionData", "ReplicaState", "TopicData"]
 
@@ -229,7 +230,7 @@ class Node(Struct):
     )
 
 
-class DescribeQuorumResponse(Message):
+class DescribeQuorumResponse(Message["ResponseHeader"]):
     """DescribeQuorumResponse (response, API key 55), versions 0-2."""
 
     __slots__ = ("error_code", "error_message", "topics", "nodes", "unknown_tags")

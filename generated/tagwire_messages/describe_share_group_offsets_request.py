@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = [
     "DescribeShareGroupOffsetsRequest",
     "DescribeShareGroupOffsetsRequestGroup",
@@ -78,7 +82,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
     )
 
 
-class DescribeShareGroupOffsetsRequest(Message):
+class DescribeShareGroupOffsetsRequest(Message["RequestHeader"]):
     """DescribeShareGroupOffsetsRequest (request, API key 90), versions 0-1."""
 
     __slots__ = ("groups", "unknown_tags")

@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "DescribeShareGroupOffsetsResponse",
@@ -164,7 +165,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     )
 
 
-class DescribeShareGroupOffsetsResponse(Message):
+class DescribeShareGroupOffsetsResponse(Message["ResponseHeader"]):
     """DescribeShareGroupOffsetsResponse (response, API key 90), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")

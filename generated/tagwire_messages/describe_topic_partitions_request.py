@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["Cursor", "DescribeTopicPartitionsRequest", "TopicRequest"]
 
 
@@ -51,7 +55,7 @@ class Cursor(Struct):
     )
 
 
-class DescribeTopicPartitionsRequest(Message):
+class DescribeTopicPartitionsRequest(Message["RequestHeader"]):
     """DescribeTopicPartitionsRequest (request, API key 75), version 0."""
 
     __slots__ = ("topics", "response_partition_limit", "cursor", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "Cursor",
@@ -181,7 +182,7 @@ class Cursor(Struct):
     )
 
 
-class DescribeTopicPartitionsResponse(Message):
+class DescribeTopicPartitionsResponse(Message["ResponseHeader"]):
     """DescribeTopicPartitionsResponse (response, API key 75), version 0."""
 
     __slots__ = ("throttle_time_ms", "topics", "next_cursor", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeTransactionsRequest"]
 
 
-class DescribeTransactionsRequest(Message):
+class DescribeTransactionsRequest(Message["RequestHeader"]):
     """DescribeTransactionsRequest (request, API key 65), version 0."""
 
     __slots__ = ("transactional_ids", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["DescribeTransactionsResponse", "TopicData", "TransactionState"]
 
 
@@ -107,7 +111,7 @@ class TransactionState(Struct):
     )
 
 
-class DescribeTransactionsResponse(Message):
+class DescribeTransactionsResponse(Message["ResponseHeader"]):
     """DescribeTransactionsResponse (response, API key 65), version 0."""
 
     __slots__ = ("throttle_time_ms", "transaction_states", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["DescribeUserScramCredentialsRequest", "UserName"]
 
 
@@ -27,7 +31,7 @@ class UserName(Struct):
     FIELDS = (FieldRow("name", "Name", "string", "0+", default=""),)
 
 
-class DescribeUserScramCredentialsRequest(Message):
+class DescribeUserScramCredentialsRequest(Message["RequestHeader"]):
     """DescribeUserScramCredentialsRequest (request, API key 50), version 0."""
 
     __slots__ = ("users", "unknown_tags")

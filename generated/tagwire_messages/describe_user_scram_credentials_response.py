@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResponse", "DescribeUserScramCredentialsResult"]
 
 
@@ -72,7 +76,7 @@ class DescribeUserScramCredentialsResult(Struct):
     )
 
 
-class DescribeUserScramCredentialsResponse(Message):
+class DescribeUserScramCredentialsResponse(Message["ResponseHeader"]):
     """DescribeUserScramCredentialsResponse (response, API key 50), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")

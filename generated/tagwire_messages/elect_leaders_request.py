@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ElectLeadersRequest", "TopicPartitions"]
 
 
@@ -39,7 +43,7 @@ class TopicPartitions(Struct):
     )
 
 
-class ElectLeadersRequest(Message):
+class ElectLeadersRequest(Message["RequestHeader"]):
     """ElectLeadersRequest (request, API key 43), versions 0-2."""
 
     __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")

@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ElectLeadersResponse", "PartitionResult", "ReplicaElectionResult"]
 
 
@@ -77,7 +81,7 @@ class ReplicaElectionResult(Struct):
     )
 
 
-class ElectLeadersResponse(Message):
+class ElectLeadersResponse(Message["ResponseHeader"]):
     """ElectLeadersResponse (response, API key 43), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")

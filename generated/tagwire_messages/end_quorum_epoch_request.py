@@ -19,6 +19,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["EndQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "ReplicaInfo", "TopicData"]
 
@@ -160,7 +161,7 @@ class LeaderEndpoint(Struct):
     )
 
 
-class EndQuorumEpochRequest(Message):
+class EndQuorumEpochRequest(Message["RequestHeader"]):
     """EndQuorumEpochRequest (request, API key 54), versions 0-1."""
 
     __slots__ = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")

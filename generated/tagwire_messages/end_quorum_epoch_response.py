@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["EndQuorumEpochResponse", "NodeEndpoint", "PartitionData", "TopicData"]
 
 
@@ -109,7 +113,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class EndQuorumEpochResponse(Message):
+class EndQuorumEpochResponse(Message["ResponseHeader"]):
     """EndQuorumEpochResponse (response, API key 54), versions 0-1."""
 
     __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")

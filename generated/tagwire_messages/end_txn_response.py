@@ -15,10 +15,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["EndTxnResponse"]
 
 
-class EndTxnResponse(Message):
+class EndTxnResponse(Message["ResponseHeader"]):
     """EndTxnResponse (response, API key 26), versions 0-5."""
 
     __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["EnvelopeRequest"]
 
 
-class EnvelopeRequest(Message):
+class EnvelopeRequest(Message["RequestHeader"]):
     """EnvelopeRequest (request, API key 58), version 0."""
 
     __slots__ = ("request_data", "request_principal", "client_host_address", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["EnvelopeResponse"]
 
 
-class EnvelopeResponse(Message):
+class EnvelopeResponse(Message["ResponseHeader"]):
     """EnvelopeResponse (response, API key 58), version 0."""
 
     __slots__ = ("response_data", "error_code", "unknown_tags")

@@ -34,6 +34,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["FetchPartition", "FetchRequest", "FetchTopic", "ForgottenTopic", "ReplicaState"]
 
@@ -207,7 +208,7 @@ class ForgottenTopic(Struct):
     )
 
 
-class FetchRequest(Message):
+class FetchRequest(Message["RequestHeader"]):
     """FetchRequest (request, API key 1), versions 0-18."""
 
     __slots__ = (

@@ -44,6 +44,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "AbortedTransaction",
@@ -350,7 +351,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class FetchResponse(Message):
+class FetchResponse(Message["ResponseHeader"]):
     """FetchResponse (response, API key 1), versions 0-18."""
 
     __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints", "unknown_tags")

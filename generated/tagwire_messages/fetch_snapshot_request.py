@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["FetchSnapshotRequest", "PartitionSnapshot", "SnapshotId", "TopicSnapshot"]
 
@@ -113,7 +114,7 @@ class TopicSnapshot(Struct):
     )
 
 
-class FetchSnapshotRequest(Message):
+class FetchSnapshotRequest(Message["RequestHeader"]):
     """FetchSnapshotRequest (request, API key 59), versions 0-1."""
 
     __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")

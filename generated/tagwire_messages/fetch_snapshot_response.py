@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = [
     "FetchSnapshotResponse",
     "LeaderIdAndEpoch",
@@ -195,7 +199,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class FetchSnapshotResponse(Message):
+class FetchSnapshotResponse(Message["ResponseHeader"]):
     """FetchSnapshotResponse (response, API key 59), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")

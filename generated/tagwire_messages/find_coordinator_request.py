@@ -16,10 +16,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["FindCoordinatorRequest"]
 
 
-class FindCoordinatorRequest(Message):
+class FindCoordinatorRequest(Message["RequestHeader"]):
     """FindCoordinatorRequest (request, API key 10), versions 0-6."""
 
     __slots__ = ("key", "key_type", "coordinator_keys", "unknown_tags")

@@ -19,6 +19,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["Coordinator", "FindCoordinatorResponse"]
 
 
@@ -70,7 +74,7 @@ class Coordinator(Struct):
     )
 
 
-class FindCoordinatorResponse(Message):
+class FindCoordinatorResponse(Message["ResponseHeader"]):
     """FindCoordinatorResponse (response, API key 10), versions 0-6."""
 
     __slots__ = (

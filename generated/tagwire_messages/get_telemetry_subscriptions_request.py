@@ -11,11 +11,12 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["GetTelemetrySubscriptionsRequest"]
 
 
-class GetTelemetrySubscriptionsRequest(Message):
+class GetTelemetrySubscriptionsRequest(Message["RequestHeader"]):
     """GetTelemetrySubscriptionsRequest (request, API key 71), version 0."""
 
     __slots__ = ("client_instance_id", "unknown_tags")

@@ -11,11 +11,12 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["GetTelemetrySubscriptionsResponse"]
 
 
-class GetTelemetrySubscriptionsResponse(Message):
+class GetTelemetrySubscriptionsResponse(Message["ResponseHeader"]):
     """GetTelemetrySubscriptionsResponse (response, API key 71), version 0."""
 
     __slots__ = (

@@ -14,10 +14,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["HeartbeatRequest"]
 
 
-class HeartbeatRequest(Message):
+class HeartbeatRequest(Message["RequestHeader"]):
     """HeartbeatRequest (request, API key 12), versions 0-4."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")

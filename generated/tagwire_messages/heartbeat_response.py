@@ -14,10 +14,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["HeartbeatResponse"]
 
 
-class HeartbeatResponse(Message):
+class HeartbeatResponse(Message["ResponseHeader"]):
     """HeartbeatResponse (response, API key 12), versions 0-4."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")

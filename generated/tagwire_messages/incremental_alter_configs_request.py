@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["AlterConfigsResource", "AlterableConfig", "IncrementalAlterConfigsRequest"]
 
 
@@ -85,7 +89,7 @@ class AlterConfigsResource(Struct):
     )
 
 
-class IncrementalAlterConfigsRequest(Message):
+class IncrementalAlterConfigsRequest(Message["RequestHeader"]):
     """IncrementalAlterConfigsRequest (request, API key 44), versions 0-1."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")

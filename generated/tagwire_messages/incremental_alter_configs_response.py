@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 
@@ -52,7 +56,7 @@ class AlterConfigsResourceResponse(Struct):
     )
 
 
-class IncrementalAlterConfigsResponse(Message):
+class IncrementalAlterConfigsResponse(Message["ResponseHeader"]):
     """IncrementalAlterConfigsResponse (response, API key 44), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

@@ -16,10 +16,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["InitProducerIdRequest"]
 
 
-class InitProducerIdRequest(Message):
+class InitProducerIdRequest(Message["RequestHeader"]):
     """InitProducerIdRequest (request, API key 22), versions 0-6."""
 
     __slots__ = (

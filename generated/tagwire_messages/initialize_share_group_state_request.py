@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["InitializeShareGroupStateRequest", "InitializeStateData", "PartitionData"]
 
@@ -77,7 +78,7 @@ class InitializeStateData(Struct):
     )
 
 
-class InitializeShareGroupStateRequest(Message):
+class InitializeShareGroupStateRequest(Message["RequestHeader"]):
     """InitializeShareGroupStateRequest (request, API key 83), version 0."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

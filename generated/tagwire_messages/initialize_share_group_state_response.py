@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["InitializeShareGroupStateResponse", "InitializeStateResult", "PartitionResult"]
 
@@ -77,7 +78,7 @@ class InitializeStateResult(Struct):
     )
 
 
-class InitializeShareGroupStateResponse(Message):
+class InitializeShareGroupStateResponse(Message["ResponseHeader"]):
     """InitializeShareGroupStateResponse (response, API key 83), version 0."""
 
     __slots__ = ("results", "unknown_tags")

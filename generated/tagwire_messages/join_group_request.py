@@ -19,6 +19,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["JoinGroupRequest", "JoinGroupRequestProtocol"]
 
 
@@ -44,7 +48,7 @@ class JoinGroupRequestProtocol(Struct):
     )
 
 
-class JoinGroupRequest(Message):
+class JoinGroupRequest(Message["RequestHeader"]):
     """JoinGroupRequest (request, API key 11), versions 0-9."""
 
     __slots__ = (

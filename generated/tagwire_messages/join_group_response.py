@@ -19,6 +19,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["JoinGroupResponse", "JoinGroupResponseMember"]
 
 
@@ -55,7 +59,7 @@ class JoinGroupResponseMember(Struct):
     )
 
 
-class JoinGroupResponse(Message):
+class JoinGroupResponse(Message["ResponseHeader"]):
     """JoinGroupResponse (response, API key 11), versions 0-9."""
 
     __slots__ = (

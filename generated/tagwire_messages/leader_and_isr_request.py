@@ -38,6 +38,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["LeaderAndIsrLiveLeader", "LeaderAndIsrPartitionState", "LeaderAndIsrRequest", "LeaderAndIsrTopicState"]
 
@@ -203,7 +204,7 @@ class LeaderAndIsrLiveLeader(Struct):
     )
 
 
-class LeaderAndIsrRequest(Message):
+class LeaderAndIsrRequest(Message["RequestHeader"]):
     """LeaderAndIsrRequest (request, API key 4), versions 0-7."""
 
     __slots__ = (

@@ -24,6 +24,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse", "LeaderAndIsrTopicError"]
 
@@ -96,7 +97,7 @@ class LeaderAndIsrTopicError(Struct):
     )
 
 
-class LeaderAndIsrResponse(Message):
+class LeaderAndIsrResponse(Message["ResponseHeader"]):
     """LeaderAndIsrResponse (response, API key 4), versions 0-7."""
 
     __slots__ = ("error_code", "partition_errors", "topics", "unknown_tags")

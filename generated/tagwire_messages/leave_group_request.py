@@ -16,6 +16,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["LeaveGroupRequest", "MemberIdentity"]
 
 
@@ -52,7 +56,7 @@ class MemberIdentity(Struct):
     )
 
 
-class LeaveGroupRequest(Message):
+class LeaveGroupRequest(Message["RequestHeader"]):
     """LeaveGroupRequest (request, API key 13), versions 0-5."""
 
     __slots__ = ("group_id", "member_id", "members", "unknown_tags")

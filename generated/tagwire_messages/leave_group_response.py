@@ -16,6 +16,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["LeaveGroupResponse", "MemberResponse"]
 
 
@@ -52,7 +56,7 @@ class MemberResponse(Struct):
     )
 
 
-class LeaveGroupResponse(Message):
+class LeaveGroupResponse(Message["ResponseHeader"]):
     """LeaveGroupResponse (response, API key 13), versions 0-5."""
 
     __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tags")

@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ListConfigResourcesRequest"]
 
 
-class ListConfigResourcesRequest(Message):
+class ListConfigResourcesRequest(Message["RequestHeader"]):
     """ListConfigResourcesRequest (request, API key 74), versions 0-1."""
 
     __slots__ = ("resource_types", "unknown_tags")

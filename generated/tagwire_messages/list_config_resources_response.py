@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
 
@@ -38,7 +42,7 @@ class ConfigResource(Struct):
     )
 
 
-class ListConfigResourcesResponse(Message):
+class ListConfigResourcesResponse(Message["ResponseHeader"]):
     """ListConfigResourcesResponse (response, API key 74), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")

@@ -15,10 +15,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ListGroupsRequest"]
 
 
-class ListGroupsRequest(Message):
+class ListGroupsRequest(Message["RequestHeader"]):
     """ListGroupsRequest (request, API key 16), versions 0-5."""
 
     __slots__ = ("states_filter", "types_filter", "unknown_tags")

@@ -15,6 +15,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ListGroupsResponse", "ListedGroup"]
 
 
@@ -56,7 +60,7 @@ class ListedGroup(Struct):
     )
 
 
-class ListGroupsResponse(Message):
+class ListGroupsResponse(Message["ResponseHeader"]):
     """ListGroupsResponse (response, API key 16), versions 0-5."""
 
     __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tags")

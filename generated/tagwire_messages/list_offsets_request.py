@@ -21,6 +21,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ListOffsetsPartition", "ListOffsetsRequest", "ListOffsetsTopic"]
 
 
@@ -90,7 +94,7 @@ class ListOffsetsTopic(Struct):
     )
 
 
-class ListOffsetsRequest(Message):
+class ListOffsetsRequest(Message["RequestHeader"]):
     """ListOffsetsRequest (request, API key 2), versions 0-11."""
 
     __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")

@@ -22,6 +22,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsResponse", "ListOffsetsTopicResponse"]
 
 
@@ -112,7 +116,7 @@ class ListOffsetsTopicResponse(Struct):
     )
 
 
-class ListOffsetsResponse(Message):
+class ListOffsetsResponse(Message["ResponseHeader"]):
     """ListOffsetsResponse (response, API key 2), versions 0-11."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

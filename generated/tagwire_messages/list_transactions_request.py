@@ -12,10 +12,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ListTransactionsRequest"]
 
 
-class ListTransactionsRequest(Message):
+class ListTransactionsRequest(Message["RequestHeader"]):
     """ListTransactionsRequest (request, API key 66), versions 0-2."""
 
     __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern", "unknown_tags")

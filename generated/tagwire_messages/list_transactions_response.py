@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["ListTransactionsResponse", "TransactionState"]
 
 
@@ -48,7 +52,7 @@ class TransactionState(Struct):
     )
 
 
-class ListTransactionsResponse(Message):
+class ListTransactionsResponse(Message["ResponseHeader"]):
     """ListTransactionsResponse (response, API key 66), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states", "unknown_tags")

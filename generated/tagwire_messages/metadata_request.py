@@ -27,6 +27,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["MetadataRequest", "MetadataRequestTopic"]
 
@@ -55,7 +56,7 @@ class MetadataRequestTopic(Struct):
     )
 
 
-class MetadataRequest(Message):
+class MetadataRequest(Message["RequestHeader"]):
     """MetadataRequest (request, API key 3), versions 0-13."""
 
     __slots__ = (

@@ -27,6 +27,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["MetadataResponse", "MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic"]
 
@@ -187,7 +188,7 @@ class MetadataResponseTopic(Struct):
     )
 
 
-class MetadataResponse(Message):
+class MetadataResponse(Message["ResponseHeader"]):
     """MetadataResponse (response, API key 3), versions 0-13."""
 
     __slots__ = (

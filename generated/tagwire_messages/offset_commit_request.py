@@ -24,6 +24,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["OffsetCommitRequest", "OffsetCommitRequestPartition", "OffsetCommitRequestTopic"]
 
@@ -114,7 +115,7 @@ class OffsetCommitRequestTopic(Struct):
     )
 
 
-class OffsetCommitRequest(Message):
+class OffsetCommitRequest(Message["RequestHeader"]):
     """OffsetCommitRequest (request, API key 8), versions 0-10."""
 
     __slots__ = (

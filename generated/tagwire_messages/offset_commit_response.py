@@ -23,6 +23,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["OffsetCommitResponse", "OffsetCommitResponsePartition", "OffsetCommitResponseTopic"]
 
@@ -87,7 +88,7 @@ class OffsetCommitResponseTopic(Struct):
     )
 
 
-class OffsetCommitResponse(Message):
+class OffsetCommitResponse(Message["ResponseHeader"]):
     """OffsetCommitResponse (response, API key 8), versions 0-10."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -25,6 +25,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["OffsetFetchRequest", "OffsetFetchRequestGroup", "OffsetFetchRequestTopic", "OffsetFetchRequestTopics"]
 
@@ -126,7 +127,7 @@ class OffsetFetchRequestGroup(Struct):
     )
 
 
-class OffsetFetchRequest(Message):
+class OffsetFetchRequest(Message["RequestHeader"]):
     """OffsetFetchRequest (request, API key 9), versions 0-10."""
 
     __slots__ = ("group_id", "topics", "groups", "require_stable", "unknown_tags")

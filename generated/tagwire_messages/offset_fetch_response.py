@@ -34,6 +34,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "OffsetFetchResponse",
@@ -245,7 +246,7 @@ class OffsetFetchResponseGroup(Struct):
     )
 
 
-class OffsetFetchResponse(Message):
+class OffsetFetchResponse(Message["ResponseHeader"]):
     """OffsetFetchResponse (response, API key 9), versions 0-10."""
 
     __slots__ = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["OffsetForLeaderEpochRequest", "OffsetForLeaderPartition", "OffsetForLeaderTopic"]
 
 
@@ -79,7 +83,7 @@ class OffsetForLeaderTopic(Struct):
     )
 
 
-class OffsetForLeaderEpochRequest(Message):
+class OffsetForLeaderEpochRequest(Message["RequestHeader"]):
     """OffsetForLeaderEpochRequest (request, API key 23), versions 0-4."""
 
     __slots__ = ("replica_id", "topics", "unknown_tags")

@@ -14,6 +14,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["EpochEndOffset", "OffsetForLeaderEpochResponse", "OffsetForLeaderTopicResult"]
 
 
@@ -80,7 +84,7 @@ class OffsetForLeaderTopicResult(Struct):
     )
 
 
-class OffsetForLeaderEpochResponse(Message):
+class OffsetForLeaderEpochResponse(Message["ResponseHeader"]):
     """OffsetForLeaderEpochResponse (response, API key 23), versions 0-4."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

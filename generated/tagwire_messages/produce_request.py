@@ -26,6 +26,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
@@ -96,7 +97,7 @@ class TopicProduceData(Struct):
     )
 
 
-class ProduceRequest(Message):
+class ProduceRequest(Message["RequestHeader"]):
     """ProduceRequest (request, API key 0), versions 0-13."""
 
     __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")

@@ -33,6 +33,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "BatchIndexAndErrorMessage",
@@ -258,7 +259,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class ProduceResponse(Message):
+class ProduceResponse(Message["ResponseHeader"]):
     """ProduceResponse (response, API key 0), versions 0-13."""
 
     __slots__ = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")

@@ -11,11 +11,12 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["PushTelemetryRequest"]
 
 
-class PushTelemetryRequest(Message):
+class PushTelemetryRequest(Message["RequestHeader"]):
     """PushTelemetryRequest (request, API key 72), version 0."""
 
     __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["PartitionData", "ReadShareGroupStateRequest", "ReadStateData"]
 
@@ -67,7 +68,7 @@ class ReadStateData(Struct):
     )
 
 
-class ReadShareGroupStateRequest(Message):
+class ReadShareGroupStateRequest(Message["RequestHeader"]):
     """ReadShareGroupStateRequest (request, API key 84), version 0."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["PartitionResult", "ReadShareGroupStateResponse", "ReadStateResult", "StateBatch"]
 
@@ -138,7 +139,7 @@ class ReadStateResult(Struct):
     )
 
 
-class ReadShareGroupStateResponse(Message):
+class ReadShareGroupStateResponse(Message["ResponseHeader"]):
     """ReadShareGroupStateResponse (response, API key 84), version 0."""
 
     __slots__ = ("results", "unknown_tags")

@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["PartitionData", "ReadShareGroupStateSummaryRequest", "ReadStateSummaryData"]
 
@@ -71,7 +72,7 @@ class ReadStateSummaryData(Struct):
     )
 
 
-class ReadShareGroupStateSummaryRequest(Message):
+class ReadShareGroupStateSummaryRequest(Message["RequestHeader"]):
     """ReadShareGroupStateSummaryRequest (request, API key 87), versions 0-1."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

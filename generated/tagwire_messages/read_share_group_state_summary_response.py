@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["PartitionResult", "ReadShareGroupStateSummaryResponse", "ReadStateSummaryResult"]
 
@@ -109,7 +110,7 @@ class ReadStateSummaryResult(Struct):
     )
 
 
-class ReadShareGroupStateSummaryResponse(Message):
+class ReadShareGroupStateSummaryResponse(Message["ResponseHeader"]):
     """ReadShareGroupStateSummaryResponse (response, API key 87), versions 0-1."""
 
     __slots__ = ("results", "unknown_tags")

@@ -11,11 +11,12 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["RemoveRaftVoterRequest"]
 
 
-class RemoveRaftVoterRequest(Message):
+class RemoveRaftVoterRequest(Message["RequestHeader"]):
     """RemoveRaftVoterRequest (request, API key 81), version 0."""
 
     __slots__ = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tags")

@@ -12,10 +12,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["RenewDelegationTokenRequest"]
 
 
-class RenewDelegationTokenRequest(Message):
+class RenewDelegationTokenRequest(Message["RequestHeader"]):
     """RenewDelegationTokenRequest (request, API key 39), versions 0-2."""
 
     __slots__ = ("hmac", "renew_period_ms", "unknown_tags")

@@ -12,10 +12,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["SaslAuthenticateRequest"]
 
 
-class SaslAuthenticateRequest(Message):
+class SaslAuthenticateRequest(Message["RequestHeader"]):
     """SaslAuthenticateRequest (request, API key 36), versions 0-2."""
 
     __slots__ = ("auth_bytes", "unknown_tags")

@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["SaslHandshakeResponse"]
 
 
-class SaslHandshakeResponse(Message):
+class SaslHandshakeResponse(Message["ResponseHeader"]):
     """SaslHandshakeResponse (response, API key 17), versions 0-1."""
 
     __slots__ = ("error_code", "mechanisms", "unknown_tags")

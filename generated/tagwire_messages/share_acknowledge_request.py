@@ -15,6 +15,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["AcknowledgePartition", "AcknowledgeTopic", "AcknowledgementBatch", "ShareAcknowledgeRequest"]
 
@@ -119,7 +120,7 @@ class AcknowledgeTopic(Struct):
     )
 
 
-class ShareAcknowledgeRequest(Message):
+class ShareAcknowledgeRequest(Message["RequestHeader"]):
     """ShareAcknowledgeRequest (request, API key 79), versions 0-2."""
 
     __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics", "unknown_tags")

@@ -15,6 +15,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "LeaderIdAndEpoch",
@@ -156,7 +157,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class ShareAcknowledgeResponse(Message):
+class ShareAcknowledgeResponse(Message["ResponseHeader"]):
     """ShareAcknowledgeResponse (response, API key 79), versions 0-2."""
 
     __slots__ = (

@@ -16,6 +16,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
 
@@ -153,7 +154,7 @@ class ForgottenTopic(Struct):
     )
 
 
-class ShareFetchRequest(Message):
+class ShareFetchRequest(Message["RequestHeader"]):
     """ShareFetchRequest (request, API key 78), versions 0-2."""
 
     __slots__ = (

@@ -16,6 +16,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = [
     "AcquiredRecords",
@@ -221,7 +222,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class ShareFetchResponse(Message):
+class ShareFetchResponse(Message["ResponseHeader"]):
     """ShareFetchResponse (response, API key 78), versions 0-2."""
 
     __slots__ = (

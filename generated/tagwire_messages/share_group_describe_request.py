@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ShareGroupDescribeRequest"]
 
 
-class ShareGroupDescribeRequest(Message):
+class ShareGroupDescribeRequest(Message["RequestHeader"]):
     """ShareGroupDescribeRequest (request, API key 77), versions 0-1."""
 
     __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")

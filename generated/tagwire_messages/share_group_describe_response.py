@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["Assignment", "DescribedGroup", "Member", "ShareGroupDescribeResponse", "TopicPartitions"]
 
@@ -205,7 +206,7 @@ class DescribedGroup(Struct):
     )
 
 
-class ShareGroupDescribeResponse(Message):
+class ShareGroupDescribeResponse(Message["ResponseHeader"]):
     """ShareGroupDescribeResponse (response, API key 77), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")

@@ -11,10 +11,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["ShareGroupHeartbeatRequest"]
 
 
-class ShareGroupHeartbeatRequest(Message):
+class ShareGroupHeartbeatRequest(Message["RequestHeader"]):
     """ShareGroupHeartbeatRequest (request, API key 76), versions 0-1."""
 
     __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names", "unknown_tags")

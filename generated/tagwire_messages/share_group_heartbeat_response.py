@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["Assignment", "ShareGroupHeartbeatResponse", "TopicPartitions"]
 
@@ -65,7 +66,7 @@ class Assignment(Struct):
     FIELDS = (FieldRow("topic_partitions", "TopicPartitions", "[]TopicPartitions", "0+", struct=TopicPartitions),)
 
 
-class ShareGroupHeartbeatResponse(Message):
+class ShareGroupHeartbeatResponse(Message["ResponseHeader"]):
     """ShareGroupHeartbeatResponse (response, API key 76), versions 0-1."""
 
     __slots__ = (

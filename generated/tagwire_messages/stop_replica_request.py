@@ -21,6 +21,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = [
     "StopReplicaPartitionState",
     "StopReplicaPartitionV0",
@@ -142,7 +146,7 @@ class StopReplicaTopicState(Struct):
     )
 
 
-class StopReplicaRequest(Message):
+class StopReplicaRequest(Message["RequestHeader"]):
     """StopReplicaRequest (request, API key 5), versions 0-4."""
 
     __slots__ = (

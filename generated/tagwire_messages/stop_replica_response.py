@@ -14,6 +14,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
 
 
@@ -50,7 +54,7 @@ class StopReplicaPartitionError(Struct):
     )
 
 
-class StopReplicaResponse(Message):
+class StopReplicaResponse(Message["ResponseHeader"]):
     """StopReplicaResponse (response, API key 5), versions 0-4."""
 
     __slots__ = ("error_code", "partition_errors", "unknown_tags")

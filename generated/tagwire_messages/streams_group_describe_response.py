@@ -36,6 +36,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = [
     "Assignment",
     "DescribedGroup",
@@ -685,7 +689,7 @@ class DescribedGroup(Struct):
     )
 
 
-class StreamsGroupDescribeResponse(Message):
+class StreamsGroupDescribeResponse(Message["ResponseHeader"]):
     """StreamsGroupDescribeResponse (response, API key 89), versions 0-1."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")

@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = [
     "CopartitionGroup",
     "Endpoint",
@@ -288,7 +292,7 @@ class Topology(Struct):
     )
 
 
-class StreamsGroupHeartbeatRequest(Message):
+class StreamsGroupHeartbeatRequest(Message["RequestHeader"]):
     """StreamsGroupHeartbeatRequest (request, API key 88), versions 0-1."""
 
     __slots__ = (

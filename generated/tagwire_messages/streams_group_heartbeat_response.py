@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["Endpoint", "EndpointToPartitions", "Status", "StreamsGroupHeartbeatResponse", "TaskIds", "TopicPartition"]
 
 
@@ -147,7 +151,7 @@ class EndpointToPartitions(Struct):
     )
 
 
-class StreamsGroupHeartbeatResponse(Message):
+class StreamsGroupHeartbeatResponse(Message["ResponseHeader"]):
     """StreamsGroupHeartbeatResponse (response, API key 88), versions 0-1."""
 
     __slots__ = (

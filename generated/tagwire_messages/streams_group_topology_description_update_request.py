@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = [
     "StreamsGroupTopologyDescriptionUpdateRequest",
     "TopologyDescription",
@@ -176,7 +180,7 @@ class TopologyDescription(Struct):
     )
 
 
-class StreamsGroupTopologyDescriptionUpdateRequest(Message):
+class StreamsGroupTopologyDescriptionUpdateRequest(Message["RequestHeader"]):
     """StreamsGroupTopologyDescriptionUpdateRequest (request, API key 93), version 0."""
 
     __slots__ = ("group_id", "member_id", "topology_epoch", "topology_description", "unknown_tags")

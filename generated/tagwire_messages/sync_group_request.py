@@ -15,6 +15,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["SyncGroupRequest", "SyncGroupRequestAssignment"]
 
 
@@ -42,7 +46,7 @@ class SyncGroupRequestAssignment(Struct):
     )
 
 
-class SyncGroupRequest(Message):
+class SyncGroupRequest(Message["RequestHeader"]):
     """SyncGroupRequest (request, API key 14), versions 0-5."""
 
     __slots__ = (

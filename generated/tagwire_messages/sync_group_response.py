@@ -15,10 +15,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["SyncGroupResponse"]
 
 
-class SyncGroupResponse(Message):
+class SyncGroupResponse(Message["ResponseHeader"]):
     """SyncGroupResponse (response, API key 14), versions 0-5."""
 
     __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment", "unknown_tags")

@@ -20,6 +20,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["TxnOffsetCommitRequest", "TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic"]
 
@@ -102,7 +103,7 @@ class TxnOffsetCommitRequestTopic(Struct):
     )
 
 
-class TxnOffsetCommitRequest(Message):
+class TxnOffsetCommitRequest(Message["RequestHeader"]):
     """TxnOffsetCommitRequest (request, API key 28), versions 0-6."""
 
     __slots__ = (

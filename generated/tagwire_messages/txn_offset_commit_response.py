@@ -19,6 +19,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["TxnOffsetCommitResponse", "TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic"]
 
@@ -87,7 +88,7 @@ class TxnOffsetCommitResponseTopic(Struct):
     )
 
 
-class TxnOffsetCommitResponse(Message):
+class TxnOffsetCommitResponse(Message["ResponseHeader"]):
     """TxnOffsetCommitResponse (response, API key 28), versions 0-6."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

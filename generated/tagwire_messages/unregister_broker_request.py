@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["UnregisterBrokerRequest"]
 
 
-class UnregisterBrokerRequest(Message):
+class UnregisterBrokerRequest(Message["RequestHeader"]):
     """UnregisterBrokerRequest (request, API key 64), version 0."""
 
     __slots__ = ("broker_id", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["UnregisterBrokerResponse"]
 
 
-class UnregisterBrokerResponse(Message):
+class UnregisterBrokerResponse(Message["ResponseHeader"]):
     """UnregisterBrokerResponse (response, API key 64), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
 
@@ -54,7 +58,7 @@ class FeatureUpdateKey(Struct):
     )
 
 
-class UpdateFeaturesRequest(Message):
+class UpdateFeaturesRequest(Message["RequestHeader"]):
     """UpdateFeaturesRequest (request, API key 57), versions 0-2."""
 
     __slots__ = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")

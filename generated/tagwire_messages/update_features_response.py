@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["UpdatableFeatureResult", "UpdateFeaturesResponse"]
 
 
@@ -49,7 +53,7 @@ class UpdatableFeatureResult(Struct):
     )
 
 
-class UpdateFeaturesResponse(Message):
+class UpdateFeaturesResponse(Message["ResponseHeader"]):
     """UpdateFeaturesResponse (response, API key 57), versions 0-2."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")

@@ -41,6 +41,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = [
     "UpdateMetadataBroker",
@@ -249,7 +250,7 @@ class UpdateMetadataBroker(Struct):
     )
 
 
-class UpdateMetadataRequest(Message):
+class UpdateMetadataRequest(Message["RequestHeader"]):
     """UpdateMetadataRequest (request, API key 6), versions 0-8."""
 
     __slots__ = (

@@ -18,10 +18,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["UpdateMetadataResponse"]
 
 
-class UpdateMetadataResponse(Message):
+class UpdateMetadataResponse(Message["ResponseHeader"]):
     """UpdateMetadataResponse (response, API key 6), versions 0-8."""
 
     __slots__ = ("error_code", "unknown_tags")

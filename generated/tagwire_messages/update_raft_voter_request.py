@@ -11,6 +11,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["KRaftVersionFeature", "Listener", "UpdateRaftVoterRequest"]
 
@@ -71,7 +72,7 @@ class KRaftVersionFeature(Struct):
     )
 
 
-class UpdateRaftVoterRequest(Message):
+class UpdateRaftVoterRequest(Message["RequestHeader"]):
     """UpdateRaftVoterRequest (request, API key 82), version 0."""
 
     __slots__ = (

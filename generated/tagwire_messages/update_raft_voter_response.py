@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 
 
@@ -49,7 +53,7 @@ class CurrentLeader(Struct):
     )
 
 
-class UpdateRaftVoterResponse(Message):
+class UpdateRaftVoterResponse(Message["ResponseHeader"]):
     """UpdateRaftVoterResponse (response, API key 82), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "current_leader", "unknown_tags")

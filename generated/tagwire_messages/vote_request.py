@@ -16,6 +16,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
@@ -116,7 +117,7 @@ class TopicData(Struct):
     )
 
 
-class VoteRequest(Message):
+class VoteRequest(Message["RequestHeader"]):
     """VoteRequest (request, API key 52), versions 0-2."""
 
     __slots__ = ("cluster_id", "voter_id", "topics", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = ["NodeEndpoint", "PartitionData", "TopicData", "VoteResponse"]
 
 
@@ -115,7 +119,7 @@ class NodeEndpoint(Struct):
     )
 
 
-class VoteResponse(Message):
+class VoteResponse(Message["ResponseHeader"]):
     """VoteResponse (response, API key 52), versions 0-2."""
 
     __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")

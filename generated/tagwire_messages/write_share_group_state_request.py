@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.request_header import RequestHeader
 
 __all__ = ["PartitionData", "StateBatch", "WriteShareGroupStateRequest", "WriteStateData"]
 
@@ -141,7 +142,7 @@ class WriteStateData(Struct):
     )
 
 
-class WriteShareGroupStateRequest(Message):
+class WriteShareGroupStateRequest(Message["RequestHeader"]):
     """WriteShareGroupStateRequest (request, API key 85), versions 0-1."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

@@ -14,6 +14,7 @@ from tagwire.wire import DEFAULT_UUID, NO_TAGS, uuid_or_default
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from uuid import UUID
+    from tagwire_messages.response_header import ResponseHeader
 
 __all__ = ["PartitionResult", "WriteShareGroupStateResponse", "WriteStateResult"]
 
@@ -80,7 +81,7 @@ class WriteStateResult(Struct):
     )
 
 
-class WriteShareGroupStateResponse(Message):
+class WriteShareGroupStateResponse(Message["ResponseHeader"]):
     """WriteShareGroupStateResponse (response, API key 85), versions 0-1."""
 
     __slots__ = ("results", "unknown_tags")

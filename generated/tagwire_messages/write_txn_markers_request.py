@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.request_header import RequestHeader
+
 __all__ = ["WritableTxnMarker", "WritableTxnMarkerTopic", "WriteTxnMarkersRequest"]
 
 
@@ -95,7 +99,7 @@ class WritableTxnMarker(Struct):
     )
 
 
-class WriteTxnMarkersRequest(Message):
+class WriteTxnMarkersRequest(Message["RequestHeader"]):
     """WriteTxnMarkersRequest (request, API key 27), versions 0-2."""
 
     __slots__ = ("markers", "unknown_tags")

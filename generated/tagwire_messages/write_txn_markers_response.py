@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_messages.response_header import ResponseHeader
+
 __all__ = [
     "WritableTxnMarkerPartitionResult",
     "WritableTxnMarkerResult",
@@ -107,7 +111,7 @@ class WritableTxnMarkerResult(Struct):
     )
 
 
-class WriteTxnMarkersResponse(Message):
+class WriteTxnMarkersResponse(Message["ResponseHeader"]):
     """WriteTxnMarkersResponse (response, API key 27), versions 0-2."""
 
     __slots__ = ("markers", "unknown_tags")

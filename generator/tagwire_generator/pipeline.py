@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.settings import SpecSet
 from tagwire_generator.project.spec_files import (
     SpecData,
+    headers_among,
     may_be_register,
     may_be_shared,
     needed_by,
@@ -71,6 +72,8 @@ class _Task:
     """The files of the set that may be registers, where the spec may use one as an enum."""
     shared: tuple[SpecData, ...]
     """The specs of the set that may be shared structs; the key has those of them that the spec may import."""
+    headers: frozenset[str]
+    """The headers that the set has, which its requests and responses name to type checkers."""
 
 
 def generate(
@@ -89,7 +92,7 @@ def generate(
     cache = Cache(spec_set.root, spec_set.package) if use_cache else None
     entries = _entries(tasks, cache, jobs or _processors(), progress or _silent)
 
-    problems = [problem for entry in entries for problem in entry.problems]
+    problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
     if len(summaries) == len(tasks):  # else a request would seem to lack the response that can't be read
         problems += _directory_problems([each for each in summaries if not _is_register(each)], spec_set.options)
@@ -107,14 +110,15 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
     specs = spec_set.read_specs()
     shared = tuple(each for each in specs if may_be_shared(each.data))
     known = tuple(each.data for each in specs if may_be_register(each.data))
+    headers = headers_among(specs)
     tasks: list[_Task] = []
     for spec in specs:
         imported = needed_by(spec.data, shared)
         registers = known if any(uses_registers(each.data) for each in (spec, *imported)) else ()
         needs = [*registers, *(part for each in imported for part in (each.file, each.data))]
-        key = key_of(environment, spec.file, spec.component, spec.data, *needs)
+        key = key_of(environment, spec.file, spec.component, spec.data, *sorted(headers), *needs)
         set_words = spec_set.package, spec_set.options, spec_set.templates
-        tasks.append(_Task(key, spec.data, spec.file, spec.component, *set_words, registers, shared))
+        tasks.append(_Task(key, spec.data, spec.file, spec.component, *set_words, registers, shared, headers))
     return tasks
 
 
@@ -158,7 +162,7 @@ def _make(task: _Task) -> CacheEntry:
         return CacheEntry(files, result.register.summary(), result.problems)
     if result.message is None:
         return CacheEntry({}, {}, result.problems)
-    files = render_message(result.message, task.package, task.options, task.templates, task.source)
+    files = render_message(result.message, task.package, task.options, task.templates, task.source, task.headers)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 

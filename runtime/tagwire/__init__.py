@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from tagwire.explain.text import annotate, parse_annotated
     from tagwire.explain.trace import Trace, trace, trace_request, trace_response
     from tagwire.frames.frame import Frame
+    from tagwire.frames.message_index import UnknownMessageError
     from tagwire.frames.negotiation import NoCommonVersionError, negotiate
-    from tagwire.frames.registry import Registry, UnknownMessageError
+    from tagwire.frames.registry import Registry
     from tagwire.frames.splitter import FrameSplitter
     from tagwire.guessing.candidates import Candidate, Guess, guess
     from tagwire.interpreter.schema import Field, Schema
@@ -118,7 +119,8 @@ _MODULES = {
     "tagwire.explain.trace": ("Trace", "trace", "trace_request", "trace_response"),
     "tagwire.frames.frame": ("Frame",),
     "tagwire.frames.negotiation": ("NoCommonVersionError", "negotiate"),
-    "tagwire.frames.registry": ("Registry", "UnknownMessageError"),
+    "tagwire.frames.message_index": ("UnknownMessageError",),
+    "tagwire.frames.registry": ("Registry",),
     "tagwire.frames.splitter": ("FrameSplitter",),
     "tagwire.guessing.candidates": ("Candidate", "Guess", "guess"),
     "tagwire.interpreter.schema": ("Field", "Schema"),

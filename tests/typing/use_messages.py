@@ -29,15 +29,23 @@ assert_type(request.supported_versions(), tagwire.Versions)
 assert_type(request.losses(0), tuple[tagwire.Loss, ...])
 assert_type(list(messages.MetadataRequest.VERSIONS), list[int])
 
-assert_type(messages.registry, tagwire.Registry)
+assert_type(messages.registry, tagwire.Registry[messages.RequestHeader, messages.ResponseHeader])
 assert_type(messages.registry.names(), list[str])
-assert_type(messages.registry.decode_request(data), tagwire.Frame)
-assert_type(messages.registry.decode_request(data, messages.MetadataRequest).message, messages.MetadataRequest)
-assert_type(messages.registry.decode_request(data, messages.MetadataRequest, strict=False).version, int)
-assert_type(messages.MetadataRequest.decode_frame(data), tagwire.Frame[messages.MetadataRequest])
-answer = messages.registry.decode_response(data, messages.MetadataResponse, 12)
-assert_type(answer.message, messages.MetadataResponse)
-assert_type(messages.registry.decode_response(data, 3, 12).message, Any)
+assert_type(messages.registry.request_header, type[messages.RequestHeader])
+assert_type(messages.registry.response_header, type[messages.ResponseHeader])
+assert_type(messages.registry.decode_header(data), tuple[messages.RequestHeader, int])
+
+RequestFrame = tagwire.Frame[messages.MetadataRequest, messages.RequestHeader]
+ResponseFrame = tagwire.Frame[messages.MetadataResponse, messages.ResponseHeader]
+assert_type(messages.registry.decode_request(data), tagwire.Frame[Any, messages.RequestHeader])
+assert_type(messages.registry.decode_request(data, messages.MetadataRequest), RequestFrame)
+assert_type(messages.registry.decode_request(data, messages.MetadataRequest, strict=False), RequestFrame)
+assert_type(messages.MetadataRequest.decode_frame(data), RequestFrame)
+assert_type(messages.MetadataRequest.decode_frame(data).header.client_id, str | None)
+assert_type(messages.registry.decode_response(data, 3, 12), tagwire.Frame[Any, messages.ResponseHeader])
+assert_type(messages.registry.decode_response(data, messages.MetadataResponse, 12), ResponseFrame)
+assert_type(messages.MetadataResponse.decode_frame(data, 12, views=True), ResponseFrame)
+assert_type(messages.MetadataResponse.decode_frame(data, 12).header.correlation_id, int)
 assert_type(messages.registry.encode_request(request, 12, correlation_id=1, client_id="me"), bytes)
 assert_type(messages.ApiKey(3), messages.ApiKey)
 assert_type(tagwire.negotiate(messages.MetadataRequest, {3: (0, 12)}), int)
@@ -56,6 +64,7 @@ except tagwire.DecodeError as error:
 messages.MetadataRequest(topic=[])  # type: ignore[call-arg]
 messages.MetadataRequest([])  # type: ignore[call-arg]
 messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-type]
+messages.registry.encode_request(request, 12, header=messages.ResponseHeader())  # type: ignore[arg-type]
 request.encode("12")  # type: ignore[arg-type]
 print(messages.NoSuchRequest)  # type: ignore[attr-defined]
 assert_type(messages.ListOffsetRequest(), messages.ListOffsetsRequest)  # an older name is the same class

@@ -109,7 +109,7 @@ def require_version(message: "type[Message]", version: int) -> None:
 
 def find_response(registry: "Registry", text: str) -> "type[Message]":
     """The response that is meant: by API key, or as `Metadata`, `MetadataRequest`, `MetadataResponse`."""
-    from tagwire.frames.registry import UnknownMessageError
+    from tagwire.frames.message_index import UnknownMessageError
 
     api_key = whole_number(text)
     if api_key is not None:

@@ -156,8 +156,8 @@ def options_for(settings: "Settings", path: Path) -> "SpecOptions":
 
 def _headers(settings: "Settings", reader: "SpecReader", path: Path) -> "Mapping[str, MessageSpec]":
     """The headers in the set of a spec, or else beside it, for a proof; a folder has its own."""
-    from tagwire_generator.evolution.headers import HEADER_NAMES
     from tagwire_generator.evolution.texts import SpecData
+    from tagwire_generator.project.spec_files import HEADER_NAMES
 
     if path.is_dir():
         return {}

@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 
 @click.command("export")
-@click.argument("paths", nargs=-1, metavar="DIR...", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[DIR...]", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--kafka", is_flag=True, required=True, help="Export for the generator of Apache Kafka.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write the specs to this folder."

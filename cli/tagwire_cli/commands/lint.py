@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tagwire_cli.arguments.spec_paths import spec_paths
 from tagwire_cli.output.design_findings import read_design, refuse_unjudged, tell
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
@@ -47,8 +48,8 @@ def command(
         rules = settings.lint.with_options(_split(select), _split(ignore))
     except SpecError as error:
         raise click.UsageError(str(error)) from error
-    looked_at = list(paths) or [str(spec_set.specs) for spec_set in settings.project_sets()]
-    designs = [read_design(path) for path in dict.fromkeys(looked_at)]
+    looked_at = spec_paths(settings, paths)
+    designs = [read_design(path) for path in looked_at]
     if not any(designs):
         refuse_unjudged(" and ".join(looked_at), "only registers; lint checks messages and record formats")
     findings = [finding for specs in designs for finding in chosen(lint_set(specs), specs, rules)]

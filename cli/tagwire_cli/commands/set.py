@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tagwire.message.json import field_from_json
 from tagwire.selection.paths import SelectionError
-from tagwire.wire.types import WIRE_TYPES
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
 
 __all__ = ["command"]
+
+_TEXTS: Final = ("text", "binary", "fixed bytes", "uuid")
+"""Families of types whose JSON is a string."""
 
 
 @click.command("set")
@@ -59,8 +61,8 @@ def command(
         selected = make(tuple([path for path, _, _ in named]))
     except SelectionError as error:
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH=VALUE") from None
-    ends = zip(_ends(selected), named, strict=True)
-    values = [_parsed(end, text, is_json=is_json) for end, (_, text, is_json) in ends]
+    fields = zip(selected.selection.fields, named, strict=True)
+    values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
     for place, data in parts(file, kind, bounds, is_hex=is_hex):
         with at(place):
             version = selected.version_of(data)
@@ -78,33 +80,31 @@ def _parted(text: str) -> tuple[str, str, bool]:
     return (path[:-1], value, True) if path.endswith(":") else (path, value, False)
 
 
-def _ends(selected: Selected) -> "list[tuple[FieldRow, bool]]":
-    """The field of each path, and whether the path goes into its elements."""
-    selection = selected.selection
-    return [(row, path.endswith("[]")) for row, path in zip(selection.fields, selection.paths, strict=True)]
-
-
-def _parsed(end: "tuple[FieldRow, bool]", text: str, *, is_json: bool) -> Any:
-    """The JSON of a value."""
-    row, is_element = end
-    wire = WIRE_TYPES.get(row.type[2:] if is_element else row.type)
-    if not is_json and wire is not None and wire.family in ("text", "binary", "uuid"):
-        return text
-    if not is_json and row.enum is not None and text in (member.text for member in row.enum):
+def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
+    """The JSON of a value; text for a type whose JSON is text needs no quotes."""
+    if not is_json and _is_text(path, row):
         return text
     try:
         return json.loads(text)
     except ValueError as error:
-        hint = f"{row.name}: {text!r} is not valid JSON, which type {row.type} needs: {error}"
+        if row.enum is not None and not is_json:
+            return text
+        hint = f"{path}: {text!r} is not valid JSON, which type {row.type} needs: {error}"
         raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
 
 
+def _is_text(path: str, row: "FieldRow") -> bool:
+    """Whether JSON has strings for the values at a path."""
+    name = row.type[2:] if path.endswith("[]") else row.type
+    return row.struct is None and not name.startswith("[]") and row.wire.family in _TEXTS
+
+
 def _changed(selected: Selected, data: bytes, version: int, values: list[Any]) -> bytes:
-    message = selected.selection.message
-    holders = selected.selection.holder_versions(version)
+    selection = selected.selection
+    places = zip(selection.paths, selection.fields, values, selection.holder_versions(version), strict=True)
     made = [
-        field_from_json(message, row, value, version, holder=holder, is_element=is_element)
-        for (row, is_element), value, holder in zip(_ends(selected), values, holders, strict=True)
+        field_from_json(selection.message, path, row, value, version, holder=holder)
+        for path, row, value, holder in places
     ]
 
     def new(*row: Any) -> Any:

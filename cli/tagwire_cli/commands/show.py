@@ -169,13 +169,32 @@ def _cells(row: "FieldRow", around: "StructVersions | None", depth: int) -> tupl
     tag = "" if row.tag is None else str(row.tag) if tagged == versions else f"{row.tag} in {tagged}"
     return (
         _INDENT * depth + row.name,
-        row.type + compact + formats + shared + (", deprecated" if row.deprecated is not None else ""),
+        ", ".join([f"{row.type} {_meaning(row)}".rstrip() + compact + formats + shared, *_rules(row)]),
         str(versions),
         str(nullable) if nullable else "",
         tag,
-        _default_text(row.default),
+        "" if row.required else _default_text(row.default),
         "ignorable" if row.ignorable else "",
     )
+
+
+def _meaning(row: "FieldRow") -> str:
+    """What the numbers or bytes of a field stand for."""
+    return row.semantic if row.enum is None else row.enum.__name__
+
+
+def _rules(row: "FieldRow") -> Iterator[str]:
+    """What a field's values must keep to, and who may see them."""
+    if row.required:
+        yield "required"
+    if row.union:
+        yield f"an alternative of {row.union}"
+    if row.unique:
+        yield f"unique by {' and '.join(row.unique)}"
+    if row.sensitive:
+        yield "sensitive"
+    if row.deprecated is not None:
+        yield "deprecated"
 
 
 def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
@@ -196,6 +215,14 @@ def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
         facts["recordFormats"] = {str(_within(around, versions)): format for versions, format in row.record_formats}
     if row.struct_versions is not None:
         facts["structVersions"] = {str(versions): number for versions, number in _used_versions(row, around)}
+    if row.enum is not None:
+        facts["enum"] = row.enum.__name__
+    for key, value in (("semantic", row.semantic), ("union", row.union), ("unique", list(row.unique))):
+        if value:
+            facts[key] = value
+    for key, is_so in (("required", row.required), ("sensitive", row.sensitive)):
+        if is_so:
+            facts[key] = True
     if row.about:
         facts["about"] = row.about
     if row.deprecated is not None:
@@ -240,13 +267,13 @@ def _print_wire(root: "StructLayout") -> None:
 
 
 def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:
-    from tagwire.layout import OptionalBuffer
+    from tagwire.layout import OptionalBuffer, nested_struct
 
     def rows(fields: "tuple[Item, ...]", depth: int) -> Iterator[tuple[str, ...]]:
         for item in fields:
             tag = "" if item.tag is None else str(item.tag)
             yield _INDENT * depth + item.name, str(item.type), tag, _default_text(item.default)
-            nested = _nested(item)
+            nested = nested_struct(item.type)
             if nested is not None:
                 yield from _wire_rows(nested, depth + 1)
 
@@ -270,7 +297,9 @@ def _struct(struct: "StructLayout") -> dict[str, Any]:
 
 
 def _item(item: "Item") -> dict[str, Any]:
-    nested = _nested(item)
+    from tagwire.layout import nested_struct
+
+    nested = nested_struct(item.type)
     facts = {
         "name": item.name,
         "jsonName": item.json_name,
@@ -281,23 +310,19 @@ def _item(item: "Item") -> dict[str, Any]:
     return facts if nested is None else {**facts, "struct": _struct(nested)}
 
 
-def _nested(item: "Item") -> "StructLayout | None":
-    from tagwire.layout import Array, Nested
-
-    type_ = item.type.element if isinstance(item.type, Array) else item.type
-    return type_.struct if isinstance(type_, Nested) else None
-
-
 # ---------------------------------------------------------------- defaults
 
 
 def _default(value: Any) -> Any:
-    """A default as JSON; {} is a struct of its own defaults."""
+    """A default as JSON: a member of an enum by its name; {} for a struct of its own defaults."""
     from tagwire.layout import DEFAULT_STRUCT
     from tagwire.message.json import json_value
+    from tagwire.message.register import Register
 
     if value is DEFAULT_STRUCT:
         return {}
+    if isinstance(value, Register):
+        return value.text
     return list(value) if isinstance(value, tuple) else json_value(value)
 
 

@@ -12,11 +12,12 @@ from tagwire.errors import TagwireError
 from tagwire_cli.language_server.documents import Document, uri_of
 from tagwire_cli.language_server.server import SpecServer
 from tagwire_generator.language.completion import Offer, completions
-from tagwire_generator.language.editing import changed, fixes, renamable, rename_edits
+from tagwire_generator.language.editing import Edit, changed, fixes, renamable, rename_edits
 from tagwire_generator.language.hover import hover, register_hover
 from tagwire_generator.language.navigation import definition, references
 from tagwire_generator.language.outline import Symbol, outline
 from tagwire_generator.language.set_context import ALONE
+from tagwire_generator.language.set_names import SetName, rename_in_set, set_name_at
 from tagwire_generator.language.spec_names import SpecNames
 from tagwire_generator.language.text_places import Span
 from tagwire_generator.language.text_tree import TextTree
@@ -205,42 +206,65 @@ def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
     return Path(other.file) if other is not None else None
 
 
+def _set_name(ls: SpecServer, document: Document, offset: int) -> SetName | None:
+    return ls.told(lambda: set_name_at(ls.specs, document.path, offset), None)
+
+
 def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Location]:
     document = ls.document(params.text_document.uri)
     if document is None:
         return []
     offset = document.offset(params.position)
-    spans = references(document.text, offset)
-    if not params.context.include_declaration:
-        declared = definition(document.text, offset)
-        spans = [span for span in spans if span != declared]
-    return [types.Location(params.text_document.uri, document.range(span)) for span in spans]
+    shared = _set_name(ls, document, offset)
+    if shared is not None:
+        found = [(ls.file(path), name.span) for path, names in shared.places.items() for name in names]
+    else:
+        found = [(document, span) for span in references(document.text, offset)]
+    wanted = found if params.context.include_declaration else found[1:]
+    return [types.Location(ls.uri(each.path), each.range(span)) for each, span in wanted]
 
 
 def _prepare_rename(ls: SpecServer, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
     document = ls.document(params.text_document.uri)
-    name = renamable(document.text, document.offset(params.position)) if document is not None else None
-    if document is None or name is None:
+    if document is None:
         return None
-    return types.PrepareRenamePlaceholder(document.range(name.span), name.text)
+    offset = document.offset(params.position)
+    shared = _set_name(ls, document, offset)
+    name = shared.here if shared is not None else renamable(document.text, offset)
+    return types.PrepareRenamePlaceholder(document.range(name.span), name.text) if name is not None else None
 
 
 def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
     document = ls.document(params.text_document.uri)
     if document is None:
         return None
-    path = document.path
+    path, offset = document.path, document.offset(params.position)
+    shared = _set_name(ls, document, offset)
     try:
-        edits = rename_edits(
-            document.text,
-            document.offset(params.position),
-            params.new_name,
-            lambda text: ls.specs.read_as(path, text),
-            file=path.name,
+        if shared is not None:
+            edits = rename_in_set(ls.specs, shared, params.new_name)
+            return _edit_of_set(ls, shared, edits, params.new_name)
+        own = rename_edits(
+            document.text, offset, params.new_name, lambda text: ls.specs.read_as(path, text), file=path.name
         )
     except TagwireError as error:
         raise ls.refused(error) from None
-    return types.WorkspaceEdit({params.text_document.uri: [document.edit(edit) for edit in edits]})
+    return types.WorkspaceEdit({params.text_document.uri: [document.edit(edit) for edit in own]})
+
+
+def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
+    """Edits of several files. A file that is named after what it declares is renamed too, if the editor can do that."""
+    changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
+    declared = next(iter(shared.places))
+    target = declared.with_name(f"{name}.json")
+    if declared.name != f"{shared.here.text}.json" or target.exists() or not ls.renames_files:
+        return types.WorkspaceEdit({ls.uri(path): each for path, each in changes.items()})
+    steps: list[Any] = []
+    for path, each in changes.items():
+        identifier = types.OptionalVersionedTextDocumentIdentifier(ls.uri(path))
+        steps.append(types.TextDocumentEdit(identifier, list(each)))
+    steps.append(types.RenameFile(ls.uri(declared), uri_of(target)))
+    return types.WorkspaceEdit(document_changes=steps)
 
 
 def _symbols(ls: SpecServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:

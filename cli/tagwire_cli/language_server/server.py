@@ -51,9 +51,24 @@ class SpecServer(LanguageServer):
     def document(self, uri: str) -> Document | None:
         """The spec of a URI; None for a file that is none."""
         path = path_of(uri)
-        if not self.told(lambda: self.specs.is_spec(path), True):
-            return None
+        return self.file(path) if self.told(lambda: self.specs.is_spec(path), True) else None
+
+    def file(self, path: Path) -> Document:
+        """A file with the text that the editor has of it."""
         return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
+
+    def uri(self, path: Path) -> str:
+        """The URI of a file: the editor's own, if it has it open."""
+        return self._uris.get(path) or uri_of(path)
+
+    @property
+    def renames_files(self) -> bool:
+        """Whether the editor renames files where an edit says so."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace else None
+        return bool(
+            edit and edit.document_changes and types.ResourceOperationKind.Rename in (edit.resource_operations or ())
+        )
 
     def problems(self, path: Path) -> list[Problem]:
         """The problems of a file, those that its set had when it was checked last among them."""
@@ -113,15 +128,15 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send the problems of a file; warnings only of those that are open."""
-        shown = [each for each in problems if path in self._uris or each.severity == "error"]
+        """Send the problems of a file: of one that is not open, errors alone, and only those of its own."""
+        shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return
         (self._published.add if shown else self._published.discard)(path)
-        document = Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
+        document = self.file(path)
         tree = TextTree(document.text)
         diagnostics = [document.diagnostic(each, tree, self.rules_page) for each in dict.fromkeys(shown)]
-        uri = self._uris.get(path) or uri_of(path)
+        uri = self.uri(path)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics))
 
     @property

@@ -11,4 +11,4 @@ from tagwire_drafts.kip482.foo_response import FooResponse as FooResponse
 from tagwire_drafts.kip482.request_header import RequestHeader as RequestHeader
 from tagwire_drafts.kip482.response_header import ResponseHeader as ResponseHeader
 
-registry: Registry
+registry: Registry[RequestHeader, ResponseHeader]

@@ -243,4 +243,4 @@ from tagwire_drafts.kip482_rpcs.update_metadata_response import UpdateMetadataRe
 from tagwire_drafts.kip482_rpcs.write_txn_markers_request import WriteTxnMarkersRequest as WriteTxnMarkersRequest
 from tagwire_drafts.kip482_rpcs.write_txn_markers_response import WriteTxnMarkersResponse as WriteTxnMarkersResponse
 
-registry: Registry
+registry: Registry[RequestHeader, ResponseHeader]

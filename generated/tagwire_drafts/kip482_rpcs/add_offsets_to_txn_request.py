@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["AddOffsetsToTxnRequest"]
 
 
-class AddOffsetsToTxnRequest(Message):
+class AddOffsetsToTxnRequest(Message["RequestHeader"]):
     """AddOffsetsToTxnRequest (request, API key 25), version 2."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["AddPartitionsToTxnRequest", "AddPartitionsToTxnTopic"]
 
 
@@ -35,7 +39,7 @@ class AddPartitionsToTxnTopic(Struct):
     )
 
 
-class AddPartitionsToTxnRequest(Message):
+class AddPartitionsToTxnRequest(Message["RequestHeader"]):
     """AddPartitionsToTxnRequest (request, API key 24), version 2."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnResponse", "AddPartitionsToTxnTopicResult"]
 
 
@@ -70,7 +74,7 @@ class AddPartitionsToTxnTopicResult(Struct):
     )
 
 
-class AddPartitionsToTxnResponse(Message):
+class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
     """AddPartitionsToTxnResponse (response, API key 24), version 2."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

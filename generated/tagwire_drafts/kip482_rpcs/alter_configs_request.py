@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["AlterConfigsRequest", "AlterConfigsResource", "AlterableConfig"]
 
 
@@ -70,7 +74,7 @@ class AlterConfigsResource(Struct):
     )
 
 
-class AlterConfigsRequest(Message):
+class AlterConfigsRequest(Message["RequestHeader"]):
     """AlterConfigsRequest (request, API key 33), version 2."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")

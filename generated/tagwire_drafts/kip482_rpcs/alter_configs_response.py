@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
 
@@ -49,7 +53,7 @@ class AlterConfigsResourceResponse(Struct):
     )
 
 
-class AlterConfigsResponse(Message):
+class AlterConfigsResponse(Message["ResponseHeader"]):
     """AlterConfigsResponse (response, API key 33), version 2."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

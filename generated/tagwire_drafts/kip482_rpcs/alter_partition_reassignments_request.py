@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["AlterPartitionReassignmentsRequest", "ReassignablePartition", "ReassignableTopic"]
 
 
@@ -68,7 +72,7 @@ class ReassignableTopic(Struct):
     )
 
 
-class AlterPartitionReassignmentsRequest(Message):
+class AlterPartitionReassignmentsRequest(Message["RequestHeader"]):
     """AlterPartitionReassignmentsRequest (request, API key 45), version 0."""
 
     __slots__ = ("timeout_ms", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["AlterPartitionReassignmentsResponse", "ReassignablePartitionResponse", "ReassignableTopicResponse"]
 
 
@@ -75,7 +79,7 @@ class ReassignableTopicResponse(Struct):
     )
 
 
-class AlterPartitionReassignmentsResponse(Message):
+class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
     """AlterPartitionReassignmentsResponse (response, API key 45), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")

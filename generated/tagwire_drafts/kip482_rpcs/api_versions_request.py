@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["ApiVersionsRequest"]
 
 
-class ApiVersionsRequest(Message):
+class ApiVersionsRequest(Message["RequestHeader"]):
     """ApiVersionsRequest (request, API key 18), version 3."""
 
     __slots__ = ("unknown_tags",)

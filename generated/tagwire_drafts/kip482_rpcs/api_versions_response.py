@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ApiVersionsResponse", "ApiVersionsResponseKey"]
 
 
@@ -44,7 +48,7 @@ class ApiVersionsResponseKey(Struct):
     )
 
 
-class ApiVersionsResponse(Message):
+class ApiVersionsResponse(Message["ResponseHeader"]):
     """ApiVersionsResponse (response, API key 18), version 3."""
 
     __slots__ = ("error_code", "api_keys", "throttle_time_ms", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["ControlledShutdownRequest"]
 
 
-class ControlledShutdownRequest(Message):
+class ControlledShutdownRequest(Message["RequestHeader"]):
     """ControlledShutdownRequest (request, API key 7), version 3."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ControlledShutdownResponse", "RemainingPartition"]
 
 
@@ -35,7 +39,7 @@ class RemainingPartition(Struct):
     )
 
 
-class ControlledShutdownResponse(Message):
+class ControlledShutdownResponse(Message["ResponseHeader"]):
     """ControlledShutdownResponse (response, API key 7), version 3."""
 
     __slots__ = ("error_code", "remaining_partitions", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["CreatableAclResult", "CreateAclsResponse"]
 
 
@@ -35,7 +39,7 @@ class CreatableAclResult(Struct):
     )
 
 
-class CreateAclsResponse(Message):
+class CreateAclsResponse(Message["ResponseHeader"]):
     """CreateAclsResponse (response, API key 30), version 2."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

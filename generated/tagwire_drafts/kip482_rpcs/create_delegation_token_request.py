@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
 
@@ -35,7 +39,7 @@ class CreatableRenewers(Struct):
     )
 
 
-class CreateDelegationTokenRequest(Message):
+class CreateDelegationTokenRequest(Message["RequestHeader"]):
     """CreateDelegationTokenRequest (request, API key 38), version 2."""
 
     __slots__ = ("renewers", "max_lifetime_ms", "unknown_tags")

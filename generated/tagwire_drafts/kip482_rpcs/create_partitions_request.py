@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsRequest", "CreatePartitionsTopic"]
 
 
@@ -68,7 +72,7 @@ class CreatePartitionsTopic(Struct):
     )
 
 
-class CreatePartitionsRequest(Message):
+class CreatePartitionsRequest(Message["RequestHeader"]):
     """CreatePartitionsRequest (request, API key 37), version 2."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["CreatableReplicaAssignment", "CreatableTopic", "CreateTopicsRequest", "CreateableTopicConfig"]
 
 
@@ -108,7 +112,7 @@ class CreatableTopic(Struct):
     )
 
 
-class CreateTopicsRequest(Message):
+class CreateTopicsRequest(Message["RequestHeader"]):
     """CreateTopicsRequest (request, API key 19), version 5."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
 
 
@@ -44,7 +48,7 @@ class CreatableTopicResult(Struct):
     )
 
 
-class CreateTopicsResponse(Message):
+class CreateTopicsResponse(Message["ResponseHeader"]):
     """CreateTopicsResponse (response, API key 19), version 5."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
 
@@ -73,7 +77,7 @@ class DeleteAclsFilter(Struct):
     )
 
 
-class DeleteAclsRequest(Message):
+class DeleteAclsRequest(Message["RequestHeader"]):
     """DeleteAclsRequest (request, API key 31), version 2."""
 
     __slots__ = ("filters", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["DeleteAclsFilterResult", "DeleteAclsMatchingAcl", "DeleteAclsResponse"]
 
 
@@ -119,7 +123,7 @@ class DeleteAclsFilterResult(Struct):
     )
 
 
-class DeleteAclsResponse(Message):
+class DeleteAclsResponse(Message["ResponseHeader"]):
     """DeleteAclsResponse (response, API key 31), version 2."""
 
     __slots__ = ("throttle_time_ms", "filter_results", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DeleteGroupsRequest"]
 
 
-class DeleteGroupsRequest(Message):
+class DeleteGroupsRequest(Message["RequestHeader"]):
     """DeleteGroupsRequest (request, API key 42), version 2."""
 
     __slots__ = ("groups_names", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsRequest", "DeleteRecordsTopic"]
 
 
@@ -63,7 +67,7 @@ class DeleteRecordsTopic(Struct):
     )
 
 
-class DeleteRecordsRequest(Message):
+class DeleteRecordsRequest(Message["RequestHeader"]):
     """DeleteRecordsRequest (request, API key 21), version 2."""
 
     __slots__ = ("topics", "timeout_ms", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsResponse", "DeleteRecordsTopicResult"]
 
 
@@ -75,7 +79,7 @@ class DeleteRecordsTopicResult(Struct):
     )
 
 
-class DeleteRecordsResponse(Message):
+class DeleteRecordsResponse(Message["ResponseHeader"]):
     """DeleteRecordsResponse (response, API key 21), version 2."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DeleteTopicsRequest"]
 
 
-class DeleteTopicsRequest(Message):
+class DeleteTopicsRequest(Message["RequestHeader"]):
     """DeleteTopicsRequest (request, API key 20), version 4."""
 
     __slots__ = ("topic_names", "timeout_ms", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 
@@ -33,7 +37,7 @@ class DeletableTopicResult(Struct):
     )
 
 
-class DeleteTopicsResponse(Message):
+class DeleteTopicsResponse(Message["ResponseHeader"]):
     """DeleteTopicsResponse (response, API key 20), version 4."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

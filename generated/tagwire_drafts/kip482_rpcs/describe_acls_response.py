@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
 
@@ -87,7 +91,7 @@ class DescribeAclsResource(Struct):
     )
 
 
-class DescribeAclsResponse(Message):
+class DescribeAclsResponse(Message["ResponseHeader"]):
     """DescribeAclsResponse (response, API key 29), version 2."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")

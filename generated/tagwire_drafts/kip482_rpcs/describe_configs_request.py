@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DescribeConfigsRequest", "DescribeConfigsResource"]
 
 
@@ -44,7 +48,7 @@ class DescribeConfigsResource(Struct):
     )
 
 
-class DescribeConfigsRequest(Message):
+class DescribeConfigsRequest(Message["RequestHeader"]):
     """DescribeConfigsRequest (request, API key 32), version 3."""
 
     __slots__ = ("resources", "include_synoyms", "unknown_tags")

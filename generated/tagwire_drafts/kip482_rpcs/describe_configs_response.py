@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = [
     "DescribeConfigsResourceResult",
     "DescribeConfigsResponse",
@@ -136,7 +140,7 @@ class DescribeConfigsResult(Struct):
     )
 
 
-class DescribeConfigsResponse(Message):
+class DescribeConfigsResponse(Message["ResponseHeader"]):
     """DescribeConfigsResponse (response, API key 32), version 3."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

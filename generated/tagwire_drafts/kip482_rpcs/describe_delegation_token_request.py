@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
@@ -35,7 +39,7 @@ class DescribeDelegationTokenOwner(Struct):
     )
 
 
-class DescribeDelegationTokenRequest(Message):
+class DescribeDelegationTokenRequest(Message["RequestHeader"]):
     """DescribeDelegationTokenRequest (request, API key 41), version 2."""
 
     __slots__ = ("owners", "unknown_tags")

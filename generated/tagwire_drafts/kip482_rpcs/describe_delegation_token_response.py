@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["DescribeDelegationTokenResponse", "DescribedDelegationToken", "DescribedDelegationTokenRenewer"]
 
 
@@ -106,7 +110,7 @@ class DescribedDelegationToken(Struct):
     )
 
 
-class DescribeDelegationTokenResponse(Message):
+class DescribeDelegationTokenResponse(Message["ResponseHeader"]):
     """DescribeDelegationTokenResponse (response, API key 41), version 2."""
 
     __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DescribeGroupsRequest"]
 
 
-class DescribeGroupsRequest(Message):
+class DescribeGroupsRequest(Message["RequestHeader"]):
     """DescribeGroupsRequest (request, API key 15), version 5."""
 
     __slots__ = ("groups", "include_authorized_operations", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["DescribeGroupsResponse", "DescribedGroup", "DescribedGroupMember"]
 
 
@@ -129,7 +133,7 @@ class DescribedGroup(Struct):
     )
 
 
-class DescribeGroupsResponse(Message):
+class DescribeGroupsResponse(Message["ResponseHeader"]):
     """DescribeGroupsResponse (response, API key 15), version 5."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
@@ -35,7 +39,7 @@ class DescribableLogDirTopic(Struct):
     )
 
 
-class DescribeLogDirsRequest(Message):
+class DescribeLogDirsRequest(Message["RequestHeader"]):
     """DescribeLogDirsRequest (request, API key 35), version 2."""
 
     __slots__ = ("topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsResponse", "DescribeLogDirsResult", "DescribeLogDirsTopic"]
 
 
@@ -111,7 +115,7 @@ class DescribeLogDirsResult(Struct):
     )
 
 
-class DescribeLogDirsResponse(Message):
+class DescribeLogDirsResponse(Message["ResponseHeader"]):
     """DescribeLogDirsResponse (response, API key 35), version 2."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["ElectLeadersRequest", "TopicPartitions"]
 
 
@@ -35,7 +39,7 @@ class TopicPartitions(Struct):
     )
 
 
-class ElectLeadersRequest(Message):
+class ElectLeadersRequest(Message["RequestHeader"]):
     """ElectLeadersRequest (request, API key 43), version 2."""
 
     __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")

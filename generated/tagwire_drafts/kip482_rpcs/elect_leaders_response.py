@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ElectLeadersResponse", "PartitionResult", "ReplicaElectionResult"]
 
 
@@ -73,7 +77,7 @@ class ReplicaElectionResult(Struct):
     )
 
 
-class ElectLeadersResponse(Message):
+class ElectLeadersResponse(Message["ResponseHeader"]):
     """ElectLeadersResponse (response, API key 43), version 2."""
 
     __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")

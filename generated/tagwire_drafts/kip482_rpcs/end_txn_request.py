@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["EndTxnRequest"]
 
 
-class EndTxnRequest(Message):
+class EndTxnRequest(Message["RequestHeader"]):
     """EndTxnRequest (request, API key 26), version 2."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tags")

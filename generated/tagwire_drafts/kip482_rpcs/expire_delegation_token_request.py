@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["ExpireDelegationTokenRequest"]
 
 
-class ExpireDelegationTokenRequest(Message):
+class ExpireDelegationTokenRequest(Message["RequestHeader"]):
     """ExpireDelegationTokenRequest (request, API key 40), version 2."""
 
     __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ExpireDelegationTokenResponse"]
 
 
-class ExpireDelegationTokenResponse(Message):
+class ExpireDelegationTokenResponse(Message["ResponseHeader"]):
     """ExpireDelegationTokenResponse (response, API key 40), version 2."""
 
     __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")

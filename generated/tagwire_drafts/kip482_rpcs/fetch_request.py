@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["FetchPartition", "FetchRequest", "FetchableTopic", "ForgottenTopic"]
 
 
@@ -117,7 +121,7 @@ class ForgottenTopic(Struct):
     )
 
 
-class FetchRequest(Message):
+class FetchRequest(Message["RequestHeader"]):
     """FetchRequest (request, API key 1), version 12."""
 
     __slots__ = (

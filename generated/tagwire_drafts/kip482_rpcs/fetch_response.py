@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["AbortedTransaction", "FetchResponse", "FetchablePartitionResponse", "FetchableTopicResponse"]
 
 
@@ -131,7 +135,7 @@ class FetchableTopicResponse(Struct):
     )
 
 
-class FetchResponse(Message):
+class FetchResponse(Message["ResponseHeader"]):
     """FetchResponse (response, API key 1), version 12."""
 
     __slots__ = ("throttle_time_ms", "error_code", "session_id", "topics", "unknown_tags")

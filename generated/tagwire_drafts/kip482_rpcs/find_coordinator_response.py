@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["FindCoordinatorResponse"]
 
 
-class FindCoordinatorResponse(Message):
+class FindCoordinatorResponse(Message["ResponseHeader"]):
     """FindCoordinatorResponse (response, API key 10), version 3."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "unknown_tags")

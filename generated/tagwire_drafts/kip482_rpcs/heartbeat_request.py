@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["HeartbeatRequest"]
 
 
-class HeartbeatRequest(Message):
+class HeartbeatRequest(Message["RequestHeader"]):
     """HeartbeatRequest (request, API key 12), version 4."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")

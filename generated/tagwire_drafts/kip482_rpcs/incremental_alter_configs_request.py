@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["AlterConfigsResource", "AlterableConfig", "IncrementalAlterConfigsRequest"]
 
 
@@ -82,7 +86,7 @@ class AlterConfigsResource(Struct):
     )
 
 
-class IncrementalAlterConfigsRequest(Message):
+class IncrementalAlterConfigsRequest(Message["RequestHeader"]):
     """IncrementalAlterConfigsRequest (request, API key 44), version 1."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")

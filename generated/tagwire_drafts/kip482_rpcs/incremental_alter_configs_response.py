@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 
@@ -49,7 +53,7 @@ class AlterConfigsResourceResponse(Struct):
     )
 
 
-class IncrementalAlterConfigsResponse(Message):
+class IncrementalAlterConfigsResponse(Message["ResponseHeader"]):
     """IncrementalAlterConfigsResponse (response, API key 44), version 1."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["JoinGroupRequest", "JoinGroupRequestProtocol"]
 
 
@@ -33,7 +37,7 @@ class JoinGroupRequestProtocol(Struct):
     )
 
 
-class JoinGroupRequest(Message):
+class JoinGroupRequest(Message["RequestHeader"]):
     """JoinGroupRequest (request, API key 11), version 6."""
 
     __slots__ = (

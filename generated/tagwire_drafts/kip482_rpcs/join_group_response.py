@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["JoinGroupResponse", "JoinGroupResponseMember"]
 
 
@@ -44,7 +48,7 @@ class JoinGroupResponseMember(Struct):
     )
 
 
-class JoinGroupResponse(Message):
+class JoinGroupResponse(Message["ResponseHeader"]):
     """JoinGroupResponse (response, API key 11), version 6."""
 
     __slots__ = (

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["LeaderAndIsrLiveLeader", "LeaderAndIsrPartitionState", "LeaderAndIsrRequest", "LeaderAndIsrTopicState"]
 
 
@@ -154,7 +158,7 @@ class LeaderAndIsrLiveLeader(Struct):
     )
 
 
-class LeaderAndIsrRequest(Message):
+class LeaderAndIsrRequest(Message["RequestHeader"]):
     """LeaderAndIsrRequest (request, API key 4), version 4."""
 
     __slots__ = ("controller_id", "controller_epoch", "broker_epoch", "topic_states", "live_leaders", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse"]
 
 
@@ -44,7 +48,7 @@ class LeaderAndIsrPartitionError(Struct):
     )
 
 
-class LeaderAndIsrResponse(Message):
+class LeaderAndIsrResponse(Message["ResponseHeader"]):
     """LeaderAndIsrResponse (response, API key 4), version 4."""
 
     __slots__ = ("error_code", "partition_errors", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["LeaveGroupRequest", "MemberIdentity"]
 
 
@@ -35,7 +39,7 @@ class MemberIdentity(Struct):
     )
 
 
-class LeaveGroupRequest(Message):
+class LeaveGroupRequest(Message["RequestHeader"]):
     """LeaveGroupRequest (request, API key 13), version 4."""
 
     __slots__ = ("group_id", "members", "unknown_tags")

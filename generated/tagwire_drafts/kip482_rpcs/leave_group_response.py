@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["LeaveGroupResponse", "MemberResponse"]
 
 
@@ -44,7 +48,7 @@ class MemberResponse(Struct):
     )
 
 
-class LeaveGroupResponse(Message):
+class LeaveGroupResponse(Message["ResponseHeader"]):
     """LeaveGroupResponse (response, API key 13), version 4."""
 
     __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ListGroupsResponse", "ListedGroup"]
 
 
@@ -35,7 +39,7 @@ class ListedGroup(Struct):
     )
 
 
-class ListGroupsResponse(Message):
+class ListGroupsResponse(Message["ResponseHeader"]):
     """ListGroupsResponse (response, API key 16), version 3."""
 
     __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tags")

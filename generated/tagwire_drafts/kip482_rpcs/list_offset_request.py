@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["ListOffsetPartition", "ListOffsetRequest", "ListOffsetTopic"]
 
 
@@ -72,7 +76,7 @@ class ListOffsetTopic(Struct):
     )
 
 
-class ListOffsetRequest(Message):
+class ListOffsetRequest(Message["RequestHeader"]):
     """ListOffsetRequest (request, API key 2), version 6."""
 
     __slots__ = ("replica_id", "isolation_level", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ListOffsetPartitionResponse", "ListOffsetResponse", "ListOffsetTopicResponse"]
 
 
@@ -82,7 +86,7 @@ class ListOffsetTopicResponse(Struct):
     )
 
 
-class ListOffsetResponse(Message):
+class ListOffsetResponse(Message["ResponseHeader"]):
     """ListOffsetResponse (response, API key 2), version 6."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

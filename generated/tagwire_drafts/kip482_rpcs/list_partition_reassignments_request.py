@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["ListPartitionReassignmentsRequest", "ListPartitionReassignmentsTopics"]
 
 
@@ -35,7 +39,7 @@ class ListPartitionReassignmentsTopics(Struct):
     )
 
 
-class ListPartitionReassignmentsRequest(Message):
+class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
     """ListPartitionReassignmentsRequest (request, API key 46), version 0."""
 
     __slots__ = ("timeout_ms", "topics", "unknown_tags")

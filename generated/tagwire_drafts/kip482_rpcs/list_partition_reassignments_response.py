@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["ListPartitionReassignmentsResponse", "OngoingPartitionReassignment", "OngoingTopicReassignment"]
 
 
@@ -80,7 +84,7 @@ class OngoingTopicReassignment(Struct):
     )
 
 
-class ListPartitionReassignmentsResponse(Message):
+class ListPartitionReassignmentsResponse(Message["ResponseHeader"]):
     """ListPartitionReassignmentsResponse (response, API key 46), version 0."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["MetadataRequest", "MetadataRequestTopic"]
 
 
@@ -27,7 +31,7 @@ class MetadataRequestTopic(Struct):
     FIELDS = (FieldRow("name", "Name", "string", "9+", default=""),)
 
 
-class MetadataRequest(Message):
+class MetadataRequest(Message["RequestHeader"]):
     """MetadataRequest (request, API key 3), version 9."""
 
     __slots__ = (

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["MetadataResponse", "MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic"]
 
 
@@ -154,7 +158,7 @@ class MetadataResponseTopic(Struct):
     )
 
 
-class MetadataResponse(Message):
+class MetadataResponse(Message["ResponseHeader"]):
     """MetadataResponse (response, API key 3), version 9."""
 
     __slots__ = (

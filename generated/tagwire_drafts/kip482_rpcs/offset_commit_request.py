@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["OffsetCommitRequest", "OffsetCommitRequestPartition", "OffsetCommitRequestTopic"]
 
 
@@ -80,7 +84,7 @@ class OffsetCommitRequestTopic(Struct):
     )
 
 
-class OffsetCommitRequest(Message):
+class OffsetCommitRequest(Message["RequestHeader"]):
     """OffsetCommitRequest (request, API key 8), version 8."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["OffsetCommitResponse", "OffsetCommitResponsePartition", "OffsetCommitResponseTopic"]
 
 
@@ -66,7 +70,7 @@ class OffsetCommitResponseTopic(Struct):
     )
 
 
-class OffsetCommitResponse(Message):
+class OffsetCommitResponse(Message["ResponseHeader"]):
     """OffsetCommitResponse (response, API key 8), version 8."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["OffsetDeleteRequest", "OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic"]
 
 
@@ -58,7 +62,7 @@ class OffsetDeleteRequestTopic(Struct):
     )
 
 
-class OffsetDeleteRequest(Message):
+class OffsetDeleteRequest(Message["RequestHeader"]):
     """OffsetDeleteRequest (request, API key 47), version 1."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["OffsetDeleteResponse", "OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic"]
 
 
@@ -70,7 +74,7 @@ class OffsetDeleteResponseTopic(Struct):
     )
 
 
-class OffsetDeleteResponse(Message):
+class OffsetDeleteResponse(Message["ResponseHeader"]):
     """OffsetDeleteResponse (response, API key 47), version 1."""
 
     __slots__ = ("error_code", "throttle_time_ms", "topics", "unknown_tags")

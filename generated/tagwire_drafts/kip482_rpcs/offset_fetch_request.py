@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["OffsetFetchRequest", "OffsetFetchRequestTopic"]
 
 
@@ -35,7 +39,7 @@ class OffsetFetchRequestTopic(Struct):
     )
 
 
-class OffsetFetchRequest(Message):
+class OffsetFetchRequest(Message["RequestHeader"]):
     """OffsetFetchRequest (request, API key 9), version 6."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")

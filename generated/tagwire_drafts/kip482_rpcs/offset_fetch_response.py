@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["OffsetFetchResponse", "OffsetFetchResponsePartition", "OffsetFetchResponseTopic"]
 
 
@@ -92,7 +96,7 @@ class OffsetFetchResponseTopic(Struct):
     )
 
 
-class OffsetFetchResponse(Message):
+class OffsetFetchResponse(Message["ResponseHeader"]):
     """OffsetFetchResponse (response, API key 9), version 6."""
 
     __slots__ = ("throttle_time_ms", "topics", "error_code", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["OffsetForLeaderEpochRequest", "OffsetForLeaderPartition", "OffsetForLeaderTopic"]
 
 
@@ -73,7 +77,7 @@ class OffsetForLeaderTopic(Struct):
     )
 
 
-class OffsetForLeaderEpochRequest(Message):
+class OffsetForLeaderEpochRequest(Message["RequestHeader"]):
     """OffsetForLeaderEpochRequest (request, API key 23), version 4."""
 
     __slots__ = ("replica_id", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["OffsetForLeaderEpochResponse", "OffsetForLeaderPartitionResult", "OffsetForLeaderTopicResult"]
 
 
@@ -80,7 +84,7 @@ class OffsetForLeaderTopicResult(Struct):
     )
 
 
-class OffsetForLeaderEpochResponse(Message):
+class OffsetForLeaderEpochResponse(Message["ResponseHeader"]):
     """OffsetForLeaderEpochResponse (response, API key 23), version 4."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

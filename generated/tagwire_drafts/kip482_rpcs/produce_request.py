@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
 
@@ -63,7 +67,7 @@ class TopicProduceData(Struct):
     )
 
 
-class ProduceRequest(Message):
+class ProduceRequest(Message["RequestHeader"]):
     """ProduceRequest (request, API key 0), version 9."""
 
     __slots__ = ("transactional_id", "acks", "timeout_ms", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "ProduceResponse", "TopicProduceResponse"]
 
 
@@ -131,7 +135,7 @@ class TopicProduceResponse(Struct):
     )
 
 
-class ProduceResponse(Message):
+class ProduceResponse(Message["ResponseHeader"]):
     """ProduceResponse (response, API key 0), version 9."""
 
     __slots__ = ("responses", "throttle_time_ms", "unknown_tags")

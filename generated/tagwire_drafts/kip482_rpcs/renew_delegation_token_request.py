@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["RenewDelegationTokenRequest"]
 
 
-class RenewDelegationTokenRequest(Message):
+class RenewDelegationTokenRequest(Message["RequestHeader"]):
     """RenewDelegationTokenRequest (request, API key 39), version 2."""
 
     __slots__ = ("hmac", "renew_period_ms", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["RenewDelegationTokenResponse"]
 
 
-class RenewDelegationTokenResponse(Message):
+class RenewDelegationTokenResponse(Message["ResponseHeader"]):
     """RenewDelegationTokenResponse (response, API key 39), version 2."""
 
     __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")

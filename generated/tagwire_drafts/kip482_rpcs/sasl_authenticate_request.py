@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["SaslAuthenticateRequest"]
 
 
-class SaslAuthenticateRequest(Message):
+class SaslAuthenticateRequest(Message["RequestHeader"]):
     """SaslAuthenticateRequest (request, API key 36), version 2."""
 
     __slots__ = ("auth_bytes", "unknown_tags")

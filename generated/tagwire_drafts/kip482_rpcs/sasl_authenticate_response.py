@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["SaslAuthenticateResponse"]
 
 
-class SaslAuthenticateResponse(Message):
+class SaslAuthenticateResponse(Message["ResponseHeader"]):
     """SaslAuthenticateResponse (response, API key 36), version 2."""
 
     __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tags")

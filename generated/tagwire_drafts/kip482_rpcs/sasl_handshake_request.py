@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["SaslHandshakeRequest"]
 
 
-class SaslHandshakeRequest(Message):
+class SaslHandshakeRequest(Message["RequestHeader"]):
     """SaslHandshakeRequest (request, API key 17), version 2."""
 
     __slots__ = ("mechanism", "unknown_tags")

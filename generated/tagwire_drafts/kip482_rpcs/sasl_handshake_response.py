@@ -8,10 +8,14 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["SaslHandshakeResponse"]
 
 
-class SaslHandshakeResponse(Message):
+class SaslHandshakeResponse(Message["ResponseHeader"]):
     """SaslHandshakeResponse (response, API key 17), version 2."""
 
     __slots__ = ("error_code", "mechanisms", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["StopReplicaRequest", "StopReplicaTopic"]
 
 
@@ -35,7 +39,7 @@ class StopReplicaTopic(Struct):
     )
 
 
-class StopReplicaRequest(Message):
+class StopReplicaRequest(Message["RequestHeader"]):
     """StopReplicaRequest (request, API key 5), version 2."""
 
     __slots__ = ("controller_id", "controller_epoch", "broker_epoch", "delete_partitions", "topics", "unknown_tags")

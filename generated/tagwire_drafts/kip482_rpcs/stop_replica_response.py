@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
 
 
@@ -44,7 +48,7 @@ class StopReplicaPartitionError(Struct):
     )
 
 
-class StopReplicaResponse(Message):
+class StopReplicaResponse(Message["ResponseHeader"]):
     """StopReplicaResponse (response, API key 5), version 2."""
 
     __slots__ = ("error_code", "partition_errors", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["SyncGroupRequest", "SyncGroupRequestAssignment"]
 
 
@@ -35,7 +39,7 @@ class SyncGroupRequestAssignment(Struct):
     )
 
 
-class SyncGroupRequest(Message):
+class SyncGroupRequest(Message["RequestHeader"]):
     """SyncGroupRequest (request, API key 14), version 4."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "assignments", "unknown_tags")

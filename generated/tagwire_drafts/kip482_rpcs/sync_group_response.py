@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["SyncGroupResponse"]
 
 
-class SyncGroupResponse(Message):
+class SyncGroupResponse(Message["ResponseHeader"]):
     """SyncGroupResponse (response, API key 14), version 4."""
 
     __slots__ = ("throttle_time_ms", "error_code", "assignment", "unknown_tags")

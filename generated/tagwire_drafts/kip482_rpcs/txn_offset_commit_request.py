@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["TxnOffsetCommitRequest", "TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic"]
 
 
@@ -84,7 +88,7 @@ class TxnOffsetCommitRequestTopic(Struct):
     )
 
 
-class TxnOffsetCommitRequest(Message):
+class TxnOffsetCommitRequest(Message["RequestHeader"]):
     """TxnOffsetCommitRequest (request, API key 28), version 3."""
 
     __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "topics", "unknown_tags")

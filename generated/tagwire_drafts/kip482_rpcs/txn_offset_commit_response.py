@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["TxnOffsetCommitResponse", "TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic"]
 
 
@@ -70,7 +74,7 @@ class TxnOffsetCommitResponseTopic(Struct):
     )
 
 
-class TxnOffsetCommitResponse(Message):
+class TxnOffsetCommitResponse(Message["ResponseHeader"]):
     """TxnOffsetCommitResponse (response, API key 28), version 3."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = [
     "UpdateMetadataBroker",
     "UpdateMetadataEndpoint",
@@ -191,7 +195,7 @@ class UpdateMetadataBroker(Struct):
     )
 
 
-class UpdateMetadataRequest(Message):
+class UpdateMetadataRequest(Message["RequestHeader"]):
     """UpdateMetadataRequest (request, API key 6), version 6."""
 
     __slots__ = ("controller_id", "controller_epoch", "broker_epoch", "topic_states", "live_brokers", "unknown_tags")

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = ["UpdateMetadataResponse"]
 
 
-class UpdateMetadataResponse(Message):
+class UpdateMetadataResponse(Message["ResponseHeader"]):
     """UpdateMetadataResponse (response, API key 6), version 6."""
 
     __slots__ = ("error_code", "unknown_tags")

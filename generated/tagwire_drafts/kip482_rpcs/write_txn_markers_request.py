@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.request_header import RequestHeader
+
 __all__ = ["WritableTxnMarker", "WritableTxnMarkerTopic", "WriteTxnMarkersRequest"]
 
 
@@ -78,7 +82,7 @@ class WritableTxnMarker(Struct):
     )
 
 
-class WriteTxnMarkersRequest(Message):
+class WriteTxnMarkersRequest(Message["RequestHeader"]):
     """WriteTxnMarkersRequest (request, API key 27), version 1."""
 
     __slots__ = ("markers", "unknown_tags")

@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_rpcs.response_header import ResponseHeader
+
 __all__ = [
     "WritableTxnMarkerPartitionResult",
     "WritableTxnMarkerResult",
@@ -103,7 +107,7 @@ class WritableTxnMarkerResult(Struct):
     )
 
 
-class WriteTxnMarkersResponse(Message):
+class WriteTxnMarkersResponse(Message["ResponseHeader"]):
     """WriteTxnMarkersResponse (response, API key 27), version 1."""
 
     __slots__ = ("markers", "unknown_tags")

@@ -11,4 +11,4 @@ from tagwire_drafts.kip482_unsigned.foo_response import FooResponse as FooRespon
 from tagwire_drafts.kip482_unsigned.request_header import RequestHeader as RequestHeader
 from tagwire_drafts.kip482_unsigned.response_header import ResponseHeader as ResponseHeader
 
-registry: Registry
+registry: Registry[RequestHeader, ResponseHeader]

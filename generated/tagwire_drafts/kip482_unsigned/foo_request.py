@@ -20,6 +20,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, DEFAULT_STRUCT, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_unsigned.request_header import RequestHeader
+
 __all__ = ["Filter", "FooRequest", "Origin"]
 
 
@@ -114,7 +118,7 @@ class Origin(Struct):
     )
 
 
-class FooRequest(Message):
+class FooRequest(Message["RequestHeader"]):
     """FooRequest (request, API key 9000), versions 0-9."""
 
     __slots__ = ("filters", "newest", "user_agent", "max_wait_ms", "origin", "trace_id", "unknown_tags")

@@ -19,6 +19,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, OptionalFields, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip482_unsigned.response_header import ResponseHeader
+
 __all__ = ["Foo", "FooResponse"]
 
 
@@ -53,7 +57,7 @@ class Foo(Struct):
     )
 
 
-class FooResponse(Message):
+class FooResponse(Message["ResponseHeader"]):
     """FooResponse (response, API key 9000), versions 0-9."""
 
     __slots__ = ("foos", "user_agent", "unknown_tags")

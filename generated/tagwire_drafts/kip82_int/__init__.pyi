@@ -21,4 +21,4 @@ from tagwire_drafts.kip82_int.produce_response import ProduceResponse as Produce
 from tagwire_drafts.kip82_int.request_header import RequestHeader as RequestHeader
 from tagwire_drafts.kip82_int.response_header import ResponseHeader as ResponseHeader
 
-registry: Registry
+registry: Registry[RequestHeader, ResponseHeader]

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip82_int.request_header import RequestHeader
+
 __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
 
@@ -77,7 +81,7 @@ class TopicProduceData(Struct):
     )
 
 
-class ProduceRequest(Message):
+class ProduceRequest(Message["RequestHeader"]):
     """ProduceRequest (request, API key 0), versions 0-3."""
 
     __slots__ = ("acks", "timeout_ms", "topic_data", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip82_int.response_header import ResponseHeader
+
 __all__ = ["PartitionProduceResponse", "ProduceResponse", "TopicProduceResponse"]
 
 
@@ -89,7 +93,7 @@ class TopicProduceResponse(Struct):
     )
 
 
-class ProduceResponse(Message):
+class ProduceResponse(Message["ResponseHeader"]):
     """ProduceResponse (response, API key 0), versions 0-3."""
 
     __slots__ = ("responses", "throttle_time_ms", "unknown_tags")

@@ -17,4 +17,4 @@ from tagwire_drafts.kip87.produce_response import ProduceResponse as ProduceResp
 from tagwire_drafts.kip87.request_header import RequestHeader as RequestHeader
 from tagwire_drafts.kip87.response_header import ResponseHeader as ResponseHeader
 
-registry: Registry
+registry: Registry[RequestHeader, ResponseHeader]

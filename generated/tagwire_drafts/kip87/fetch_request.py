@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip87.request_header import RequestHeader
+
 __all__ = ["FetchPartition", "FetchRequest", "FetchTopic"]
 
 
@@ -73,7 +77,7 @@ class FetchTopic(Struct):
     )
 
 
-class FetchRequest(Message):
+class FetchRequest(Message["RequestHeader"]):
     """FetchRequest (request, API key 1), versions 0-3."""
 
     __slots__ = ("replica_id", "max_wait_ms", "min_bytes", "topics", "unknown_tags")

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from tagwire.message import constructor, FieldRow, Message, NONE, Struct, Versions
 from tagwire.wire import NO_TAGS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire_drafts.kip87.response_header import ResponseHeader
+
 __all__ = ["FetchResponse", "FetchableTopicResponse", "PartitionData"]
 
 
@@ -87,7 +91,7 @@ class FetchableTopicResponse(Struct):
     )
 
 
-class FetchResponse(Message):
+class FetchResponse(Message["ResponseHeader"]):
     """FetchResponse (response, API key 1), versions 0-3."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

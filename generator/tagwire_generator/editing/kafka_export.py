@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.model.message_rules import implied_headers
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.inlining import without_imports
-from tagwire_generator.reading.registers import registers_among
+from tagwire_generator.reading.registers import Registers, registers_among
 from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import ReadResult, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
@@ -87,11 +87,13 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
         result = read_spec(text, **place, registers=registers, shared=shared)
         problems += [each for each in result.problems if each.severity == "error"]
         if not result.has_errors:
-            made.append(_exported(spec, text, result, shared, options))
-    return made, problems
+            made.append(_exported(spec, text, result, shared, registers, options))
+    return made, without_repeats(problems)
 
 
-def _exported(spec: SpecData, text: str, result: ReadResult, shared: SharedStructs, options: SpecOptions) -> Exported:
+def _exported(
+    spec: SpecData, text: str, result: ReadResult, shared: SharedStructs, registers: Registers, options: SpecOptions
+) -> Exported:
     message = result.message
     if message is None or message.format is not None:
         return Exported(spec.file, spec.component, spec.name, "skipped")
@@ -103,7 +105,7 @@ def _exported(spec: SpecData, text: str, result: ReadResult, shared: SharedStruc
     lost = tuple(spot for spot, verdict in uses if verdict != "refused")
     stops = [spot for spot, verdict in uses if verdict == "refused"]
     trees = {each.name: normal_form(plain_tree(_root(each))) for each in used}
-    tree = _plain(without_imports(normal_form(plain_tree(root)), message, trees), "message")
+    tree = _plain(without_imports(normal_form(plain_tree(root)), message, trees), "message", registers)
     written = canonical_text(tree) if lost else text
     if not stops:
         stops += _other_stops(message, root, written, lost)
@@ -173,13 +175,17 @@ def _objects(node: Node) -> list[Object]:
     return [each for each in found if isinstance(each, Object)]
 
 
-def _plain(tree: dict[str, Any], place: str) -> dict[str, Any]:
-    """A tree without the keys that Kafka's language lacks."""
+def _plain(tree: dict[str, Any], place: str, registers: Registers) -> dict[str, Any]:
+    """A tree without the keys that Kafka's language lacks; the default of an enum becomes its number."""
     made: dict[str, Any] = {}
     for key, value in tree.items():
         inner = _PLACES.get(key_kinds(place)[key])
         if not _verdict(place, key):
-            made[key] = [_plain(each, inner) for each in value] if inner else value
+            made[key] = [_plain(each, inner, registers) for each in value] if inner else value
+    register = registers.get(tree.get("enum", ""))
+    entry = register.entry(str(made.get("default", ""))) if register is not None else None
+    if entry is not None:
+        made["default"] = str(entry.key)
     if place == "field" and made.get("versions") == "none":
         return {}
     if "fields" in made:

@@ -28,6 +28,7 @@ from tagwire.layout import (
     Type,
 )
 from tagwire.message.json import json_value
+from tagwire.message.register import Register
 from tagwire.wire.wire_type import WireType
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES
 from tagwire_generator.evolution.enums import enum_changes
@@ -95,6 +96,8 @@ def _shown_default(default: object) -> str:
     """A default as a spec or its JSON would have it."""
     if default is None or default is DEFAULT_STRUCT:
         return "null" if default is None else "a default struct"
+    if isinstance(default, Register):
+        return f"{default.text} ({int(default)})"
     if default in ((), b"") or isinstance(default, str):
         return repr(default) if default else "empty"
     return str(json_value(default)).lower() if isinstance(default, bool) else str(json_value(default))

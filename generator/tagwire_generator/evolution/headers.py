@@ -13,11 +13,9 @@ from tagwire.message.field_table import layout_of
 from tagwire.wire.types import WIRE_TYPES
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.project.spec_files import HEADER_NAMES
 
-__all__ = ["HEADER_NAMES", "Headers"]
-
-HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
-"""By kind of message: the name of the message that is its header."""
+__all__ = ["Headers"]
 
 _INT16_ITEM: Final = Fixed(WIRE_TYPES["int16"])
 _CLIENT_ID: Final = Sized(WIRE_TYPES["string"], INT16, nullable=True)

@@ -64,7 +64,7 @@ class Memory:
     def check(self, lock: "Lock", read: "Read") -> "Check":
         """The check of what is not known to be fine; of everything, if that can't be separated."""
         from tagwire_generator.evolution.check import Check
-        from tagwire_generator.evolution.headers import HEADER_NAMES
+        from tagwire_generator.project.spec_files import HEADER_NAMES
 
         changed = self._changed(lock)
         if changed is not None:

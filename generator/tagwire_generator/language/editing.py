@@ -7,7 +7,7 @@ what would break a rule that held before is refused or not offered.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from tagwire.errors import SpecError
@@ -18,7 +18,7 @@ from tagwire_generator.language.text_tree import TextTree
 from tagwire_generator.reading.spec import ReadResult
 from tagwire_generator.syntax.parse import parse
 
-__all__ = ["Edit", "Fix", "Read", "applied", "changed", "fixes", "renamable", "rename_edits"]
+__all__ = ["Edit", "Fix", "Read", "applied", "changed", "fixes", "newly_broken", "renamable", "rename_edits"]
 
 _MEANT: Final = re.compile(r"did you mean (?:'[^']*', )*(?:'[^']*' or )?'[^']*'\?")
 _QUOTED: Final = re.compile(r"'([^']*)'")
@@ -67,7 +67,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     names = SpecNames(TextTree(text))
     struct, field = names.struct_at(offset), names.field_at(offset)
     if struct is not None and struct.text in names.imports:
-        raise SpecError(f"{struct.text} is a spec of its own, which others may import; rename it there", file=file)
+        raise SpecError(f"{struct.text} is a spec of its own, and no set of specs here has it", file=file)
     if struct is not None:
         places = names.struct_places(struct.text)
     elif field is not None:
@@ -75,7 +75,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     else:
         raise SpecError("only structs and fields can be renamed: put the cursor on the name of one", file=file)
     edits = [Edit(place.span, json.dumps(name, ensure_ascii=False)[1:-1]) for place in places]
-    broken = _newly_broken(read(text), read(applied(text, edits)))
+    broken = newly_broken(read(text).problems, read(applied(text, edits)).problems)
     if broken is not None:
         raise SpecError(
             f"{places[0].text} can't be renamed to {quoted(name)}: {broken.message} ({broken.rule})", file=file
@@ -83,7 +83,7 @@ def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) ->
     return edits
 
 
-def _newly_broken(before: ReadResult, after: ReadResult) -> Problem | None:
+def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
     """The first error of a rule that fewer errors had before."""
     old = Counter(problem.rule for problem in _errors(before))
     for problem in _errors(after):
@@ -93,8 +93,8 @@ def _newly_broken(before: ReadResult, after: ReadResult) -> Problem | None:
     return None
 
 
-def _errors(result: ReadResult) -> Iterator[Problem]:
-    return (problem for problem in result.problems if problem.severity == "error")
+def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
+    return (problem for problem in problems if problem.severity == "error")
 
 
 def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:

@@ -47,6 +47,13 @@ class SpecNames:
         """Values that name a register."""
         self.field_uses: list[Name] = []
         """Other values that name a field."""
+        root = tree.root
+        name = root.get("name")
+        self.is_register = root.word("type") == "register"
+        self.own_name: Name | None = None
+        """The name of the spec itself, if other specs of its set may use it: of a shared struct or a register."""
+        if name is not None and name.kind == "string" and root.word("type") in ("struct", "register"):
+            self.own_name = Name(name.text, name, name.content)
         for value in tree.values():
             if value.kind == "string" and value.entry is not None and value.parent is not None:
                 self._add(value, value.parent, value.entry.key)

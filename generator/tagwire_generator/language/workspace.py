@@ -6,6 +6,7 @@ letter typed costs reading one spec.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -69,6 +70,15 @@ class Workspace:
         """From now on the file is what is on disk."""
         self._texts.pop(path, None)
 
+    def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
+        """The same specs, some with other texts: to see what would be wrong with them."""
+        other = Workspace()
+        other._texts = {**self._texts, **texts}
+        other._known = dict(self._known)
+        other._settings = self._settings
+        other._data = self._data
+        return other
+
     def text(self, path: Path) -> str:
         """The text of a file as the editor has it, else as it is on disk; "" if it can't be read."""
         text = self._texts.get(path)
@@ -127,6 +137,14 @@ class Workspace:
         if known is None or known[0] != offered:
             known = self._contexts[spec_set.package] = offered, context_of(offered)
         return known[1]
+
+    def files(self, path: Path) -> list[Path]:
+        """The specs of the set of a file, those that are not saved yet among them; of no set, none.
+
+        Raises SpecError as `set_problems` does.
+        """
+        spec_set = self.spec_set(path)
+        return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
 
     def formatted(self, path: Path) -> str:
         """The text of a file in its normal form, as `tagwire fmt` writes it.

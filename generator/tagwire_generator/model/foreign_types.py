@@ -48,7 +48,9 @@ _OTHERS: Final = {
     "map": "a map is an array of structs: write '[]Entry' with a field for the key, marked mapKey",
     "optional": "write the type alone, and nullableVersions beside it",
     "struct": "write the struct's name, which begins with an upper-case letter, and its fields",
-    "date": "write 'int64' and say in about what it counts, such as milliseconds since 1970",
+    "date": 'write \'int64\' and beside it "semantic": "timestamp_ms"',
+    "duration": 'write \'int64\' and beside it "semantic": "duration_ms"',
+    "decimal": 'write \'bytes\' and beside it "semantic": "decimal" with a precision and a scale',
 }
 """What is more than another name, by its key in `_OTHER_NAMES`."""
 _OTHER_NAMES: Final = {
@@ -59,6 +61,9 @@ _OTHER_NAMES: Final = {
     "datetime": "date",
     "time": "date",
     "timestamp": "date",
+    "interval": "duration",
+    "timedelta": "duration",
+    "numeric": "decimal",
 } | {name: name for name in _OTHERS}
 _ARRAYS: Final = ("array", "list", "set", "seq", "sequence", "vec", "vector", "repeated")
 _GENERIC: Final = re.compile(r"(\w+)\s*[<(\[](.*)[>)\]]", re.ASCII | re.DOTALL)
@@ -69,7 +74,7 @@ def foreign_type_hint(name: str) -> str:
     bare = name.strip().lower()
     if bare.endswith("[]") or bare in _ARRAYS:
         return _array(name.strip()[:-2] if bare.endswith("[]") else "")
-    if bare.endswith("?"):
+    if bare.endswith("?") or bare.startswith(("optional ", "nullable ")):
         return _OTHERS["optional"]
     found = _GENERIC.fullmatch(name.strip())
     if found and found[1].lower() in _ARRAYS:
@@ -87,9 +92,9 @@ def _array(element: str) -> str:
     ours = _NAMES.get(element.lower(), element.lower())
     if ours in WIRE_TYPES and ours != "records":
         return f"write '[]{ours}'"
-    is_struct = element.isascii() and element.isalnum() and element[:1].isupper()
-    return (
-        f"write '[]{element}'"
-        if is_struct
-        else "an array is written as [] and the type of its elements, as in '[]int32'"
-    )
+    if element.isascii() and element.isalnum() and element[:1].isupper():
+        return f"write '[]{element}'"
+    inner = foreign_type_hint(element) if element else ""
+    if inner.startswith("write '"):
+        return inner.replace("write '", "write '[]", 1)
+    return "an array is written as [] and the type of its elements, as in '[]int32'"

@@ -17,9 +17,11 @@ from typing import Final
 from tagwire.errors import SpecError
 
 __all__ = [
+    "HEADER_NAMES",
     "SpecData",
     "SpecFile",
     "find_specs",
+    "headers_among",
     "may_be_register",
     "may_be_shared",
     "needed_by",
@@ -27,9 +29,13 @@ __all__ = [
     "uses_registers",
 ]
 
+HEADER_NAMES: Final = {"request": "RequestHeader", "response": "ResponseHeader"}
+"""By kind of message: the name of the message that is its header."""
+
 _COMPONENT: Final = re.compile("[A-Za-z0-9][A-Za-z0-9_-]*")
 _NAMES: Final = re.compile(rb'"name"[^"]*"([^"]*)"')
 _ESCAPE: Final = b"\\u"
+_NO_VERSIONS: Final = re.compile(rb'"validVersions"\s*:\s*"none"')
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -98,6 +104,13 @@ def may_be_register(data: bytes) -> bool:
 def uses_registers(data: bytes) -> bool:
     """Whether a spec can have a field with an enum: a look at its bytes, too."""
     return b'"enum"' in data
+
+
+def headers_among(specs: Iterable[SpecData]) -> frozenset[str]:
+    """The headers that a set has classes of, by a look at the bytes of the files that are named after them."""
+    files = (each for each in specs if each.name in HEADER_NAMES.values() and b'"header"' in each.data)
+    has = (each for each in files if each.name.encode() in _names(each.data) and not _NO_VERSIONS.search(each.data))
+    return frozenset(each.name for each in has)
 
 
 def _component(parts: tuple[str, ...], place: str) -> str:

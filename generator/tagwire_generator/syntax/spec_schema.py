@@ -37,6 +37,10 @@ _NOT_IN_DRAFT: Final = {
     "flexibleVersions": "the draft has no flexible versions",
     "mapKey": "every element must have its map key",
 }
+_NOT_IN_SHARED_STRUCTS: Final = {
+    "flexibleVersions": "its lengths are compact where those of the message that uses it are",
+    "versions": "its versions are its validVersions",
+}
 _KINDS: Final = {
     "string": "text",
     "number": "a number",
@@ -191,6 +195,9 @@ def _unknown_keys(node: Node, error: _Error) -> Iterator[ShapeFault]:
         if is_optional_field and key in _NOT_IN_DRAFT:
             message = f"an optional field has no {key}; {_NOT_IN_DRAFT[key]}"
             yield ShapeFault("TW704", member, message)
+        elif error.schema is schema()["$defs"]["sharedStruct"] and key in _NOT_IN_SHARED_STRUCTS:
+            message = f"a shared struct has no {key}; {_NOT_IN_SHARED_STRUCTS[key]}"
+            yield ShapeFault("TW110", member, message)
         else:
             yield ShapeFault("TW110", member, f"unknown key {quoted(key)}; {suggestion(key, known)}")
 

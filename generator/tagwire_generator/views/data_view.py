@@ -4,6 +4,7 @@ Part of the stable interface for users' templates (docs/templates.md).
 """
 
 import textwrap
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import isfinite
 from uuid import UUID
@@ -18,6 +19,7 @@ from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.spec_files import HEADER_NAMES
 from tagwire_generator.views.docstrings import class_doc, field_doc, message_doc, struct_doc
 from tagwire_generator.views.imports import Imports
 from tagwire_generator.views.struct_calls import (
@@ -56,6 +58,7 @@ class StructView:
 
     name: str
     base: str
+    """What it extends; of requests and responses with the class of their header, where the package has one."""
     doc: str
     fields: tuple[FieldView, ...]
     constants: tuple[tuple[str, str], ...]
@@ -88,19 +91,30 @@ class DataModuleView:
 
 
 def data_view(
-    spec: MessageSpec, cls: type[Message], options: SpecOptions, source: str, package: str = ""
+    spec: MessageSpec,
+    cls: type[Message],
+    options: SpecOptions,
+    source: str,
+    package: str = "",
+    headers: Collection[str] = (),
 ) -> DataModuleView:
-    """The view of `spec`'s data-class module; `package` has the registers and shared structs that its fields have."""
-    return DataViews(spec, options, package).module(cls, source)
+    """The view of `spec`'s data-class module.
+
+    `package` has the registers and shared structs that its fields have, and the headers of these names.
+    """
+    return DataViews(spec, options, package, headers).module(cls, source)
 
 
 class DataViews:
     """Makes the views of one module, and gathers what it imports."""
 
-    def __init__(self, spec: MessageSpec, options: SpecOptions, package: str = "") -> None:
+    def __init__(
+        self, spec: MessageSpec, options: SpecOptions, package: str = "", headers: Collection[str] = ()
+    ) -> None:
         self.spec = spec
         self.options = options
         self.package = package
+        self.headers = headers
         self.shared = [each.name for each in spec.imports if each.is_direct]
         taken = [*(struct.name for struct in (*spec.own_structs, spec.root)), *self.shared]
         self.imports = Imports(taken)
@@ -131,10 +145,9 @@ class DataViews:
 
     def struct(self, struct: StructSpec) -> StructView:
         root = struct is self.spec.root and self.spec.kind != "struct"
-        base = "Message" if root else "Struct"
         return StructView(
             name=struct.name,
-            base=self.imports.use("tagwire.message", base),
+            base=self.message_base() if root else self.imports.use("tagwire.message", "Struct"),
             doc=class_doc(self.spec) if struct is self.spec.root else struct_doc(self.spec, struct),
             fields=tuple(map(self.field, struct.fields)),
             unions=(unions := union_views(struct, self.annotation, self.type_imports)),
@@ -142,6 +155,13 @@ class DataViews:
             keyed=keyed_views(self.spec, struct, self.annotation, self.imports),
             constants=tuple(self.constants()) if root else (),
         )
+
+    def message_base(self) -> str:
+        base, header = self.imports.use("tagwire.message", "Message"), HEADER_NAMES.get(self.spec.kind, "")
+        if header not in self.headers:
+            return base
+        # As a text, since only type checkers import the header.
+        return f'{base}["{self.type_imports.use(f"{self.package}.{snake_case(header)}", header)}"]'
 
     def constants(self) -> list[tuple[str, str]]:
         spec = self.spec

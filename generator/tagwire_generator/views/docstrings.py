@@ -5,7 +5,7 @@ import textwrap
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
-from tagwire_generator.views.struct_calls import value_facts
+from tagwire_generator.views.struct_calls import named_type, value_facts
 
 __all__ = ["class_doc", "deprecated_field", "deprecated_versions", "field_doc", "message_doc", "prose", "struct_doc"]
 
@@ -49,8 +49,7 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 def field_doc(field: FieldSpec) -> str:
     """The wire type of a field, its versions, what else is to know, and what the spec says about it."""
-    enum = f" {field.meaning}" if field.meaning else "" if field.enum is None else f" {field.enum.name}"
-    facts = [f"{field.type}{enum}", in_versions(field.versions)]
+    facts = [named_type(field), in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
             "nullable" if field.versions <= field.nullable_versions else f"nullable in {field.nullable_versions}"

@@ -19,7 +19,7 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.docstrings import deprecated_field, deprecated_versions
-from tagwire_generator.views.struct_calls import value_facts
+from tagwire_generator.views.struct_calls import named_type, value_facts
 
 __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
 
@@ -32,6 +32,8 @@ class RowView:
     name: str
     depth: int
     type: str
+    named_type: str
+    """The type, and its enum or semantic type."""
     family: str
     width: int
     versions: str
@@ -150,6 +152,7 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             name=field.name,
             depth=depth,
             type=str(field.type),
+            named_type=named_type(field),
             family=wire.family if wire else "",
             width=wire.width if wire else 0,
             versions=str(field.versions),

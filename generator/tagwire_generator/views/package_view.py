@@ -1,6 +1,6 @@
 """The view of a package: its messages and API keys."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tagwire.frames.releases import releases_text
@@ -8,6 +8,8 @@ from tagwire.text_format import count
 from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.project.history import History
+from tagwire_generator.project.spec_files import HEADER_NAMES
+from tagwire_generator.views.imports import Imports
 
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
 
@@ -34,6 +36,10 @@ class PackageView:
     doc: str
     marker_doc: str
     level: int
+    registry: str
+    """The type of the registry, with the classes of the package's headers."""
+    type_imports: tuple[str, ...]
+    """Import statements that this type needs."""
     messages: tuple[MessageEntry, ...]
     """By name; messages without versions have no class and are left out."""
     aliases: tuple[tuple[str, MessageEntry], ...]
@@ -64,11 +70,14 @@ def package_view(
         each.name: MessageEntry(each.name, snake_case(each.name), each.kind, repr(each.api_key), each.component)
         for each in present
     }
+    types = Imports([*registers, *(name for each in there for name in (each.name, *each.aliases))])
     return PackageView(
         package=package,
         doc=f"{package}: {_counted(present)}.",
         marker_doc=f"Serializers of {package}, a module for each message.",
         level=RUNTIME_LEVEL,
+        registry=_registry(entries, types),
+        type_imports=tuple(line for group in types.groups for line in group),
         messages=tuple(entries.values()),
         aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
         registers=tuple((name, snake_case(name)) for name in sorted(registers)),
@@ -77,6 +86,14 @@ def package_view(
         releases=tuple(_releases(entries, history)) if history else (),
         releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.frames.releases`.",
     )
+
+
+def _registry(names: Collection[str], types: Imports) -> str:
+    headers = [name if name in names else "" for name in HEADER_NAMES.values()]
+    registry = types.use("tagwire", "Registry")
+    if not any(headers):
+        return registry
+    return f"{registry}[{', '.join(name or types.use('typing', 'Any') for name in headers)}]"
 
 
 def _counted(present: Sequence[MessageSummary]) -> str:

@@ -6,7 +6,7 @@ the package says which it was, since versions may break lines elsewhere.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -47,12 +47,18 @@ LINE_LENGTH = 120
 
 
 def render_message(
-    message: MessageSpec, package: str, options: SpecOptions, templates: Path, source: str
+    message: MessageSpec,
+    package: str,
+    options: SpecOptions,
+    templates: Path,
+    source: str,
+    headers: Collection[str] = (),
 ) -> dict[str, str]:
     """The files of a message, by path inside the package: data classes, serializers, and what `targets.toml` adds.
 
-    `source` is how their first lines name the spec. A message without versions
-    has none. Raises SpecError where a template fails.
+    `source` is how their first lines name the spec, `headers` are the names of the
+    headers that the package has. A message without versions has no files. Raises
+    SpecError where a template fails.
     """
     if not message.valid_versions:
         return {}
@@ -63,17 +69,25 @@ def render_message(
         shown = message_view(message, package, options, source)
         names = {"message": message.name, "module": module, "package": package}
         files = {target.path(**names): _render(templates, target.template, shown) for target in each}
-    return files | (_python_message(message, module, package, options, templates, source) if targets.python else {})
+    if not targets.python:
+        return files
+    return files | _python_message(message, module, package, options, templates, source, headers)
 
 
 def _python_message(
-    message: MessageSpec, module: str, package: str, options: SpecOptions, templates: Path, source: str
+    message: MessageSpec,
+    module: str,
+    package: str,
+    options: SpecOptions,
+    templates: Path,
+    source: str,
+    headers: Collection[str],
 ) -> dict[str, str]:
     if message.format is not None:
         view = format_view(message, format_class(message, options), options, source)
         return {f"{module}.py": _render(templates, "format.py.jinja", view)}
     cls = message_class(message, options)
-    data = data_view(message, cls, options, source, package)
+    data = data_view(message, cls, options, source, package, headers)
     files = {f"{module}.py": _render(templates, "message.py.jinja", data)}
     if message.kind == "struct":
         return files  # its bytes are in the serializers of its users

@@ -8,7 +8,7 @@ from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.value_rules import is_key_type, map_keys
 from tagwire_generator.views.imports import Imports
 
-__all__ = ["KeyedView", "UnionView", "keyed_views", "union_views", "value_facts", "which_types"]
+__all__ = ["KeyedView", "UnionView", "keyed_views", "named_type", "union_views", "value_facts", "which_types"]
 
 Annotate = Callable[[FieldSpec], str]
 """The type of a field's attribute where it is not null."""
@@ -98,6 +98,12 @@ def keyed_views(spec: MessageSpec, struct: StructSpec, annotate: Annotate, impor
             )
         )
     return tuple(views)
+
+
+def named_type(field: FieldSpec) -> str:
+    """The type of a field, followed by its semantic type or the name of its enum."""
+    meaning = field.meaning or (field.enum.name if field.enum is not None else "")
+    return f"{field.type} {meaning}".rstrip()
 
 
 def value_facts(field: FieldSpec) -> list[str]:

@@ -1,19 +1,20 @@
 """Arrow columns as Spark wants them.
 
-Spark knows no binary of fixed size, and takes a column only if its type is the
-declared one to the letter. A field that no version of a message lets be null
+Spark knows no binary of fixed size and no unsigned numbers, its times count
+microseconds, its decimals end at 38 digits, and it takes a column only if its
+type is the declared one to the letter. A field that no version of a message lets be null
 is NOT NULL for Spark as well, which then makes rows without asking for nulls:
 a sixth of what a query over such columns costs. Not so within a struct that
 may be null itself: there Spark's `toArrow` would fail.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
-from pyspark.sql.types import DataType, StructType
+from pyspark.sql.types import DataType, DecimalType, StructType
 
 from tagwire_spark.errors import PipelineError
 
@@ -32,11 +33,12 @@ __all__ = [
 ERROR_TYPE = pa.struct([("path", pa.string()), ("offset", pa.int64()), ("reason", pa.string())])
 """Of `_error`: the field, the byte, and what is wrong."""
 
+_DIGITS: Final = 38
+"""The most that a decimal of Spark's has."""
+
 
 def spark_side(type: Any) -> Any:
     """The Arrow type in which Spark takes a column of this Arrow type."""
-    if pa.types.is_fixed_size_binary(type):
-        return pa.binary()
     if pa.types.is_struct(type):
         fields = [pa.field(field.name, spark_side(field.type), field.nullable) for field in type]
         return pa.struct([may_be_null(field) if field.nullable else field for field in fields])
@@ -46,7 +48,18 @@ def spark_side(type: Any) -> Any:
         )
     if pa.types.is_list(type):
         return pa.list_(pa.field("element", spark_side(type.value_type), type.value_field.nullable))
-    return type
+    return _spark_value(type)
+
+
+def _spark_value(type: Any) -> Any:
+    """The Arrow type in which Spark takes values that hold no others."""
+    if pa.types.is_fixed_size_binary(type):
+        return pa.binary()
+    if pa.types.is_uint64(type):
+        return pa.decimal128(20, 0)
+    if pa.types.is_timestamp(type):
+        return pa.timestamp("us", tz=type.tz)
+    return pa.duration("us") if pa.types.is_duration(type) else type
 
 
 def may_be_null(field: Any) -> Any:
@@ -62,12 +75,10 @@ def may_be_null(field: Any) -> Any:
 
 def spark_type(type: Any) -> DataType:
     """The type of Spark's for an Arrow type of `spark_side`. Raises PipelineError where Spark has none."""
-    try:
-        return from_arrow_type(type)
-    except PySparkTypeError:
-        path, odd = next(_without_spark_type(type, ""), ("the column", type))
+    for path, odd in _without_spark_type(type, ""):
         text = f"{path} is of the Arrow type {odd}, for which Spark has no type; choose other fields."
-        raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text) from None
+        raise PipelineError("UNSUPPORTED_TYPE_OF_KAFKA_FIELD", text)
+    return from_arrow_type(type)
 
 
 def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -79,8 +90,10 @@ def _without_spark_type(type: Any, path: str) -> Iterator[tuple[str, Any]]:
             yield from _without_spark_type(field.type, inner)
         return
     try:
-        from_arrow_type(type)
+        found = from_arrow_type(type)
     except PySparkTypeError:
+        found = None
+    if found is None or (isinstance(found, DecimalType) and found.precision > _DIGITS):
         yield path or "the column", type
 
 
@@ -100,7 +113,7 @@ def has_other_bytes(type: Any) -> bool:
         return has_other_bytes(type.key_type) or has_other_bytes(type.item_type)
     if pa.types.is_nested(type):
         return any(has_other_bytes(type.field(index).type) for index in range(type.num_fields))
-    return bool(pa.types.is_fixed_size_binary(type))
+    return bool(_spark_value(type) != type)
 
 
 class _Renamed:

@@ -16,7 +16,8 @@ from pyspark.sql.types import StructType
 from tagwire import arrow
 from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
-from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.registry import Registry
 from tagwire.message import Message
 from tagwire.versions import Versions
 from tagwire_spark.columns.arrow_types import (
@@ -29,6 +30,7 @@ from tagwire_spark.columns.arrow_types import (
     spark_type,
     with_error,
 )
+from tagwire_spark.columns.conversion import Misfit, converted_rows, message_side
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
@@ -89,6 +91,20 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
     return mask if row >= 0 else None
 
 
+def _misfit(name: str, row: int, misfit: Misfit, condition: str, row_name: RowName | None = None) -> PipelineError:
+    """The error of a row with a value that Spark, or the message, has no place for."""
+    place = row_name(row) if row_name is not None else f"row {row}"
+    return PipelineError(condition, f"{place}: {name}: {misfit}; choose other fields, or leave such rows out.")
+
+
+def _with_misfits(errors: Any, misfits: dict[int, Misfit]) -> Any:
+    """A column of errors that has those of some rows too."""
+    rows = errors.to_pylist()
+    for row, misfit in misfits.items():
+        rows[row] = {"path": misfit.path, "offset": None, "reason": misfit.reason}
+    return pa.array(rows, errors.type)
+
+
 def _with_reason(pairs: Any, mask: Any, reason: str) -> Any:
     """A struct of `value` and `error` whose rows of a mask have this error."""
     value, error = pairs.field("value"), pairs.field("error")
@@ -138,8 +154,18 @@ class Decoding(NamedTuple):
             pairs = pa.array(column)
             if unversioned is not None:
                 pairs = _with_reason(pairs, unversioned, _NO_VERSION)
+            if made.has_other_bytes:
+                values, misfits = converted_rows(pairs.field("value"), pa.struct(list(made.type)[:-1]))
+                pairs = pa.StructArray.from_arrays(
+                    [values, _with_misfits(pairs.field("error"), misfits)], ["value", "error"]
+                )
             return fitted(with_error(pairs, data.is_null()), made.type)
-        return fitted(pa.array(column), made.type) if made.has_other_bytes else in_type(column, made.type)
+        if not made.has_other_bytes:
+            return in_type(column, made.type)
+        structs, misfits = converted_rows(pa.array(column), made.type)
+        for row, misfit in misfits.items():
+            raise _misfit(self.name, row, misfit, "MALFORMED_KAFKA_MESSAGE", row_name)
+        return structs
 
     @property
     def schema(self) -> StructType:
@@ -193,14 +219,23 @@ class Encoding(NamedTuple):
     versions: tuple[int, ...]
     permissive: bool = False
 
+    @property
+    def column_type(self) -> Any:
+        """The Arrow type of the columns that messages are made from. Raises PipelineError."""
+        return _column_type(self.name, self.package, self.versions)
+
     def encode(self, structs: Any, version: Any = None) -> Any:
         """A column of structs as a column of bytes; null where one is refused and mode is PERMISSIVE."""
+        structs = _without_error(structs)
+        structs, misfits = converted_rows(structs, message_side(structs.type, self.column_type))
+        for row, misfit in () if self.permissive else misfits.items():
+            raise _misfit(self.name, row, misfit, "UNENCODABLE_KAFKA_MESSAGE")
         has_versions = self.version is None
         if has_versions:
             _without_version(self.name, structs, version, permissive=self.permissive)
         try:
             column = arrow.encode_column(
-                _without_error(structs),
+                structs,
                 message_class(self.name, self.package),
                 version if has_versions else self.version,
                 versions=self.versions if has_versions else None,
@@ -209,6 +244,14 @@ class Encoding(NamedTuple):
         except TagwireError as error:
             raise refusal(error, "UNENCODABLE_KAFKA_MESSAGE") from None
         return fitted(pa.array(column), pa.binary())
+
+
+@lru_cache(64)
+def _column_type(name: str, package: str, versions: tuple[int, ...]) -> Any:
+    try:
+        return pa.struct(pa.schema(arrow.schema(message_class(name, package), versions)))
+    except TagwireError as error:
+        raise refusal(error) from None
 
 
 def _without_error(structs: Any) -> Any:

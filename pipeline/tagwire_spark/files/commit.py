@@ -22,7 +22,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, ENOTDIR, EXDEV
 from importlib import import_module
@@ -42,6 +42,9 @@ __all__ = [
     "alone",
     "begin",
     "carry_out",
+    "check_folder",
+    "job_of",
+    "left_of",
     "old_files",
     "settled",
     "staging",
@@ -50,6 +53,7 @@ __all__ = [
 
 DONE: Final = "_SUCCESS"
 _PREFIX: Final = ".tagwire-"
+_WRITING: Final = ".writing"
 _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 _REMOVED: Final = "removed"
 _PATIENCE: Final = 10.0
@@ -67,7 +71,7 @@ class Job(NamedTuple):
     @property
     def folder(self) -> Path:
         """Where its tasks write."""
-        return Path(self.root, f"{_PREFIX}{self.id}.writing")
+        return Path(self.root, f"{_PREFIX}{self.id}{_WRITING}")
 
 
 class Change(NamedTuple):
@@ -78,49 +82,78 @@ class Change(NamedTuple):
     removes: tuple[str, ...] = ()
     facts: Any = None
     """What else the manifest says."""
+    batches: Mapping[str, Any] = {}
+    """By query: what the manifest notes of the micro-batch that this is; each commit passes on those before it."""
+
+
+def job_of(root: str, id: str) -> Job:
+    """A job by its name, such as that of a micro-batch, which is the same each time."""
+    return Job(str(Path(root).absolute()), id)
+
+
+def check_folder(root: str) -> None:
+    """Make the folder, and raise PipelineError if it can't be made."""
+    with _refused(root):
+        Path(root).mkdir(parents=True, exist_ok=True)
 
 
 def begin(root: str) -> Job:
     """A new job, with a place for its tasks. Raises PipelineError."""
-    job = Job(str(Path(root).absolute()), uuid4().hex)
+    job = job_of(root, uuid4().hex)
     with _refused(job.root):
         job.folder.mkdir(parents=True)
         first = job.folder / "first"
         first.touch()
         try:
-            (job.folder / "second").hardlink_to(first)
-        except OSError as error:
+            _link(job, first, job.folder / "second")
+        except PipelineError:
             shutil.rmtree(job.folder, ignore_errors=True)
-            text = (
-                f"{job.root}: its file system can't link a file ({error.strerror}), and a write is committed by a link"
-            )
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; write to another one.") from None
+            raise
     return job
 
 
-def staging(job: Job) -> Path:
-    """A folder for one attempt of a task. Raises PipelineError where the job is over."""
+def _link(job: Job, file: Path, name: Path) -> None:
+    """Give a file another name, unless there is one. Raises FileExistsError, PipelineError."""
+    try:
+        name.hardlink_to(file)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        text = f"{job.root}: its file system can't link a file ({error.strerror}), and a write is committed by a link"
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; write to another one.") from None
+
+
+def staging(job: Job, *, is_begun: bool = True) -> Path:
+    """A folder for one attempt of a task. Raises PipelineError where the job, which was begun earlier, is over."""
     folder = job.folder / uuid4().hex
     try:
-        folder.mkdir()
+        folder.mkdir(parents=not is_begun)
     except FileNotFoundError:
         text = f"{job.root}: this write is finished; a task attempt came too late and wrote nothing."
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
     return folder
 
 
-def carry_out(job: Job, change: Callable[[], Change]) -> None:
+def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) -> None:
     """Commit a job. Raises PipelineError, and then nothing of it is there.
 
-    `change` looks at the folder and says what moves. It is called again where another job was committed meanwhile.
+    `change` is given what is noted of micro-batches, looks at the folder and says what moves; None is for a job that
+    has been committed. It is called again where another job was committed meanwhile.
     """
     root = Path(job.root)
     while True:
         with alone(root):
-            number, made = _done(root).get("number", 0) + 1, change()
+            done = _done(root)
+            before = done.get("batches", {})
+            made = change(before)
+            if made is None:
+                shutil.rmtree(job.folder, ignore_errors=True)
+                return
             with _refused(job.root):
+                job.folder.mkdir(exist_ok=True)  # a micro-batch may have no rows
                 _check_targets(job, made)
-                if _claim(job, number, made):
+                number = done.get("number", 0) + 1
+                if _claim(job, number, made._replace(batches={**before, **made.batches})):
                     _do(_manifest(root, number))
                     return
 
@@ -129,6 +162,12 @@ def abandon(job: Job) -> None:
     """Remove what the tasks of a job have written that was not committed; one that was is not touched."""
     if all(_read(each).get("job") != job.id for each in _pending(Path(job.root))):
         shutil.rmtree(job.folder, ignore_errors=True)
+
+
+def left_of(root: str) -> list[Job]:
+    """The jobs whose folders are there."""
+    folders = Path(root).absolute().glob(f"{_PREFIX}*{_WRITING}")
+    return [job_of(root, each.name.removeprefix(_PREFIX).removesuffix(_WRITING)) for each in folders]
 
 
 @contextmanager
@@ -204,13 +243,13 @@ def _read(manifest: Path) -> dict[str, Any]:
 
 def _claim(job: Job, number: int, change: Change) -> bool:
     """Make a job the commit of this number. Whether it is; if not, another one was faster."""
-    draft, manifest = job.folder / "manifest.json", _manifest(Path(job.root), number)
+    draft, manifest = job.folder / f"manifest-{uuid4().hex}.json", _manifest(Path(job.root), number)
     draft.write_text(json.dumps({"number": number, "job": job.id, **change._asdict()}, indent=1))
     on_disk(draft)
     for folder in {Path(job.root, source).parent for source, _ in change.moves}:
         on_disk(folder)
     try:
-        manifest.hardlink_to(draft)
+        _link(job, draft, manifest)
     except FileExistsError:
         if _read(manifest).get("job") != job.id:  # else the link was made, and the answer of a file server lost
             return False

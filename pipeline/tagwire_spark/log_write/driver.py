@@ -1,23 +1,37 @@
 """Writing to `kafka_log`: tasks stage segments, the driver holds them against each other and the log, and commits."""
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from tagwire.errors import TagwireError
 from tagwire.log.checkpoints import EpochStart
+from tagwire.log.names import segment_file
 from tagwire.log.partition import Partition
 from tagwire_spark.errors import PipelineError, refusal
-from tagwire_spark.files.commit import Change, Job, abandon, begin, carry_out, old_files, write_failure
+from tagwire_spark.files.commit import (
+    Change,
+    Job,
+    abandon,
+    begin,
+    carry_out,
+    check_folder,
+    job_of,
+    left_of,
+    old_files,
+    write_failure,
+)
 from tagwire_spark.log_write.entries import entries
 from tagwire_spark.log_write.existing_log import end_before
+from tagwire_spark.log_write.micro_batch import MicroBatch, batch_of_stream, batch_of_write, is_repeated, noted
+from tagwire_spark.log_write.numbering import numbered
 from tagwire_spark.log_write.staging import Output, StagedSegment
 from tagwire_spark.log_write.target import LogTarget
 
-__all__ = ["LogWriter", "Staged"]
+__all__ = ["LogStreamWriter", "LogWriter", "Staged"]
 
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
@@ -25,10 +39,11 @@ _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 
 
 class Staged(WriterCommitMessage):
-    """What a task tells the driver: its segments, and nothing of what is in them."""
+    """What a task tells the driver: its segments, and nothing of what is in them; and of which micro-batch it is."""
 
-    def __init__(self, segments: list[StagedSegment]) -> None:
+    def __init__(self, segments: list[StagedSegment], batch: MicroBatch | None = None) -> None:
         self.segments = segments
+        self.batch = batch
 
 
 class LogWriter(DataSourceArrowWriter):
@@ -41,73 +56,155 @@ class LogWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[Any]) -> Staged:
         """On a worker: the rows of a task as segments."""
-        output = Output(self.job, self.target, anew=self.overwrite)
-        try:
-            for batch in iterator:
-                for entry in entries(batch, self.target):
-                    output.add(entry)
-            return Staged(output.end())
-        except PipelineError:
-            raise
-        except TagwireError as error:
-            raise refusal(error, "UNENCODABLE_KAFKA_RECORD") from None
-        except OSError as error:
-            raise write_failure(self.target.root, error) from None
+        batch = batch_of_write(self.target)
+        return Staged(_staged(Output(self.job, self.target, anew=self.overwrite), iterator), batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when all tasks are done."""
-        segments = [each for message in messages if isinstance(message, Staged) for each in message.segments]
-        root = Path(self.job.root)
-        logs = {name: list(found) for name, found in groupby(sorted(segments, key=_place), lambda s: s.log)}
-        for name, found in logs.items():
-            _check_order(name, found)
-        facts = {name: _facts(found) for name, found in logs.items()}
-
-        def change() -> Change:
-            for name, found in () if self.overwrite else logs.items():
-                self._check_log(root / name, found)
-            removes = old_files(root, logs, others=self.target.replaces_others) if self.overwrite else ()
-            moves = [(file, f"{each.log}/{Path(file).name}") for each in segments for file in each.files]
-            moves += _epochs(self.job, logs, anew=self.overwrite)
-            return Change(tuple(moves), tuple(removes), facts)
-
-        carry_out(self.job, change)
+        _Commit(self.job, self.target, messages, overwrite=self.overwrite).carry_out()
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when a task has failed, or the commit was refused."""
         abandon(self.job)
 
-    def _check_log(self, folder: Path, found: list[StagedSegment]) -> None:
-        """Reject offsets that do not continue the existing log."""
-        first = found[0]
-        end = end_before(folder, first.format)
+
+class LogStreamWriter(DataSourceStreamArrowWriter):
+    """A stream; Spark makes one for the tasks and one for the commit of each micro-batch."""
+
+    def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
+        self.target = target
+        self.overwrite = overwrite
+        check_folder(target.root)
+
+    def write(self, iterator: Iterator[Any]) -> Staged:
+        """On a worker: the rows of a task as segments."""
+        batch = batch_of_stream()
+        output = Output(self._job(batch), self.target, anew=self.overwrite, is_begun=False)
+        return Staged(_staged(output, iterator), batch)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """On the driver, when all tasks of a micro-batch are done."""
+        for batch in _batches(messages):
+            _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
+            for left in left_of(self.target.root):
+                if _is_before(left.id, batch):
+                    abandon(left)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """On the driver, when a task has failed, or the commit was refused; what is left goes with the next commit."""
+        for batch in _batches(messages):
+            abandon(self._job(batch))
+
+    def _job(self, batch: MicroBatch) -> Job:
+        """The same for all tasks, and each time that the micro-batch is run."""
+        return job_of(self.target.root, f"{batch.query}-{batch.number}")
+
+
+def _batches(messages: Sequence[WriterCommitMessage | None]) -> set[MicroBatch]:
+    """The micro-batch of all tasks; none if none has ended."""
+    return {message.batch for message in messages if isinstance(message, Staged) and message.batch is not None}
+
+
+def _is_before(id: str, batch: MicroBatch) -> bool:
+    """Whether a job is of this micro-batch, or an earlier one of the query."""
+    query, _, number = id.rpartition("-")
+    return query == batch.query and number.isdecimal() and int(number) <= batch.number
+
+
+def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
+    """The rows of a task as segments. Raises PipelineError."""
+    try:
+        for batch in iterator:
+            for entry in entries(batch, output.target):
+                output.add(entry)
+        return output.end()
+    except PipelineError:
+        raise
+    except TagwireError as error:
+        raise refusal(error, "UNENCODABLE_KAFKA_RECORD") from None
+    except OSError as error:
+        raise write_failure(output.target.root, error) from None
+
+
+class _Commit:
+    """The commit of what tasks have staged."""
+
+    def __init__(
+        self, job: Job, target: LogTarget, messages: Sequence[WriterCommitMessage | None], *, overwrite: bool
+    ) -> None:
+        staged = [message for message in messages if isinstance(message, Staged)]
+        self.job = job
+        self.target = target
+        self.overwrite = overwrite
+        self.root = Path(job.root)
+        self.batch = next((message.batch for message in staged), None)
+        self.segments = [segment for message in staged for segment in message.segments]
+        self.logs: dict[str, list[StagedSegment]] = {}
+        for segment in sorted(self.segments, key=_place):  # those without offsets stay in order of their tasks
+            self.logs.setdefault(segment.log, []).append(segment)
+
+    def carry_out(self) -> None:
+        """Make all of it visible, unless it is a micro-batch that is. Raises PipelineError."""
+        for name, found in self.logs.items():
+            _check_order(name, found)
+        carry_out(self.job, self._change)
+
+    def _change(self, before: Mapping[str, Any]) -> Change | None:
+        if self.batch is not None and is_repeated(self.batch, before, self.segments):
+            return None
+        for name, found in self.logs.items():
+            end = None if self.overwrite else self._end_before(self.root / name, found[0].format)
+            if found[0].is_numbered:
+                self.logs[name] = numbered(self.root, end or 0, found)
+            elif end is not None:
+                _check_end(self.root / name, end, found[0])
+        removes = old_files(self.root, self.logs, others=self.target.replaces_others) if self.overwrite else ()
+        moves = [move for found in self.logs.values() for segment in found for move in _moves(segment)]
+        moves += _epochs(self.job, self.logs, anew=self.overwrite)
+        facts = {name: _facts(found) for name, found in self.logs.items()}
+        batches = {} if self.batch is None else noted(self.batch, self.segments)
+        return Change(tuple(moves), tuple(removes), facts, batches)
+
+    def _end_before(self, folder: Path, format: str) -> int | None:
+        """The end of the existing log, None if there is none. Raises PipelineError for one that can't go on."""
+        end = end_before(folder, format)
         if end is None:
-            return
+            return None
         if self.target.must_be_new:
             raise PipelineError("KAFKA_LOG_EXISTS", f"{folder} exists already, and option ifExists is error.")
         if end.rest:
-            text = (
-                f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or its "
-            )
-            text += (
-                f"batches have the magic byte of {first.format} for another format, which no reader can tell from it."
-            )
+            text = f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or "
+            text += f"its batches have the magic byte of {format} for another format, which no reader can tell from it."
             raise PipelineError("KAFKA_LOG_EXISTS", text)
-        if first.base_offset < end.offset:
-            text = f"{folder} ends with offset {end.offset - 1}; offset {first.base_offset} can't be appended to it"
-            if first.first_record >= end.offset:
-                text += f": it is the baseOffset of offset {first.first_record}; {_NO_BASE}"
-            raise PipelineError("KAFKA_LOG_EXISTS", f"{text}.")
+        return end.offset
+
+
+def _check_end(folder: Path, end: int, first: StagedSegment) -> None:
+    """Reject offsets that do not continue the existing log."""
+    if first.base_offset >= end:
+        return
+    text = f"{folder} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
+    if first.first_record >= end:
+        text += f": it is the baseOffset of offset {first.first_record}; {_NO_BASE}"
+    raise PipelineError("KAFKA_LOG_EXISTS", f"{text}.")
+
+
+def _moves(segment: StagedSegment) -> Iterator[tuple[str, str]]:
+    """Where the files of a segment go."""
+    for file in segment.files:
+        yield file, f"{segment.log}/{segment_file(segment.base_offset, Path(file).suffix[1:])}"
 
 
 def _place(segment: StagedSegment) -> tuple[str, int, int]:
+    if segment.is_numbered:
+        return segment.log, 0, 0
     return segment.log, segment.base_offset, segment.first_record
 
 
 def _check_order(name: str, found: list[StagedSegment]) -> None:
     """Refuse what two tasks have written to the same offsets."""
     for one, other in pairwise(found):
-        if other.base_offset >= one.end_offset:
+        if other.is_numbered or other.base_offset >= one.end_offset:
             continue
         if other.first_record >= one.end_offset:
             text = f"Rows of {name} with baseOffset {other.base_offset} have come to two tasks, from offset "

@@ -1,10 +1,15 @@
 """The output of a task: its rows as batches in segments, in a folder of the attempt's own.
 
-Rows come sorted by partition and offset. Nothing is sorted here, so a task holds one batch at a
-time, however many rows it has.
+Nothing is sorted here: of each partition, rows come in order of offset. Partitions may alternate, as
+they do in a stream, where Spark can't sort. Only some of them are active at a time, so a task holds
+their open batches and few handles, however many rows and partitions it has.
+
+Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same
+partition from there as well, so the driver may have to move a segment to later offsets (`numbering`).
 """
 
 import re
+from array import array
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +24,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import Job, staging
 from tagwire_spark.log_write.entries import Entry, Facts, as_record
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
+from tagwire_spark.log_write.numbering import offset_place, places_file
 from tagwire_spark.log_write.target import LogTarget
 
 __all__ = ["Output", "StagedSegment"]
@@ -30,6 +36,10 @@ _HEAD: Final = 61
 _RECORD: Final = 34
 """At most what a record takes beside its key, value and headers, in any format."""
 _HEADER: Final = 10
+_ACTIVE: Final = 64
+"""Partitions that have an open batch and an open file at a time."""
+_ACTIVE_BYTES: Final = 32 << 20
+"""The same in bytes of their open batches, if there are several."""
 
 
 class StagedSegment(NamedTuple):
@@ -53,19 +63,26 @@ class StagedSegment(NamedTuple):
     """Of its first batch."""
     first_record: int
     """The offset of the first record in it; the batch may begin before that."""
+    is_numbered: bool = False
+    """Whether its rows came without offsets, so that it may go to others."""
+    places: str | None = None
+    """The file that says where its batches have their offsets; None if it can't be moved, because they are elsewhere
+    as well."""
 
 
 class Output:
     """What one attempt of a task writes. `end` gives its segments. Raises PipelineError."""
 
-    def __init__(self, job: Job, target: LogTarget, *, anew: bool) -> None:
+    def __init__(self, job: Job, target: LogTarget, *, anew: bool, is_begun: bool = True) -> None:
         self.job = job
+        self.is_begun = is_begun
         self.target = target
         self.anew = anew
         self.folder: Path | None = None
         self.current: _Log | None = None
-        self.segments: list[StagedSegment] = []
-        self._logs: set[str] = set()
+        self._logs: dict[str, _Log] = {}
+        self._active: dict[str, _Log] = {}
+        """Those with an open batch, the one longest without a row first."""
 
     def add(self, entry: Entry) -> None:
         """Write a record."""
@@ -76,25 +93,26 @@ class Output:
 
     def end(self) -> list[StagedSegment]:
         """Finish, with all files flushed to disk."""
-        if self.current is not None:
-            self.segments += self.current.end()
-            self.current = None
-        return self.segments
+        return [segment for log in self._logs.values() for segment in log.end()]
 
     def _next(self, facts: Facts) -> None:
-        self.end()
         name = facts.log
+        if name not in self._logs:
+            self._logs[name] = self._begin(name, facts)
+        self.current = self._active[name] = self._active.pop(name, self._logs[name])
+        while len(self._active) > 1 and (
+            len(self._active) > _ACTIVE or sum(log.bytes for log in self._active.values()) > _ACTIVE_BYTES
+        ):
+            self._active.pop(next(iter(self._active))).pause()
+
+    def _begin(self, name: str, facts: Facts) -> "_Log":
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
             text = f"{name!r} is not a valid partition of a Kafka topic; its number must be 0 to {_INT32}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        if name in self._logs:
-            text = f"Rows of {name} come again behind those of other partitions; sort them within partitions."
-            raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
-        self._logs.add(name)
-        self.folder = self.folder or staging(self.job)
+        self.folder = self.folder or staging(self.job, is_begun=self.is_begun)
         folder = self.folder / name
         folder.mkdir()
-        self.current = _Log(name, folder, self.target, None if self.anew else Path(self.job.root, name))
+        return _Log(name, folder, self.target, None if self.anew else Path(self.job.root, name))
 
 
 class _Log:
@@ -117,6 +135,7 @@ class _Log:
     def add(self, entry: Entry) -> None:
         offset = entry.offset
         if offset is None:
+            self.segments.is_numbered = True
             offset = self._start(entry.facts.format) if self.next_offset is None else self.next_offset
         elif self.next_offset is not None and offset < self.next_offset:
             text = f"A row of {self.name} has offset {offset}, behind {self.next_offset - 1}; sort within partitions."
@@ -133,6 +152,13 @@ class _Log:
         self.bytes += size
         self.count += 1
         self.next_offset = offset + 1
+
+    def pause(self) -> None:
+        """Write what there is, and hold neither records nor a file until the next row."""
+        self._flush()
+        self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
+        if self.segments.writer is not None:
+            self.segments.writer.pause()
 
     def end(self) -> list[StagedSegment]:
         self._flush()
@@ -210,6 +236,7 @@ class _Segments:
         self.writer: SegmentWriter | None = None
         self.done: list[StagedSegment] = []
         self.last_epoch = -1
+        self.is_numbered = False
 
     def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
         """Write a batch; unpacked messages are written one by one."""
@@ -231,6 +258,8 @@ class _Segments:
         if batch.is_control or batch.is_transactional:
             self.has_transactions = True
             writer.transactions = self._known_transactions(batch.format)
+        if self.is_numbered:
+            self._note_place(writer.size, batch)
         writer.append(seen)
         self.batches += 1
         self.records += count
@@ -251,9 +280,18 @@ class _Segments:
         self.batches = self.records = 0
         self.epochs: list[tuple[int, int]] = []
         self.has_transactions = False
+        self.places: array[int] | None = array("I")
         self.format, self.first_record = batch.format, first_record
         writer.__enter__()
         return writer
+
+    def _note_place(self, position: int, batch: RecordBatch) -> None:
+        """Where the batch has its offset, if it has it in one place, which its checksum does not cover."""
+        at = offset_place(batch)
+        if at is None or batch.is_transactional:  # its transactions have offsets, too
+            self.places = None
+        elif self.places is not None:
+            self.places.append(position + at)
 
     def _close(self) -> None:
         if self.writer is None:
@@ -264,10 +302,15 @@ class _Segments:
             on_disk(file)
         on_disk(self.folder)
         root = self.folder.parents[2]
+        places = None
+        if self.is_numbered and self.places is not None:
+            file = places_file(self.writer.path)
+            file.write_bytes(self.places.tobytes())
+            places = str(file.relative_to(root))
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
-        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record)
-        self.done.append(StagedSegment(self.name, *numbers, names, *facts))
+        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.is_numbered)
+        self.done.append(StagedSegment(self.name, *numbers, names, *facts, places))
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:

@@ -33,8 +33,12 @@ __all__ = ["COLUMNS", "WRITE_OPTIONS", "LogTarget", "check_columns", "log_target
 
 WRITE_OPTIONS: Final = (
     *("path", "recordFormat", "compression", "batchBytes", "batchRecords", "segmentBytes"),
-    *("topic", "ifExists", "partitionOverwriteMode"),
+    *("topic", "ifExists", "partitionOverwriteMode", "batchId", "queryId"),
 )
+_OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
+"""Options that a stream does not have: it appends to what it wrote before, and Spark numbers its micro-batches."""
+_OF_STREAMS: Final = ("checkpointLocation", "queryName")
+"""What Spark passes on of a stream's own options."""
 _BATCH_BYTES: Final = 16384
 _SEGMENT_BYTES: Final = 1 << 30
 _MOST: Final = 0x7FFFFFFF
@@ -82,6 +86,10 @@ class LogTarget(NamedTuple):
     """Whether a partition that is there already is refused."""
     replaces_others: bool = True
     """Whether overwriting makes partitions go that are not written."""
+    batch_id: int | None = None
+    """Of the micro-batch that this is."""
+    query_id: str = ""
+    """Whose micro-batch; empty leaves it to Spark."""
 
     @property
     def keeps_batches(self) -> bool:
@@ -94,9 +102,12 @@ class LogTarget(NamedTuple):
         return self.batch_bytes or (_MOST if self.batch_records else _BATCH_BYTES)
 
 
-def log_target(options: Any) -> LogTarget:
+def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     """The target of these options. Raises PipelineError."""
-    read = Options(options, WRITE_OPTIONS)
+    names: tuple[str, ...] = WRITE_OPTIONS
+    if is_stream:
+        names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
+    read = Options(options, names)
     [root] = paths_of(read)
     if is_remote(root):
         raise invalid(f"Option path is {root}; segments are written to folders that all workers mount.")
@@ -115,7 +126,18 @@ def log_target(options: Any) -> LogTarget:
         topic=read.text("topic") or None,
         must_be_new=read.choice("ifExists", ("append", "error")) == "error",
         replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
+        batch_id=_batch_id(read),
+        query_id=read.text("queryId"),
     )
+
+
+def _batch_id(options: Options) -> int | None:
+    number = options.number("batchId")
+    if number is not None and number < 0:
+        raise invalid(f"Option batchId is {number}; the number of a micro-batch was expected, 0 or above.")
+    if number is None and options.has("queryId"):
+        raise invalid("Option queryId is given without batchId, the number of the query's micro-batch; set both.")
+    return number
 
 
 def _size(options: Options, name: str) -> int | None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.registry import Registry
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, described
 from tagwire_spark.rpc.captured_frames import CapturedFrame

@@ -12,6 +12,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
     DataSourceWriter,
     Filter,
     InputPartition,
@@ -24,7 +25,7 @@ from tagwire_spark.log_read.query import STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import packed, plan
 from tagwire_spark.log_read.stream import LogStreamReader, stream_query
-from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
 from tagwire_spark.log_write.target import check_columns, log_target
 
 __all__ = ["LogSource"]
@@ -61,6 +62,12 @@ class LogSource(DataSource):
         target = log_target(self.options)
         check_columns(schema, target)
         return LogWriter(target, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """The writer of a stream of these columns; `overwrite` is for output mode complete."""
+        target = log_target(self.options, is_stream=True)
+        check_columns(schema, target)
+        return LogStreamWriter(target, overwrite=overwrite)
 
 
 def _of_both(options: Any) -> dict[str, Any]:

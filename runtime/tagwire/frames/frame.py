@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+from tagwire.generics import Generic
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Generic
+    from typing import Any
 
     from typing_extensions import TypeVar  # type checkers know it without the package
 
     M = TypeVar("M", default=Any)
     H = TypeVar("H", default=Any)
-
 else:
-    from types import GenericAlias
-
-    class _Subscriptable:
-        """What `Frame[M, H]` needs at run time, without the cost of importing `typing`."""
-
-        __slots__ = ()
-        __class_getitem__ = classmethod(GenericAlias)
-
     M, H = "M", "H"
-    Generic = {(M, H): _Subscriptable}
-
 
 __all__ = ["Frame"]
 

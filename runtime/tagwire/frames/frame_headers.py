@@ -10,20 +10,40 @@ if TYPE_CHECKING:
 
     from tagwire.message.base import Message
 
-__all__ = ["check_class", "check_header", "check_kind", "completed_header", "made_header"]
+__all__ = ["check_class", "check_header", "check_kind", "completed_header", "made_header", "names_request"]
+
+_NAMES = ("request_api_key", "request_api_version")
 
 
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
-    """A header of these fields. A package's own header may lack the optional ones, unless they are given.
+    """A header of those of these fields that it has. A package's own header may lack any, unless they are given.
 
-    Raises EncodeError.
+    Raises EncodeError for an optional field that is given and that it lacks, and for one that it requires beside these.
     """
     for name, value in optional.items():
         if name in cls.__slots__:
             fields[name] = value
         elif value:
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
+    try:
+        return cls(**fields)
+    except TypeError:  # rare, so that other headers don't pay for it
+        fields = {name: value for name, value in fields.items() if name in cls.__slots__}
+    for row in cls.FIELDS:
+        if row.required and row.name not in fields:
+            reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
+            raise _refusal(message, version, reason)
     return cls(**fields)
+
+
+def names_request(cls: type[Message]) -> bool:
+    """Whether a header begins with API key and version in each of its versions, so that four bytes say what follows."""
+    first = cls.FIELDS[:2]
+    ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
+    return tuple(row.name for row in first) == _NAMES and all(
+        row.type == "int16" and not row.nullable and not row.tagged and all(end in row.versions for end in ends)
+        for row in first
+    )
 
 
 def check_kind(message: Any, version: int, kind: str) -> None:
@@ -45,11 +65,8 @@ def check_class(message: Message, version: int, header: object, expected: type[M
 
 def check_header(message: Message | type[Message], version: int, header: Any) -> None:
     """Refuse the header of a request that names another API or version than the message has. Raises EncodeError."""
-    facts = (
-        ("request_api_key", "API key", header.request_api_key, message.API_KEY),
-        ("request_api_version", "version", header.request_api_version, version),
-    )
-    for path, what, stated, actual in facts:
+    for path, what, actual in zip(_NAMES, ("API key", "version"), (message.API_KEY, version), strict=True):
+        stated = getattr(header, path, actual)  # a package's own header may lack the field
         if stated != actual:
             reason = f"the header says {what} {stated}, the message to be written has {what} {actual}"
             raise EncodeError(reason, message_name=message.NAME, version=version, path=f"header.{path}")
@@ -71,9 +88,10 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
         if stated not in (getattr(defaults, name), value):
             raise _refusal(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
     if message.KIND == "request":
-        named = ("request_api_key", "request_api_version")
-        if all(getattr(header, name) == getattr(defaults, name) for name in named):
-            changes |= {"request_api_key": message.API_KEY, "request_api_version": version}
+        pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
+        api = {name: value for name, value in pairs if name in header.__slots__}
+        if all(getattr(header, name) == getattr(defaults, name) for name in api):
+            changes |= api
         else:
             check_header(message, version, header)
     completed: Message = header.replace(**changes) if changes else header

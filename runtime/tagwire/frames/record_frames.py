@@ -146,7 +146,7 @@ class _Record:
 
     def known(self, kind: str, api_key: int, path: str, offset: int) -> type[Message]:
         """The class of a record type that the bytes name."""
-        from tagwire.frames.registry import UnknownMessageError
+        from tagwire.frames.message_index import UnknownMessageError
 
         try:
             return self.registry.find(kind, api_key, self.log)

@@ -1,16 +1,18 @@
-"""Frames without their secrets: the fields that specs mark as sensitive get empty values, all else stays.
+"""Frames without their secrets: fields that specs mark as sensitive get empty values, everything else stays.
 
-What a capture needs before it can be attached to a bug report. The bytes are
-rewritten by `tagwire.select`, so lengths and counts are right, and what is not
-sensitive is the same byte for byte.
+A capture needs this before it can be attached to a bug report. The bytes are rewritten by
+`tagwire.select`, so lengths and counts are right, and everything that is not sensitive is the
+same byte for byte.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
-from uuid import UUID
 
 from tagwire.frames.registry import Registry
+from tagwire.layout import fresh
 from tagwire.message.base import Message, Struct
+from tagwire.message.field_table import FieldRow
 from tagwire.selection.selection import Selection
 
 __all__ = ["Redaction", "sensitive_paths"]
@@ -34,7 +36,7 @@ class Redaction:
             # Bytes that are no message of this class may be anything: they are refused here as well.
             Selection(cls, ()).rows(data, version, offset=offset)
             return data
-        return selection.rewrite(data, version, self._emptied, offset=offset)
+        return selection.rewrite(data, version, partial(self._emptied, selection.fields), offset=offset)
 
     def request(self, frame: bytes) -> bytes:
         """A request frame without its size. Raises what `Registry.decode_request` raises."""
@@ -50,31 +52,41 @@ class Redaction:
         _, body = self._registry.response_header.decode_from(frame, cls.header_version(version))
         return self.message(cls, frame, version, offset=body)
 
-    def _emptied(self, *row: Any) -> Any:
-        values = tuple(map(self._empty, row))
+    def _emptied(self, fields: tuple[FieldRow, ...], *row: Any) -> Any:
+        values = tuple(map(self._empty, fields, row))
         return values[0] if len(values) == 1 else values
 
-    def _empty(self, value: Any) -> Any:
-        """A value of the same type that says nothing; null stays null."""
+    def _empty(self, field: FieldRow, value: Any) -> Any:
+        """A value of the same type that reveals nothing; null stays null."""
+        if value is None:
+            return None
         if isinstance(value, list):  # of an array that a path goes into
-            return [self._empty(each) for each in value]
+            return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            return tuple(map(self._empty, value)) if self._same_length else ()
-        if isinstance(value, str):
-            return "x" * len(value.encode()) if self._same_length else ""
-        if isinstance(value, bytes):
-            return bytes(len(value)) if self._same_length else b""
-        if isinstance(value, UUID):
-            return UUID(int=0)
+            return tuple(self._empty(field, each) for each in value) if self._same_length else ()
         if isinstance(value, Struct):
-            return type(value)()
-        return None if value is None else type(value)(0)
+            return self._emptied_struct(value) if self._same_length else fresh(type(value))
+        if isinstance(value, str | bytes) and self._same_length:
+            return "x" * len(value.encode()) if isinstance(value, str) else bytes(len(value))
+        if field.enum is not None:
+            return next(iter(field.enum), 0)
+        default = field.wire.default
+        return b"" if default is None else default  # records, which are null by default
+
+    def _emptied_struct(self, value: Struct) -> Struct:
+        fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
+        return value.replace(**fields, unknown_tags={tag: bytes(len(data)) for tag, data in value.unknown_tags.items()})
 
 
-def sensitive_paths(cls: type[Struct], around: str = "") -> Iterator[str]:
-    """The paths of the sensitive fields of a class, as `tagwire.select` takes them."""
+def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
+    """The paths of the sensitive fields of a class, as `tagwire.select` takes them.
+
+    No path goes into arrays of arrays: one that holds a sensitive field is sensitive as a whole.
+    """
     for row in cls.FIELDS:
-        if row.sensitive:
-            yield f"{around}{row.name}"
-        elif row.struct is not None:
-            yield from sensitive_paths(row.struct, f"{around}{row.name}{'[]' if row.type.startswith('[]') else ''}.")
+        inner = () if row.struct is None else tuple(sensitive_paths(row.struct))
+        if row.sensitive or (inner and row.type.startswith("[][]")):
+            yield row.name
+        else:
+            into = f"{row.name}{'[]' if row.type.startswith('[]') else ''}."
+            yield from (into + path for path in inner)

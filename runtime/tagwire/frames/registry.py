@@ -8,26 +8,26 @@ have no header; `tagwire.frames.record_frames` frames them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
-
-from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
+from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
-from tagwire.frames.frame_headers import check_class, check_kind, completed_header, made_header
+from tagwire.frames.frame_headers import check_class, check_kind, completed_header, made_header, names_request
+from tagwire.frames.message_index import MessageIndex, UnknownMessageError
+from tagwire.generics import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.wire.buffers import as_bytes, held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar, overload
+    from typing import Any, overload
 
-    from typing_extensions import TypedDict, Unpack  # type checkers know it without the package
+    from typing_extensions import TypedDict, TypeVar, Unpack  # type checkers know it without the package
 
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
-    from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
 
     M = TypeVar("M", bound=Message)
+    RequestH = TypeVar("RequestH", bound=Message, default=Any)
+    ResponseH = TypeVar("ResponseH", bound=Message, default=Any)
 
     class _How(TypedDict, total=False):
         """How to decode: what `Message.decode` takes."""
@@ -37,154 +37,44 @@ if TYPE_CHECKING:
         limits: Limits
         gc: bool
 
+else:
+    RequestH, ResponseH = "RequestH", "ResponseH"
 
-__all__ = ["Registry", "UnknownMessageError"]
-
-Index = dict[str, tuple[str, str, "int | None", str]]
-"""By message name: the module's name in the package, then KIND, API_KEY and COMPONENT of the class."""
-
-
-class UnknownMessageError(TagwireError, LookupError):
-    """The registry has no message of this name, API key or record type."""
+__all__ = ["Registry"]
 
 
-class Registry:
-    """The message classes of one package. Iteration gives their names, in order.
+class Registry(MessageIndex, Generic[RequestH, ResponseH]):
+    """The message classes of one package, and whole frames of them.
 
-    `aliases` are older names of messages: `registry[alias]`, `alias in registry`
-    and attributes of the package know them, `names()` and iteration do not.
-    `registers` are the classes of constants that the package has beside its
-    messages, with their modules; `structs` are those of the structs that messages
-    share.
+    `Registry[RequestH, ResponseH]` says the classes of its headers to type
+    checkers; they are Any where a package has none.
     """
 
-    def __init__(
-        self,
-        package: str,
-        index: Index,
-        *,
-        aliases: dict[str, str] | None = None,
-        registers: dict[str, str] | None = None,
-        structs: dict[str, str] | None = None,
-    ) -> None:
-        self._package = package
-        self.registers = registers or {}
-        self.structs = structs or {}
-        self._index = index
-        self._aliases = aliases or {}
-        self._by_key: dict[tuple[str, str, int], str] = {}
-        for name, (_, kind, api_key, component) in index.items():
-            if api_key is not None:
-                self._by_key[kind, _scope(kind, component), api_key] = name
+    _header_names_request = False
+    """Whether the header of requests is known to begin with API key and version."""
 
-    # ------------------------------------------------------------ the classes
+    def __repr__(self) -> str:
+        return f"<registry of {self._package}: {len(self)} messages>"
 
-    def names(self) -> list[str]:
-        """Every message name, sorted."""
-        return sorted(self._index)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names())
-
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._index or name in self._aliases
-
-    def __getitem__(self, name: str) -> type[Message]:
-        """The class of a message, by its name or an older one. Raises UnknownMessageError."""
-        name = self._aliases.get(name, name)
-        if name not in self._index:
-            from tagwire.text_format import near
-
-            raise UnknownMessageError(f"{self._package} has no message {name!r}{near(name, list(self._index))}")
-        module = import_module(f"{self._package}.{self._index[name][0]}")
-        found: type[Message] = getattr(module, name)
+    @property
+    def request_header(self) -> type[RequestH]:
+        """The class of the headers of requests. Raises UnknownMessageError where the package has none."""
+        found: type[RequestH] = self._header_class("RequestHeader")
         return found
 
-    def attribute(self, name: str) -> Any:
-        """An attribute of the package, imported now: the class of a message, register or shared struct, or `ApiKey`.
-
-        The modules of these are attributes too. The `__getattr__` of generated packages. Raises AttributeError.
-        """
-        if name in self:
-            return self[name]
-        if name == "ApiKey":
-            return import_module(f"{self._package}.api_key").ApiKey
-        others = {**self.registers, **self.structs}
-        if name in others:
-            return getattr(import_module(f"{self._package}.{others[name]}"), name)
-        if name in others.values() or any(module == name for module, *_ in self._index.values()):
-            return import_module(f"{self._package}.{name}")
-        raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
-
-    def request(self, api_key: int) -> type[Message]:
-        """The request of an API. Raises UnknownMessageError."""
-        return self.find("request", api_key)
-
-    def response(self, api_key: int) -> type[Message]:
-        """The response of an API. Raises UnknownMessageError."""
-        return self.find("response", api_key)
-
-    def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
-        """The message of a kind with an API key; `component` where it is a record's, since those keys repeat.
-
-        Raises UnknownMessageError.
-        """
-        name = self._by_key.get((kind, _scope(kind, component), api_key))
-        if name is None:
-            where = f" of component {component!r}" if component else ""
-            keys = self.keys(kind, component)
-            raise UnknownMessageError(f"{self._package} has no {kind}{where} with API key {api_key}; it has {keys}")
-        return self[name]
-
-    def keys(self, kind: str, component: str = "") -> str:
-        """The API keys that `find` knows, as a text."""
-        from tagwire.text_format import ranges
-
-        scope = _scope(kind, component)
-        return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
-
     @property
-    def request_header(self) -> type[Message]:
-        """The class of the headers of requests."""
-        return self._header_class("RequestHeader")
+    def response_header(self) -> type[ResponseH]:
+        """The class of the headers of responses. Raises UnknownMessageError where the package has none."""
+        found: type[ResponseH] = self._header_class("ResponseHeader")
+        return found
 
-    @property
-    def response_header(self) -> type[Message]:
-        """The class of the headers of responses."""
-        return self._header_class("ResponseHeader")
-
-    def _header_class(self, name: str) -> type[Message]:
+    def _header_class(self, name: str) -> Any:
         if name not in self:
             raise UnknownMessageError(
                 f"{self._package} has no {name}: its specs describe no headers, so it has no frames; encode and decode "
                 f"messages alone, or add a spec of type header named {name}"
             )
         return self[name]
-
-    def releases(self, name: str) -> dict[int, Spans]:
-        """For each version of a message, the releases that have it: see `tagwire.frames.releases`.
-
-        Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
-        """
-        from tagwire.frames.releases import parse_releases
-
-        name = self[name].NAME
-        try:
-            module = import_module(f"{self._package}.releases")
-        except ModuleNotFoundError:
-            return {}
-        texts: dict[str, str] = module.RELEASES
-        return parse_releases(texts[name]) if name in texts else {}
-
-    def aliases(self) -> dict[str, str]:
-        """Older names of messages, each with the name of today."""
-        return dict(self._aliases)
-
-    def __repr__(self) -> str:
-        return f"<registry of {self._package}: {len(self)} messages>"
 
     # ------------------------------------------------------------ requests
 
@@ -195,7 +85,7 @@ class Registry:
         *,
         correlation_id: int | None = None,
         client_id: str | None = None,
-        header: Message | None = None,
+        header: RequestH | None = None,
     ) -> bytes:
         """Header and body of a request, without the size before them.
 
@@ -209,19 +99,28 @@ class Registry:
         if header is None:
             fields = {"request_api_key": message.API_KEY, "request_api_version": version}
             ids = {"correlation_id": correlation_id or 0, "client_id": client_id}
-            header = made_header(message, version, self.request_header, fields, **ids)
+            written = made_header(message, version, self.request_header, fields, **ids)
         else:
             check_class(message, version, header, self.request_header)
             given = {"correlation_id": correlation_id, "client_id": client_id}
-            header = completed_header(message, version, header, **given)
-        return header.encode(header_version) + message.encode(version)
+            written = completed_header(message, version, header, **given)
+        return written.encode(header_version) + message.encode(version)
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Class and version of the request in a frame: its first four bytes, which no header version moves.
 
-        The version need not be one that the class has. Raises DecodeError.
+        The version need not be one that the class has. Raises DecodeError, also where
+        the package's own header does not begin with API key and version.
         """
         header = self.request_header
+        if not self._header_names_request:
+            if not names_request(header):
+                expected = (
+                    "a header that begins with request_api_key and request_api_version, int16 each, in every version; "
+                    "decode the header and the message by their classes"
+                )
+                raise unreadable("RequestHeader", None, "", 0, "a header that does not say its request", expected)
+            self._header_names_request = True
         head = as_bytes(data)[:4]
         if len(head) < 4:
             header.decode_from(head, header.VERSIONS.lowest)  # says what is missing
@@ -245,7 +144,7 @@ class Registry:
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
-    ) -> tuple[Any, int]:
+    ) -> tuple[RequestH, int]:
         """The header of a request frame, and where the body begins.
 
         Works for versions that the request lacks, so that a broker can answer them.
@@ -258,9 +157,9 @@ class Registry:
     if TYPE_CHECKING:
 
         @overload
-        def decode_request(self, data: Any, message: type[M], **how: Unpack[_How]) -> Frame[M]: ...
+        def decode_request(self, data: Any, message: type[M], **how: Unpack[_How]) -> Frame[M, RequestH]: ...
         @overload
-        def decode_request(self, data: Any, message: None = None, **how: Unpack[_How]) -> Frame: ...
+        def decode_request(self, data: Any, message: None = None, **how: Unpack[_How]) -> Frame[Any, RequestH]: ...
 
     def decode_request(
         self,
@@ -271,7 +170,7 @@ class Registry:
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
-    ) -> Frame:
+    ) -> Frame[Any, RequestH]:
         """The request in a frame without its size; `strict` and what follows it are those of `Message.decode`.
 
         With `message`, the class that it must be, type checkers know what it is.
@@ -295,7 +194,7 @@ class Registry:
         version: int,
         *,
         correlation_id: int | None = None,
-        header: Message | None = None,
+        header: ResponseH | None = None,
     ) -> bytes:
         """Header and body of a response, without the size before them.
 
@@ -305,18 +204,22 @@ class Registry:
         check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
-            header = made_header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
+            written = made_header(message, version, self.response_header, {}, correlation_id=correlation_id or 0)
         else:
             check_class(message, version, header, self.response_header)
-            header = completed_header(message, version, header, correlation_id=correlation_id)
-        return header.encode(header_version) + message.encode(version)
+            written = completed_header(message, version, header, correlation_id=correlation_id)
+        return written.encode(header_version) + message.encode(version)
 
     if TYPE_CHECKING:
 
         @overload
-        def decode_response(self, data: Any, api_key: type[M], version: int, **how: Unpack[_How]) -> Frame[M]: ...
+        def decode_response(
+            self, data: Any, api_key: type[M], version: int, **how: Unpack[_How]
+        ) -> Frame[M, ResponseH]: ...
         @overload
-        def decode_response(self, data: Any, api_key: int, version: int, **how: Unpack[_How]) -> Frame: ...
+        def decode_response(
+            self, data: Any, api_key: int, version: int, **how: Unpack[_How]
+        ) -> Frame[Any, ResponseH]: ...
 
     def decode_response(
         self,
@@ -328,7 +231,7 @@ class Registry:
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
-    ) -> Frame:
+    ) -> Frame[Any, ResponseH]:
         """The response, in a frame without its size, to a request of this API and version.
 
         `api_key` may be the class of the response, which type checkers then know.
@@ -340,7 +243,7 @@ class Registry:
         cls = self._of_kind(api_key, "response")
         data = held(data) if views else as_bytes(data)
 
-        def read(version: int) -> Frame:
+        def read(version: int) -> Frame[Any, ResponseH]:
             header_version = cls.header_version(version)
             header, start = self.response_header.decode_from(
                 data, header_version, strict=strict, views=views, limits=limits, gc=gc
@@ -424,11 +327,6 @@ def read_rest(
         found = f"{left} byte{'' if left == 1 else 's'} after the message"
         raise unreadable(cls.NAME, version, "", end, found, "its end")
     return message
-
-
-def _scope(kind: str, component: str) -> str:
-    """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
-    return "" if kind in ("request", "response") else component
 
 
 def unreadable(name: str, version: int | None, path: str, offset: int, found: str, expected: str) -> DecodeError:

@@ -32,6 +32,7 @@ class SegmentWriter:
     """A segment in a folder, with the indexes of these `kinds` (index, timeindex, txnindex).
 
     As a context manager, it writes the indexes if the block succeeds. An empty transaction index is not written.
+    `pause` closes the file until the next batch: who writes many segments in turn has handles for some of them only.
     """
 
     def __init__(
@@ -55,6 +56,10 @@ class SegmentWriter:
         self._file = self.path.open("wb")
         return self
 
+    def pause(self) -> None:
+        """Close the file; `append` opens it again."""
+        self._file.close()
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
         if kind is None:
@@ -73,6 +78,8 @@ class SegmentWriter:
         aborted = self.transactions.see(seen)
         if aborted:
             self._aborted += _entry(aborted)
+        if self._file.closed:
+            self._file = self.path.open("ab")
         self._file.write(data)
         self.size += len(data)
         self._since_entry += len(data)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.generics import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import first_use, inherit_calls
 from tagwire.message.field_table import FieldRow, OptionalFields
@@ -20,7 +21,9 @@ from tagwire.versions import NONE, Versions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, TypeVar
+    from typing import Any, ClassVar
+
+    from typing_extensions import TypeVar  # type checkers know it without the package
 
     from tagwire.frames.frame import Frame
     from tagwire.layout import Layout
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     R = TypeVar("R")
     S = TypeVar("S", bound="Struct")
     M = TypeVar("M", bound="Message")
+    H = TypeVar("H", default=Any)
+else:
+    H = "H"
 
 __all__ = ["Message", "Struct", "decoded", "owned", "same"]
 
@@ -202,8 +208,10 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-class Message(Struct):
+class Message(Struct, Generic[H]):
     """A message: a request, a response, a header, or a record.
+
+    `Message[H]` says the class of its header to type checkers; it is Any where a message has none.
 
     Wherever a version is asked for, UnsupportedVersionError answers one outside
     `VERSIONS`.
@@ -313,7 +321,7 @@ class Message(Struct):
         views: bool = False,
         limits: Limits = DEFAULT_LIMITS,
         gc: bool = True,
-    ) -> Frame[M]:
+    ) -> Frame[M, H]:
         """This request, or this response to a request of `version`, in a frame without its size.
 
         What `registry.decode_request` and `decode_response` of its package do, for a
@@ -324,7 +332,7 @@ class Message(Struct):
         registry = import_module(cls.__module__.rpartition(".")[0]).registry
         how = {"strict": strict, "views": views, "limits": limits, "gc": gc}
         if cls.KIND == "request":
-            frame: Frame[M] = registry.decode_request(data, cls, **how)
+            frame: Frame[M, H] = registry.decode_request(data, cls, **how)
             return frame
         if version is None:
             raise TypeError(f"{cls.NAME} is a {cls.KIND}: give the version that it is in, that of its request")

@@ -207,16 +207,18 @@ def partial_from_json(cls: type[M], obj: Any) -> M:
 
 
 def field_from_json(
-    message: "type[Message]", row: FieldRow, value: Any, version: int, *, holder: int | None, is_element: bool
+    message: "type[Message]", path: str, row: FieldRow, value: Any, version: int, *, holder: int | None
 ) -> Any:
-    """The value of one field, or of an element of an array, from its JSON form. Raises EncodeError.
+    """The value of one field from its JSON form, of an element of its array if the path ends in []. Raises EncodeError.
 
     `holder` is the version of the struct that has the row: it differs from the message's in a shared struct.
     """
     reader = _Reader(message.NAME, version)
-    reader.path.append(row.name)
+    reader.path.append(path)
     holder = holder if holder in row.versions else None
-    return reader.value(row, row.type[2:], value, holder) if is_element else reader.field(row, value, holder)
+    if path.endswith("[]"):
+        return reader.value(row, row.type[2:], value, holder)
+    return reader.field(row, value, holder)
 
 
 class _Reader:

@@ -84,7 +84,7 @@ class Paths:
         for name, each in self._parsed(text):
             trail += [field] if field else []
             field = _field(self.message, owner, text, name, each=each)
-            owner = field.struct if each or not field.type.startswith("[]") else None
+            owner = field.struct if field.type.count("[]") == each else None  # not an array's, nor one of arrays
             known = at.steps.setdefault(name, Step(name, each=each))
             if known.each != each or known.column is not None:
                 self._refuse_overlap(text, known)

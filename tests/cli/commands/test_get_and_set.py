@@ -199,6 +199,6 @@ def test_captured_traffic_with_its_client_ids_and_hosts_set(tmp_path: Path) -> N
         done = run(*words, stdin=stream(*received))
         assert done.exit_code == 0, done.stderr
         for old, new in zip(received, frames(done.stdout_bytes), strict=True):
-            read = registry.decode_response(old, 3, version)
-            moved = [broker.replace(host="proxy.example") for broker in read.message.brokers]
-            assert registry.encode_response(read.message.replace(brokers=moved), version, header=read.header) == new
+            answer = registry.decode_response(old, 3, version)
+            moved = [broker.replace(host="proxy.example") for broker in answer.message.brokers]
+            assert registry.encode_response(answer.message.replace(brokers=moved), version, header=answer.header) == new

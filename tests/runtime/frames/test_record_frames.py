@@ -9,7 +9,7 @@ from sample_messages.records import ChairRecord, SeatKey, SeatValue
 
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
-from tagwire.frames.registry import UnknownMessageError
+from tagwire.frames.message_index import UnknownMessageError
 
 KEY = bytes.fromhex("0002 0002 4131")
 VALUE = bytes.fromhex("0001 01 00")

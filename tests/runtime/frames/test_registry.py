@@ -13,7 +13,8 @@ from sample_messages.records import SeatKey
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
-from tagwire.frames.registry import Registry, UnknownMessageError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.registry import Registry
 from tagwire.limits import Limits
 
 

@@ -4,7 +4,7 @@ import pytest
 from sample_messages import registry
 
 import tagwire_messages as messages
-from tagwire.frames.registry import UnknownMessageError
+from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.releases import Spans, parse_releases, releases_text
 
 HISTORIES: list[tuple[dict[int, Spans], str]] = [

@@ -19,12 +19,12 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StructType
-from written_logs import arrow_rows, files, job, offsets, problems, save, table
+from written_logs import arrow_rows, columns, files, job, offsets, problems, save, table
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit
 from tagwire_spark.log_read import splits
-from tagwire_spark.log_write.driver import LogWriter, Staged
+from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
 from tagwire_spark.sources.log import LogSource
 
@@ -225,31 +225,42 @@ def no_locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("no_locks")
+@pytest.mark.parametrize("has_offsets", [True, False])
 @pytest.mark.parametrize("dies", [False, True])
 def test_a_commit_between_the_check_of_another_and_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool, has_offsets: bool
 ) -> None:
-    """The first one's driver has done all of it by then, or has died over it."""
+    """The first one's driver has done all of it by then, or has died over it. Rows without offsets come behind it."""
     root, first, staged = written(tmp_path)
     second = LogWriter(log_target({"path": str(root)}), overwrite=False)
-    other = [second.write(iter(table(("t", 0, 3, None, b"w"))))]
-    check, do, waiting = LogWriter._check_log, commit._do, [first]
+    row = (
+        table(("t", 0, 3, None, b"w"))
+        if has_offsets
+        else table(("t", b"w"), schema=columns("topic string, value binary"))
+    )
+    other = [second.write(iter(row))]
+    change, do, waiting = _Commit._change, commit._do, [first]
 
-    def checked(self: LogWriter, *arguments: Any) -> None:
-        check(self, *arguments)
-        if self is second and waiting:
+    def changed(self: _Commit, before: Any) -> Any:
+        found = change(self, before)
+        if self.job == second.job and waiting:
             with monkeypatch.context() as patch:
                 if dies:
                     patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
                 with suppress(Stop):
                     waiting.pop().commit(staged)
+        return found
 
-    monkeypatch.setattr(LogWriter, "_check_log", checked)
+    monkeypatch.setattr(_Commit, "_change", changed)
     assert commit._do is do
-    with pytest.raises(PipelineError, match="KAFKA_LOG_EXISTS"):
+    if has_offsets:
+        with pytest.raises(PipelineError, match="KAFKA_LOG_EXISTS"):
+            second.commit(other)
+        second.abort(other)
+    else:
         second.commit(other)
-    second.abort(other)
-    assert offsets(root) == AFTER and not list(root.glob(".*"))
+    expected = AFTER if has_offsets else {**AFTER, "t-0": [0, 1, 2, 3, 4]}
+    assert offsets(root) == expected and not list(root.glob(".*"))
 
 
 @pytest.mark.usefixtures("no_locks")

@@ -4,10 +4,13 @@ Killed means SIGKILL: nothing is tidied up behind it. What comes out is what
 comes out undisturbed, or nothing.
 """
 
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from shutil import copytree
@@ -19,8 +22,11 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
+from written_logs import job, problems, table
 
+from tagwire.log import find_partitions
 from tagwire_spark import PipelineError
+from tagwire_spark.files.commit import DONE
 from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs, whatif_logs
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
@@ -231,6 +237,32 @@ for folder in at_each_step(sys.argv[2], prepare, act):
     print(sum(batch.num_rows for task in rows(folder) for batch in task))
 """
 
+_A_MICRO_BATCH = _KILLED_AT_EACH_STEP + """
+from tagwire.log import find_partitions
+from tagwire_spark.log_write import driver
+from tagwire_spark.log_write.micro_batch import MicroBatch
+from tagwire_spark.log_write.target import log_target
+import pyarrow as pa
+
+STEPS = (*STEPS, "open", "hardlink_to", "write_bytes")
+
+def micro_batch(folder, number):
+    driver.batch_of_stream = lambda: MicroBatch("q", number, "r")
+    target = log_target({"path": str(folder), "topic": "t", "compression": "gzip"}, is_stream=True)
+    rows = [pa.record_batch({"value": [b"%d" % (4 * number + n) for n in part]}) for part in ((0, 1, 2), (3,))]
+    staged = [driver.LogStreamWriter(target, overwrite=False).write(iter([each])) for each in rows]
+    driver.LogStreamWriter(target, overwrite=False).commit(staged, number)
+
+steps = at_each_step(sys.argv[2], lambda folder: micro_batch(folder, 0), lambda folder, _: micro_batch(folder, 1))
+for folder in steps:
+    for number in (1, 1, 2):
+        micro_batch(folder, number)
+    values = [int(record.value) for each in find_partitions(folder) for batch in each.batches() for record in batch]
+    assert values == list(range(12)), (folder, values)
+    assert not list(folder.glob(".*")), folder
+    print(len(values))
+"""
+
 _AN_EXPORT = _KILLED_AT_EACH_STEP + """
 from tagwire_spark.jobs import export, export_logs, import_logs, restore
 
@@ -268,3 +300,70 @@ def test_a_driver_that_is_killed_at_any_step(tmp_path: Path, program: str) -> No
     assert done.returncode == 0, done.stderr
     found = [int(line) for line in done.stdout.split()]
     assert found == sorted(found) and set(found) == {0, 60} and len(found) >= 4
+
+
+def test_a_micro_batch_that_is_killed_at_any_step(tmp_path: Path) -> None:
+    """In its tasks, its commit, and what is tidied up behind it; then Spark runs it again."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    (tmp_path / "runs").mkdir()
+    arguments = [sys.executable, "-c", _A_MICRO_BATCH, "", str(tmp_path / "runs")]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) > 30
+
+
+_A_STREAM = """
+import sys
+from pyspark.sql import SparkSession
+from tagwire_spark import spark_conf
+
+source, root, checkpoint, how = sys.argv[1:]
+settings = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.log.level": "OFF"}
+spark = SparkSession.builder.master("local[2]").config(map={**spark_conf(), **settings}).getOrCreate()
+stream = spark.readStream.format("kafka_log").option("maxOffsetsPerTrigger", 200).load(source)
+
+def write(df, number):
+    df.write.format("kafka_log").mode("append").option("batchId", number).save(root)
+
+def writer():
+    rows = stream.select("topic", "partition", "value").writeStream.option("checkpointLocation", checkpoint)
+    return rows.foreachBatch(write) if how == "foreachBatch" else rows.format("kafka_log").option("path", root)
+
+writer().trigger(availableNow=True).start().awaitTermination()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "kills"), [("sink", 5), ("foreachBatch", 2)])
+def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str, kills: int) -> None:
+    """Driver, JVM and workers at once, at any moment between micro-batches and in them: every row is there once."""
+    source, root = tmp_path / "source", tmp_path / "logs"
+    rows = [("t", n % 3, n // 3, None, b"v%d" % n) for n in range(3000)]
+    job(source, table(*rows), batchRecords=20)
+    arguments = [sys.executable, "-c", _A_STREAM, str(source), str(root), str(tmp_path / "checkpoint"), how]
+    chance, killed = random.Random(24), 0
+    while True:
+        before = _committed(root)
+        with subprocess.Popen(arguments, start_new_session=True, stderr=subprocess.DEVNULL) as spark:
+            end = time.monotonic() + 300
+            while spark.poll() is None and (killed == kills or _committed(root) == before):
+                assert time.monotonic() < end
+                time.sleep(0.02)
+            if spark.poll() is None:
+                time.sleep(chance.uniform(0, 1))
+            ended = spark.poll()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(spark.pid, signal.SIGKILL)
+        if ended is not None:
+            assert ended == 0
+            break
+        killed += 1
+    found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
+    assert sorted(found) == sorted(row[4] for row in rows)
+    assert killed and problems(root) == [] and not list(root.glob(".*"))
+
+
+def _committed(root: Path) -> bytes:
+    return (root / DONE).read_bytes() if (root / DONE).exists() else b""

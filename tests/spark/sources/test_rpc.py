@@ -67,8 +67,8 @@ def test_bodies_are_what_the_library_reads(spark: "SparkSession", captured: list
                 read.version
             )
         else:
-            read = messages.registry.decode_response(data, 3, source["api_version"])
-            assert row.clientId is None and json.loads(row.response) == read.message.to_json(read.version)
+            answer = messages.registry.decode_response(data, 3, source["api_version"])
+            assert row.clientId is None and json.loads(row.response) == answer.message.to_json(answer.version)
 
 
 def test_bodies_as_structs(spark: "SparkSession") -> None:

@@ -101,7 +101,7 @@ def frame_of(reply: Reply, request: Received, registry: Registry) -> bytes:
 
 def _header(reply: Reply, request: Received, registry: Registry) -> Message:
     """Its header: what the header of the request has too, then what the reply says of it."""
-    cls = registry.response_header
+    cls: type[Message] = registry.response_header
     names = [row.name for row in cls.FIELDS]
     common = {row.name: getattr(request.header, row.name) for row in request.header.FIELDS if row.name in names}
     lacking = [name for name in reply.header if name not in (*names, "unknown_tags")]

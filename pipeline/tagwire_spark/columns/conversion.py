@@ -1,0 +1,98 @@
+"""Columns between the Arrow types of messages and those of Spark, where the bytes of values differ.
+
+Spark has no unsigned 64-bit integer: it gets a decimal(20,0), as from Spark's own functions for Protobuf. Its times
+count microseconds. A finer time is rounded down, in both directions; a value that the other type can't hold is refused.
+"""
+
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute
+
+__all__ = ["Misfit", "converted", "converted_rows", "message_side"]
+
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+
+_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+class Misfit(Exception):
+    """A value that a type can't hold."""
+
+    def __init__(self, path: str, type: Any) -> None:
+        super().__init__(path, type)
+        self.path = path
+        self.reason = f"has a value that does not fit Arrow's {type}"
+
+    def __str__(self) -> str:
+        return f"{self.path} {self.reason}"
+
+
+def message_side(given: Any, wanted: Any) -> Any:
+    """The Arrow type in which a column from Spark has the values that a message's column of the type `wanted` takes.
+
+    Only what no encoder takes is replaced: decimals for an uint64, and times in other units.
+    """
+    types = pa.types
+    if types.is_struct(given) and types.is_struct(wanted):
+        inner = {field.name: field.type for field in wanted}
+        fields = [(field, message_side(field.type, inner.get(field.name, field.type))) for field in given]
+        return pa.struct([field.with_type(type) for field, type in fields])
+    if types.is_list(given) and types.is_list(wanted):
+        return pa.list_(given.value_field.with_type(message_side(given.value_type, wanted.value_type)))
+    is_number = types.is_decimal(given) and types.is_uint64(wanted)
+    is_timestamp = types.is_timestamp(given) and types.is_timestamp(wanted) and given.tz is not None
+    is_duration = types.is_duration(given) and types.is_duration(wanted)
+    return wanted if is_number or is_timestamp or is_duration else given
+
+
+def converted(array: Any, type: Any, path: str = "") -> Any:
+    """The array in a type of the same shape. Raises Misfit for a value that the type can't hold."""
+    types = pa.types
+    if array.type.equals(type, check_metadata=True):
+        return array
+    if types.is_struct(type) and type.num_fields:
+        dotted = f"{path}." if path else ""
+        columns = [
+            converted(column, field.type, dotted + field.name)
+            for column, field in zip(array.flatten(), type, strict=True)  # null where the struct is
+        ]
+        return pa.StructArray.from_arrays(columns, fields=list(type), mask=array.is_null())
+    if types.is_list(type):
+        first, last = (array.offsets[0].as_py(), array.offsets[-1].as_py())
+        elements = converted(array.values.slice(first, last - first), type.value_type, f"{path}[]")
+        offsets = pc.subtract(array.offsets, first)
+        return pa.ListArray.from_arrays(offsets, elements, type, mask=array.is_null() if array.null_count else None)
+    if _is_time(type) and _is_time(array.type) and _PER_SECOND[array.type.unit] > _PER_SECOND[type.unit]:
+        return _rounded_down(array, type)
+    try:
+        return array.cast(type)
+    except pa.ArrowInvalid:
+        raise Misfit(path, type) from None
+
+
+def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
+    """The array in a type of the same shape, null in rows that do not fit, and what is wrong with each of these."""
+    try:
+        return converted(array, type), {}
+    except Misfit:
+        misfits: dict[int, Misfit] = {}
+    for row in range(len(array)):
+        try:
+            converted(array.slice(row, 1), type)
+        except Misfit as misfit:
+            misfits[row] = misfit
+    kept = pa.array([None if row in misfits else row for row in range(len(array))], pa.int64())
+    return converted(array.take(kept), type), misfits
+
+
+def _is_time(type: Any) -> bool:
+    return bool(pa.types.is_timestamp(type) or pa.types.is_duration(type))
+
+
+def _rounded_down(array: Any, type: Any) -> Any:
+    factor = _PER_SECOND[array.type.unit] // _PER_SECOND[type.unit]
+    numbers = array.cast(pa.int64())
+    towards_zero = pc.divide(numbers, factor)
+    is_above = pc.less(numbers, pc.multiply(towards_zero, factor))
+    return pc.subtract(towards_zero, is_above.cast(pa.int64())).cast(type)

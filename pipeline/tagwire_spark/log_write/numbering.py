@@ -1,0 +1,88 @@
+"""Offsets of rows that came without any: each task numbers its own, and the driver puts one task's behind another's.
+
+A task numbers the rows of a partition from the end of the log. So do other tasks with rows of the
+same partition, and by the time of the commit the log may end elsewhere. So the driver moves whole
+segments to later offsets. Where formats have the offset of a batch in one number before the
+checksum, and all others relative to it, this changes eight bytes for each batch. The indexes of a
+segment count from its first offset, so only their names change.
+"""
+
+import mmap
+from array import array
+from functools import cache
+from pathlib import Path
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from tagwire.layout import Checksum
+from tagwire.log.whole_folder import on_disk
+from tagwire.records import RecordBatch, format_of
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.commit import write_failure
+
+if TYPE_CHECKING:
+    from tagwire_spark.log_write.staging import StagedSegment
+
+__all__ = ["numbered", "offset_place", "places_file"]
+
+_OFFSET: Final = Struct(">q")
+
+
+def offset_place(batch: RecordBatch) -> int | None:
+    """Where in its bytes a batch has its offset; None if other offsets, or a checksum, would have to change with it."""
+    is_packed = batch.compression != "none"
+    return _place(batch.format, is_packed)
+
+
+@cache
+def _place(name: str, is_packed: bool) -> int | None:
+    format = format_of(name)
+    items = [item.name for item in format.head.root.items]
+    sums = [item.type.first for item in format.head.root.items if isinstance(item.type, Checksum)]
+    offset = items.index(format.fields["base_offset"].name)
+    if any(items.index(first) <= offset for first in sums):
+        return None
+    if format.records is None and format.magic == 0 and is_packed:  # messages in it have offsets of their own
+        return None
+    return format.head_positions.offset_at
+
+
+def places_file(segment: Path) -> Path:
+    """The file beside a staged segment that says where its batches have their offsets."""
+    return segment.with_name(f"places-{segment.stem}")
+
+
+def numbered(root: Path, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
+    """The segments of a partition, in order of their tasks, with offsets from `end` on. Raises PipelineError."""
+    moved = []
+    for segment in found:
+        try:
+            moved.append(_moved(root, segment, end - segment.base_offset))
+        except OSError as error:
+            raise write_failure(str(root), error) from None
+        end = moved[-1].end_offset
+    return moved
+
+
+def _moved(root: Path, segment: "StagedSegment", shift: int) -> "StagedSegment":
+    """A segment at other offsets. Raises PipelineError, OSError."""
+    if not shift:
+        return segment
+    if segment.places is None:
+        why = "with transactions" if segment.has_transactions else f"of {segment.format} with these codecs"
+        text = f"Rows of {segment.log} without offsets have come to several tasks, or to two writes at once, and "
+        text += f"batches {why} can't be renumbered; repartition by topic and partition, or give offsets."
+        raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
+    places = array("I", (root / segment.places).read_bytes())
+    path = root / segment.files[-1]
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
+        for place in places:
+            _OFFSET.pack_into(data, place, _OFFSET.unpack_from(data, place)[0] + shift)
+        data.flush()
+    on_disk(path)
+    return segment._replace(
+        base_offset=segment.base_offset + shift,
+        end_offset=segment.end_offset + shift,
+        first_record=segment.first_record + shift,
+        epochs=tuple((epoch, offset + shift) for epoch, offset in segment.epochs),
+    )

@@ -1,0 +1,148 @@
+"""The message classes of a package, by name and by API key.
+
+The module of a message is imported on first use, so a program loads only what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from tagwire.errors import TagwireError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tagwire.frames.releases import Spans
+    from tagwire.message.base import Message
+
+__all__ = ["MessageIndex", "UnknownMessageError"]
+
+Index = dict[str, tuple[str, str, "int | None", str]]
+"""By message name: the module's name in the package, then KIND, API_KEY and COMPONENT of the class."""
+
+
+class UnknownMessageError(TagwireError, LookupError):
+    """The registry has no message of this name, API key or record type."""
+
+
+class MessageIndex:
+    """The message classes of one package. Iteration gives their names, in order.
+
+    `aliases` are older names of messages: `registry[alias]`, `alias in registry`
+    and attributes of the package know them, `names()` and iteration do not.
+    `registers` are the classes of constants that the package has beside its
+    messages, with their modules; `structs` are those of the structs that messages
+    share.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        index: Index,
+        *,
+        aliases: dict[str, str] | None = None,
+        registers: dict[str, str] | None = None,
+        structs: dict[str, str] | None = None,
+    ) -> None:
+        self._package = package
+        self.registers = registers or {}
+        self.structs = structs or {}
+        self._index = index
+        self._aliases = aliases or {}
+        self._by_key: dict[tuple[str, str, int], str] = {}
+        for name, (_, kind, api_key, component) in index.items():
+            if api_key is not None:
+                self._by_key[kind, _scope(kind, component), api_key] = name
+
+    def names(self) -> list[str]:
+        """Every message name, sorted."""
+        return sorted(self._index)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._index or name in self._aliases
+
+    def __getitem__(self, name: str) -> type[Message]:
+        """The class of a message, by its name or an older one. Raises UnknownMessageError."""
+        name = self._aliases.get(name, name)
+        if name not in self._index:
+            from tagwire.text_format import near
+
+            raise UnknownMessageError(f"{self._package} has no message {name!r}{near(name, list(self._index))}")
+        module = import_module(f"{self._package}.{self._index[name][0]}")
+        found: type[Message] = getattr(module, name)
+        return found
+
+    def attribute(self, name: str) -> Any:
+        """An attribute of the package, imported now: the class of a message, register or shared struct, or `ApiKey`.
+
+        The modules of these are attributes too. The `__getattr__` of generated packages. Raises AttributeError.
+        """
+        if name in self:
+            return self[name]
+        if name == "ApiKey":
+            return import_module(f"{self._package}.api_key").ApiKey
+        others = {**self.registers, **self.structs}
+        if name in others:
+            return getattr(import_module(f"{self._package}.{others[name]}"), name)
+        if name in others.values() or any(module == name for module, *_ in self._index.values()):
+            return import_module(f"{self._package}.{name}")
+        raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
+
+    def request(self, api_key: int) -> type[Message]:
+        """The request of an API. Raises UnknownMessageError."""
+        return self.find("request", api_key)
+
+    def response(self, api_key: int) -> type[Message]:
+        """The response of an API. Raises UnknownMessageError."""
+        return self.find("response", api_key)
+
+    def find(self, kind: str, api_key: int, component: str = "") -> type[Message]:
+        """The message of a kind with an API key; `component` where it is a record's, since those keys repeat.
+
+        Raises UnknownMessageError.
+        """
+        name = self._by_key.get((kind, _scope(kind, component), api_key))
+        if name is None:
+            where = f" of component {component!r}" if component else ""
+            keys = self.keys(kind, component)
+            raise UnknownMessageError(f"{self._package} has no {kind}{where} with API key {api_key}; it has {keys}")
+        return self[name]
+
+    def keys(self, kind: str, component: str = "") -> str:
+        """The API keys that `find` knows, as a text."""
+        from tagwire.text_format import ranges
+
+        scope = _scope(kind, component)
+        return ranges(sorted(key for k, s, key in self._by_key if k == kind and s == scope))
+
+    def releases(self, name: str) -> dict[int, Spans]:
+        """For each version of a message, the releases that have it: see `tagwire.frames.releases`.
+
+        Empty for packages whose specs do not come from releases. Raises UnknownMessageError.
+        """
+        from tagwire.frames.releases import parse_releases
+
+        name = self[name].NAME
+        try:
+            module = import_module(f"{self._package}.releases")
+        except ModuleNotFoundError:
+            return {}
+        texts: dict[str, str] = module.RELEASES
+        return parse_releases(texts[name]) if name in texts else {}
+
+    def aliases(self) -> dict[str, str]:
+        """Older names of messages, each with the name of today."""
+        return dict(self._aliases)
+
+
+def _scope(kind: str, component: str) -> str:
+    """What tells API keys apart beside the kind: those of RPCs are one space, those of records one a component."""
+    return "" if kind in ("request", "response") else component

@@ -1,0 +1,22 @@
+"""`Generic` for classes whose parameters only type checkers read, without the cost of importing `typing`.
+
+At run time a parameter may be anything, also the name of a class that is not imported: a generated request extends
+`Message["RequestHeader"]`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Generic
+else:
+    from types import GenericAlias
+
+    class Generic:
+        """What `Frame[M, H]` and `Message[H]` need."""
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+__all__ = ["Generic"]

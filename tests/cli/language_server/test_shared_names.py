@@ -1,0 +1,143 @@
+"""What the specs of a set share, by a real server: structs and registers renamed in all files, errors told once."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor_client import Editor, editor
+from shapes import make_shapes
+
+pytest.importorskip("pygls")
+
+from click.testing import CliRunner
+
+from tagwire_cli.app import app
+
+RENAMES = {"workspaceEdit": {"documentChanges": True, "resourceOperations": ["create", "rename"]}}
+KIND = {"name": "Kind", "type": "register", "keys": "int8", "entries": [{"key": 0, "name": "NONE"}]}
+
+
+def add_kinds(root: Path) -> None:
+    """A register beside the shapes, as the enum of a field of a message and of a shared struct."""
+    (root / "specs" / "Kind.json").write_text(json.dumps(KIND, indent=2) + "\n", "utf-8")
+    for name in ("PlaceRequest", "Line"):
+        path = root / "specs" / f"{name}.json"
+        spec = json.loads(path.read_text("utf-8"))
+        spec["fields"].append({"name": "Kind", "type": "int8", "versions": "0+", "enum": "Kind"})
+        path.write_text(json.dumps(spec, indent=2) + "\n", "utf-8")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = make_shapes(tmp_path.resolve())
+    add_kinds(root)
+    return root
+
+
+@pytest.fixture
+def client(root: Path) -> Iterator[Editor]:
+    with editor(root, workspace=RENAMES) as started:
+        yield started
+
+
+def apply(client: Editor, root: Path, steps: list[dict[str, Any]]) -> None:
+    """Do what an edit says, on disk."""
+    for step in steps:
+        if step.get("kind") == "rename":
+            path_of(root, step["oldUri"]).rename(path_of(root, step["newUri"]))
+            continue
+        uri = step["textDocument"]["uri"]
+        path = path_of(root, uri)
+        client.texts.setdefault(uri, path.read_text("utf-8"))
+        path.write_text(client.after(uri, step["edits"]), "utf-8")
+
+
+def path_of(root: Path, uri: str) -> Path:
+    assert uri.startswith(root.as_uri())
+    return Path(uri.removeprefix("file://"))
+
+
+def everything(root: Path) -> dict[str, str]:
+    return {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in (root / "specs").rglob("*.json")}
+
+
+@pytest.mark.parametrize(
+    ("file", "needle", "old", "new"),
+    [
+        ("geometry/Point.json", '"Point"', "Point", "Spot"),
+        ("PlaceResponse.json", '"[]Point"', "Point", "Spot"),
+        ("Line.json", '"Point"', "Point", "Spot"),
+        ("Line.json", '"Line"', "Line", "Edge"),
+        ("Kind.json", '"Kind"', "Kind", "Sort"),
+        ("Line.json", '"enum": "Kind"', "Kind", "Sort"),
+    ],
+)
+def test_a_name_changes_everywhere(client: Editor, root: Path, file: str, needle: str, old: str, new: str) -> None:
+    uri = client.open(root / "specs" / file)
+    before = everything(root)
+    place = client.at(uri, needle, len(needle) - 2)
+    assert client.ask("textDocument/prepareRename", place)["placeholder"] == old
+    found = client.ask("textDocument/references", place | {"context": {"includeDeclaration": True}})
+    steps = client.ask("textDocument/rename", place | {"newName": new})["documentChanges"]
+    edits = [edit for step in steps for edit in step.get("edits", ())]
+    assert len(edits) == len(found)
+    apply(client, root, steps)
+    after = everything(root)
+    declared = next(name for name in before if name.endswith(f"{old}.json"))
+    assert after.keys() == before.keys() - {declared} | {declared.replace(old, new)}
+    for name in ("PlaceRequest.json", "PlaceResponse.json"):
+        assert f'"{old}"' not in after[f"specs/{name}"].replace(
+            '"name": "Kind"', ""
+        ), "only a field is still called like it"
+    assert CliRunner().invoke(app, ["validate", str(root / "specs")]).exit_code == 0
+
+
+def test_an_editor_that_renames_no_files(root: Path) -> None:
+    """It gets the edits alone, and those of texts that nobody saved yet go by these."""
+    with editor(root) as client:
+        request = client.open(root / "specs" / "PlaceRequest.json")
+        client.type(request, "// mine\n" + client.texts[request])
+        uri = client.open(root / "specs" / "geometry" / "Point.json")
+        changes = client.ask("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["changes"]
+        assert {Path(each).name for each in changes} == {
+            "Point.json",
+            "Line.json",
+            "PlaceRequest.json",
+            "PlaceResponse.json",
+        }
+        after = client.after(request, changes[request])
+        assert after == client.texts[request].replace('"Point"', '"Spot"').replace('"[]Point"', '"[]Spot"')
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("Line", "Point can't be renamed to 'Line': "),
+        ("point", "(TW207)"),
+        ("Style", "(TW"),
+        ("int32", "(TW"),
+    ],
+)
+def test_a_name_that_would_break_a_rule_in_another_file(client: Editor, root: Path, new: str, words: str) -> None:
+    uri = client.open(root / "specs" / "geometry" / "Point.json")
+    refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": new})["error"]
+    assert refused["code"] == -32803 and words in refused["message"]
+
+
+def test_a_file_that_is_no_json(client: Editor, root: Path) -> None:
+    uri = client.open(root / "specs" / "geometry" / "Point.json")
+    client.open(root / "specs" / "Line.json", '{ "type": "struct", "imports": [ { "name": "Point" } ], ')
+    refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["error"]
+    assert "Line.json: this text is not a JSON object" in refused["message"]
+
+
+def test_the_errors_of_a_shared_struct_are_told_once_for_files_that_are_not_open(client: Editor, root: Path) -> None:
+    path = root / "specs" / "geometry" / "Point.json"
+    uri = client.open(path)
+    line = client.open(root / "specs" / "Line.json")
+    client.type(uri, client.texts[uri].replace('"int16"', '"int17"'))
+    client.diagnostics(line, "TW314")
+    told = {Path(each).name for each, found in client.published.items() if found}
+    assert told == {"Point.json", "Line.json"}, "not the messages, which nobody has open"

@@ -1,0 +1,266 @@
+"""Packages with headers of their own: what frames they have, and what type checkers say of these."""
+
+import importlib.util
+import inspect
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire.errors import DecodeError, EncodeError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.registry import Registry
+from tagwire.message import Message
+from tagwire_cli.app import app
+
+SETTINGS = """
+[[tool.tagwire.sets]]
+specs = "{name}_specs"
+package = "{name}"
+output = "."
+options = {{ dialect = "tagwire" }}
+"""
+
+
+def spec(name: str, kind: str, *fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "type": kind,
+        "validVersions": "0-1",
+        "flexibleVersions": "none",
+        "fields": [{"versions": "0+", **field} for field in fields],
+        **more,
+    }
+
+
+API = {"name": "RequestApiKey", "type": "int16"}, {"name": "RequestApiVersion", "type": "int16"}
+TRACE = {"name": "TraceId", "type": "int64"}
+REQUEST = spec("OrderRequest", "request", {"name": "Item", "type": "string"}, apiKey=9)
+RESPONSE = spec("OrderResponse", "response", {"name": "Price", "type": "int32"}, apiKey=9)
+STRUCT = spec("RequestHeader", "struct", *API)
+ORDERS = [REQUEST, RESPONSE]
+PACKAGES: dict[str, list[dict[str, Any]]] = {
+    # As Kafka's, without a client id, but with fields that Kafka's lack.
+    "traced": [
+        *ORDERS,
+        spec("RequestHeader", "header", *API, {"name": "CorrelationId", "type": "int32"}, TRACE),
+        spec("ResponseHeader", "header", {"name": "CorrelationId", "type": "int32"}, {"name": "Node", "type": "int8"}),
+    ],
+    # For one API on each connection: nothing of the request is in its header.
+    "nameless": [*ORDERS, spec("RequestHeader", "header", TRACE), spec("ResponseHeader", "header", TRACE)],
+    # The version comes first.
+    "turned": [*ORDERS, spec("RequestHeader", "header", *reversed(API))],
+    # Requests alone have a header, which asks for a field.
+    "oneway": [REQUEST, RESPONSE, spec("RequestHeader", "header", *API, {**TRACE, "required": True})],
+    "bare": ORDERS,
+    # A struct and an older name of messages that are called as what the registry's type needs.
+    "namesakes": [
+        {
+            **REQUEST,
+            "fields": [{"name": "Item", "type": "RequestHeader", "versions": "0+", "fields": REQUEST["fields"]}],
+        },
+        {**RESPONSE, "aliases": ["Any"]},
+        spec("RequestHeader", "header", *API),
+    ],
+}
+ORDER = bytes.fromhex("0003 706965")
+"""OrderRequest(item="pie"): an int16 length and three letters."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("headers")
+    for name, specs in PACKAGES.items():
+        (folder / f"{name}_specs").mkdir()
+        for each in specs:
+            (folder / f"{name}_specs" / f"{each['name']}.json").write_text(json.dumps(each))
+    settings = "".join(SETTINGS.format(name=name) for name in PACKAGES)
+    (folder / "pyproject.toml").write_text(settings)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(str(folder))
+        done = CliRunner().invoke(app, ["generate"])
+        assert done.exit_code == 0, done.output
+        yield folder
+
+
+@pytest.fixture
+def packages(folder: Path) -> dict[str, ModuleType]:
+    return {name: importlib.import_module(name) for name in PACKAGES}
+
+
+def test_a_header_with_fields_of_its_own(packages: dict[str, ModuleType]) -> None:
+    traced = packages["traced"]
+    order = traced.OrderRequest(item="pie")
+    data = traced.registry.encode_request(order, 1, header=traced.RequestHeader(trace_id=5), correlation_id=7)
+    assert data == bytes.fromhex("0009 0001 00000007 0000000000000005") + ORDER
+    frame = traced.OrderRequest.decode_frame(data)
+    assert (frame.header.trace_id, frame.header.request_api_key, frame.version) == (5, 9, 1)
+    assert frame == traced.registry.decode_request(data) and type(frame.header) is traced.registry.request_header
+    answer = traced.registry.encode_response(
+        traced.OrderResponse(price=2), 1, header=traced.ResponseHeader(node=3), correlation_id=7
+    )
+    assert answer == bytes.fromhex("00000007 03 00000002")
+    assert traced.OrderResponse.decode_frame(answer, 1).header == traced.ResponseHeader(node=3, correlation_id=7)
+
+
+@pytest.mark.parametrize(("name", "header"), [("nameless", bytes(8)), ("turned", bytes.fromhex("0001 0009"))])
+def test_a_header_that_does_not_begin_with_the_api(packages: dict[str, ModuleType], name: str, header: bytes) -> None:
+    package = packages[name]
+    order = package.OrderRequest(item="pie")
+    data = package.registry.encode_request(order, 1)
+    assert data == header + ORDER
+    assert package.registry.encode_request(order, 1, header=package.RequestHeader()) == data
+    for decode in (package.OrderRequest.decode_frame, package.registry.decode_request, package.registry.decode_header):
+        with pytest.raises(DecodeError) as caught:
+            decode(data)
+        assert "RequestHeader: byte 0: found a header that does not say its request" in str(caught.value)
+        assert "expected a header that begins with request_api_key and request_api_version" in str(caught.value)
+    read, end = package.RequestHeader.decode_from(data, 0)
+    assert package.OrderRequest.decode_from(data, 1, end) == (order, len(data))
+    with pytest.raises(EncodeError, match="correlation_id is given, but the RequestHeader of this package has no such"):
+        package.registry.encode_request(order, 1, correlation_id=7)
+    with pytest.raises(EncodeError, match="correlation_id is given, but the RequestHeader has no such field"):
+        package.registry.encode_request(order, 1, header=read, correlation_id=7)
+
+
+def test_a_header_that_says_nothing_has_responses(packages: dict[str, ModuleType]) -> None:
+    nameless = packages["nameless"]
+    header, answer = nameless.ResponseHeader(trace_id=4), nameless.OrderResponse(price=2)
+    data = nameless.registry.encode_response(answer, 0, header=header)
+    assert data == bytes.fromhex("0000000000000004 00000002")
+    assert nameless.OrderResponse.decode_frame(data, 0).header == header
+
+
+def test_a_header_that_requires_a_field(packages: dict[str, ModuleType]) -> None:
+    oneway = packages["oneway"]
+    order = oneway.OrderRequest(item="pie")
+    reason = r"requires trace_id; give it one with header=RequestHeader\(\.\.\.\)"
+    with pytest.raises(EncodeError, match=reason):
+        oneway.registry.encode_request(order, 1)
+    data = oneway.registry.encode_request(order, 1, header=oneway.RequestHeader(trace_id=5))
+    assert data == bytes.fromhex("0009 0001 0000000000000005") + ORDER
+    assert oneway.OrderRequest.decode_frame(data).header.trace_id == 5
+    with pytest.raises(UnknownMessageError, match="oneway has no ResponseHeader"):
+        oneway.OrderResponse.decode_frame(b"", 0)
+
+
+def test_a_package_without_headers(packages: dict[str, ModuleType]) -> None:
+    with pytest.raises(UnknownMessageError, match="bare has no RequestHeader: its specs describe no headers"):
+        packages["bare"].OrderRequest.decode_frame(b"")
+
+
+def test_classes_are_what_they_were(packages: dict[str, ModuleType]) -> None:
+    """The class of the header is for type checkers alone."""
+    traced = packages["traced"]
+    cls = traced.OrderRequest
+    assert cls.__bases__ == (Message,) and isinstance(cls(), Message) and issubclass(cls, Message)
+    assert str(inspect.signature(cls)).startswith("(*, item: 'str' = ")
+    assert pickle.loads(pickle.dumps(cls(item="pie"))) == cls(item="pie")
+    assert pickle.loads(pickle.dumps(cls)) is cls
+    assert not hasattr(cls(), "__dict__") and cls.__slots__ == ("item", "unknown_tags")
+    assert "traced.request_header" not in getattr(cls, "__annotations__", {})
+    assert isinstance(traced.registry, Registry) and type(traced.registry) is Registry
+
+    class Larger(cls):  # type: ignore[misc, valid-type]
+        __slots__ = ()
+
+    assert Larger.decode(Larger(item="pie").encode(0), 0) == Larger(item="pie")
+
+
+def test_generating_again_changes_nothing(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["generate", "--check", "--no-cache"])
+    assert done.exit_code == 0, done.output
+
+
+def test_a_header_that_comes_later_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The modules of messages follow from it, also where they are cached."""
+    monkeypatch.chdir(tmp_path)
+    specs = tmp_path / "late_specs"
+    specs.mkdir()
+    (tmp_path / "pyproject.toml").write_text(SETTINGS.format(name="late"))
+    for each in ORDERS:
+        (specs / f"{each['name']}.json").write_text(json.dumps(each))
+    header = specs / "RequestHeader.json"
+    module, stub = tmp_path / "late/order_request.py", tmp_path / "late/__init__.pyi"
+
+    def seen() -> tuple[bool, bool]:
+        done = CliRunner().invoke(app, ["generate"])
+        assert done.exit_code == 0, done.output
+        found = 'class OrderRequest(Message["RequestHeader"]):' in module.read_text()
+        return found, "registry: Registry[RequestHeader, Any]\n" in stub.read_text()
+
+    assert seen() == (False, False)
+    for header_spec, there in (
+        (spec("RequestHeader", "header", *API), True),
+        (spec("RequestHeader", "header", validVersions="none"), False),
+        ({key: value for key, value in STRUCT.items() if key != "flexibleVersions"}, False),
+    ):
+        header.write_text("// a comment\n" + json.dumps(header_spec))
+        assert seen() == (there, there)
+    header.unlink()
+    assert seen() == (False, False)
+
+
+USE = """\
+from typing import Any, assert_type
+
+import bare
+import nameless
+import namesakes
+import oneway
+import tagwire
+import traced
+
+data = b""
+Traced = tagwire.Frame[traced.OrderRequest, traced.RequestHeader]
+assert_type(traced.registry, tagwire.Registry[traced.RequestHeader, traced.ResponseHeader])
+assert_type(traced.registry.request_header, type[traced.RequestHeader])
+assert_type(traced.OrderRequest.decode_frame(data), Traced)
+assert_type(traced.registry.decode_request(data, traced.OrderRequest), Traced)
+assert_type(traced.registry.decode_request(data), tagwire.Frame[Any, traced.RequestHeader])
+assert_type(traced.OrderRequest.decode_frame(data).header.trace_id, int)
+assert_type(traced.OrderResponse.decode_frame(data, 1).header.node, int)
+order = traced.OrderRequest(item="pie")
+traced.registry.encode_request(order, 1, header=traced.RequestHeader(trace_id=1), correlation_id=2)
+traced.registry.encode_request(order, 1, header=traced.ResponseHeader())  # type: ignore[arg-type]
+traced.OrderRequest.decode_frame(data).header.client_id  # type: ignore[attr-defined]
+
+assert_type(nameless.registry.response_header, type[nameless.ResponseHeader])
+assert_type(oneway.registry, tagwire.Registry[oneway.RequestHeader, Any])
+assert_type(oneway.OrderRequest.decode_frame(data), tagwire.Frame[oneway.OrderRequest, oneway.RequestHeader])
+assert_type(oneway.OrderResponse.decode_frame(data, 1), tagwire.Frame[oneway.OrderResponse])
+
+assert_type(bare.registry, tagwire.Registry)
+assert_type(bare.OrderRequest.decode_frame(data), tagwire.Frame[bare.OrderRequest])
+assert_type(bare.registry.request_header, type[Any])
+assert_type(bare.registry.decode_request(data, bare.OrderRequest), tagwire.Frame[bare.OrderRequest, Any])
+
+assert_type(namesakes.OrderRequest.decode_frame(data).header, namesakes.RequestHeader)
+assert_type(namesakes.registry, tagwire.Registry[namesakes.RequestHeader, Any])
+assert_type(namesakes.Any(), namesakes.OrderResponse)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_type_checkers_know_the_header(folder: Path, checker: str) -> None:
+    if importlib.util.find_spec(checker) is None:
+        pytest.skip(f"{checker} is not installed")
+    (folder / "use.py").write_text(USE)
+    (folder / "pyrightconfig.json").write_text(
+        json.dumps({"include": ["use.py"], "typeCheckingMode": "strict", "reportUnnecessaryTypeIgnoreComment": "error"})
+    )
+    words = {
+        "mypy": ["--strict", "--config-file=", "use.py", *PACKAGES],
+        "pyright": ["--pythonpath", sys.executable, "--project", "."],
+    }[checker]
+    done = subprocess.run([sys.executable, "-m", checker, *words], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

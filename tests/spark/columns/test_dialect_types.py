@@ -1,0 +1,247 @@
+"""The types of the tagwire dialect on Spark, read and written: numbers, times, decimals, enums, shared structs.
+
+The package is generated from specs, and sent to the workers as a user would send it. The bytes are written out by hand.
+"""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import pyarrow as pa
+from click.testing import CliRunner
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from tagwire.records import Record, build
+from tagwire_cli.app import app
+from tagwire_spark import PipelineError, decode_messages, from_message, schema_of_message, to_message
+from tagwire_spark.columns.arrow_types import arrow_schema
+from tagwire_spark.columns.codec import decoding, encoding
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of
+from tagwire_spark.log_read.splits import plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+PACKAGE = {"package": "trades"}
+SIDE = {
+    "name": "Side",
+    "type": "register",
+    "keys": "int8",
+    "entries": [{"key": 0, "name": "BUY"}, {"key": 1, "name": "SELL"}],
+}
+MONEY = {
+    "name": "Money",
+    "type": "struct",
+    "dialect": "tagwire",
+    "validVersions": "0-1",
+    "fields": [
+        {"name": "Amount", "type": "bytes", "versions": "0+", "semantic": "decimal", "precision": 12, "scale": 2},
+        {"name": "At", "type": "int64", "versions": "1+", "semantic": "timestamp_s"},
+    ],
+}
+
+
+def field(name: str, kind: str, semantic: str = "", **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "versions": "0+", **({"semantic": semantic} if semantic else {}), **more}
+
+
+TRADE = {
+    "name": "Trade",
+    "type": "data",
+    "dialect": "tagwire",
+    "validVersions": "0-1",
+    "flexibleVersions": "1+",
+    "imports": [{"name": "Money", "structVersions": {"0": 0, "1+": 1}}],
+    "fields": [
+        field("Id", "uint64"),
+        field("Parts", "[]uint64"),
+        field("Parent", "uint64", nullableVersions="0+", default="null"),
+        field("Side", "int8", enum="Side"),
+        field("Done", "int64", "timestamp_ms"),
+        field("Seen", "int64", "timestamp_ns"),
+        field("Took", "int64", "duration_ns"),
+        field("Left", "int64", "duration_s", nullableVersions="0+", default="null"),
+        field("Price", "Money"),
+        field("Fees", "[]Money"),
+    ],
+}
+SPECS = {"Side": SIDE, "Money": MONEY, "Trade": TRADE}
+
+V0 = bytes.fromhex(
+    "8000000000000001  00000002 0000000000000001 ffffffffffffffff  01 0000000000000007"  # 2^63 + 1; 1, 2^64 - 1; 7
+    "01  0000018bcfe569f4  00000000000007d0  fffffffffffffc18"  # SELL; 2023-11-14T22:13:20.5Z; 2000 ns; -1000 ns
+    "ff  00000002 04d2  00000001 00000001 ff"  # no time left; 12.34; one fee of -0.01
+)
+V1 = bytes.fromhex(
+    "0000000000000005  01  ff  09  ffffffffffffffff  0000000000000000  0000000000000000  01 000000000000003c"
+    "03 04d2 0000000000000001 00  02 02 01 0000000000000000 00  01 09 01 aa"
+)
+"""Number 5 without parts or parent, a side 9 that has no name, done 1 ms before 1970, 60 s left; 12.34 a second after
+1970, and a fee of 0.01; each Money ends in a section of no tagged fields, and the trade in one of tag 9."""
+ROW0 = {
+    "id": Decimal(2**63 + 1),
+    "parts": [Decimal(1), Decimal(2**64 - 1)],
+    "parent": Decimal(7),
+    "side": 1,
+    "done": datetime(2023, 11, 14, 22, 13, 20, 500000),
+    "seen": datetime(1970, 1, 1, 0, 0, 0, 2),
+    "took": timedelta(microseconds=-1),
+    "left": None,
+}
+
+
+@pytest.fixture(scope="module")
+def spark(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """A session whose driver and workers have the package `trades`, which comes to them as a zip file."""
+    folder = tmp_path_factory.mktemp("trades")
+    (folder / "specs").mkdir()
+    for name, spec in SPECS.items():
+        (folder / "specs" / f"{name}.json").write_text(json.dumps(spec))
+    with pytest.MonkeyPatch.context() as patch:
+        settings = '[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "trades"\noutput = "src"\n'
+        (folder / "pyproject.toml").write_text(settings)
+        patch.chdir(folder)
+        result = CliRunner().invoke(app, ["generate"])
+        assert result.exit_code == 0, result.output
+    archive = folder / "trades.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        for path in sorted((folder / "src").rglob("*.py")):
+            made.write(path, path.relative_to(folder / "src"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder / "src"))
+        spark.sparkContext.addPyFile(str(archive))
+        yield spark
+
+
+def messages(spark: "SparkSession", *rows: bytes) -> "DataFrame":
+    return spark.createDataFrame([(n, bytearray(row)) for n, row in enumerate(rows)], "n int, value binary")
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_types_in_spark() -> None:
+    money = "struct<amount:decimal(12,2),at:timestamp>"
+    assert schema_of_message("Trade", 1, PACKAGE).simpleString() == (
+        "struct<id:decimal(20,0),parts:array<decimal(20,0)>,parent:decimal(20,0),side:tinyint,done:timestamp,"
+        "seen:timestamp,took:interval day to second,left:interval day to second,"
+        f"price:{money},fees:array<{money}>>"
+    )
+
+
+def test_rows_of_a_message(spark: "SparkSession") -> None:
+    """The same by function and by whole batches; Spark's rows have the session's time zone, which is UTC here."""
+    df = messages(spark, V0)
+    [by_function] = df.select(from_message("value", "Trade", 0, PACKAGE).alias("m")).select("m.*").collect()
+    [by_batch] = decode_messages(df, "Trade", 0, PACKAGE, into=None, keep=[]).collect()
+    for row in (by_function.asDict(True), by_batch.asDict(True)):
+        assert {name: utc(row[name]) for name in ROW0} == ROW0
+        assert row["price"] == {"amount": Decimal("12.34")}
+        assert row["fees"] == [{"amount": Decimal("-0.01")}]
+
+
+def utc(value: Any) -> Any:
+    """A datetime as Spark gives it, in the time zone of this process, in UTC."""
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def test_versions_of_a_shared_struct(spark: "SparkSession") -> None:
+    options = {**PACKAGE, "unknown.tagged.fields": "binary"}
+    df = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
+    one, other = (row.m for row in df.orderBy("n").collect())
+    assert (utc(one.price.at), utc(other.price.at)) == (datetime(1970, 1, 1), datetime(1970, 1, 1, 0, 0, 1))
+    assert [fee.amount for fee in other.fees] == [Decimal("0.01")]
+    assert (other.side, other.parent, other.parts, other.left) == (9, None, [], timedelta(minutes=1))
+    assert utc(other.done) == datetime(1969, 12, 31, 23, 59, 59, 999000)
+    assert dict(other.unknown_tags) == {9: b"\xaa"}
+
+
+def test_there_and_back(spark: "SparkSession") -> None:
+    """Through the JVM in between: a shuffle makes columns of Spark's own from what was decoded."""
+    options = {**PACKAGE, "unknown.tagged.fields": "binary"}
+    read = messages(spark, V0, V1).select("n", from_message("value", "Trade", F.col("n"), options).alias("m"))
+    there = read.repartition(1).selectExpr("n", "m")
+    again = there.select("n", to_message("m", "Trade", F.col("n"), PACKAGE).alias("again")).orderBy("n").collect()
+    assert [bytes(row.again) for row in again] == [V0, V1]
+
+
+def test_values_of_sql(spark: "SparkSession") -> None:
+    """Numbers of any type fit an uint64; a finer time is rounded down to the unit of the field."""
+    made = """named_struct(
+        'id', cast(7 as bigint), 'parts', array(cast(18446744073709551615 as decimal(20,0))), 'parent', 8BD,
+        'done', timestamp_micros(-1), 'seen', timestamp_micros(3), 'took', interval '1' second,
+        'left', interval '1.9' second, 'price', named_struct('amount', 1.5BD)) as m"""
+    [row] = spark.range(1).selectExpr(made).select(to_message("m", "Trade", 0, PACKAGE).alias("m")).collect()
+    trade = decoding("Trade", 0, PACKAGE, None).cls.decode(bytes(row.m), 0)
+    fields: Any = trade
+    assert (fields.id, fields.parts, fields.parent) == (7, (2**64 - 1,), 8)
+    assert (fields.done, fields.seen, fields.took, fields.left) == (-1, 3000, 10**9, 1)
+    assert fields.price.amount == b"\0\x96"  # 150 hundredths; 96 alone would be negative
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_values_of_a_log(tmp_path: Path, isolation: str) -> None:
+    """Natively and by objects, in the types that the source declares to Spark, which then trusts them."""
+    folder = tmp_path / "trades-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(build([Record(0, 1_700_000_000_000, None, V0)], "v2").encode())
+    options = {**PACKAGE, "message": "Trade", "version": "0", "isolation.level": isolation}
+    query = log_query({"path": str(folder), **options})
+    schema = StructType([StructField("message", schema_of_message("Trade", 0, PACKAGE, nullable=False))])
+    assert full_schema(query, strict=True)["message"].dataType == schema["message"].dataType
+    [batch] = [batch for split in plan(query) for batch in rows_of(split, query, schema)]
+    assert batch.schema == arrow_schema(schema)
+    [row] = batch.to_pylist()
+    assert {name: utc(row["message"][name]) for name in ROW0} == ROW0
+
+
+LATE = V0.replace(bytes.fromhex("ff 00000002 04d2"), bytes.fromhex("01 7fffffffffffffff 00000002 04d2"))
+"""2^63 - 1 seconds are left, and Spark has 64 bits of microseconds."""
+
+
+def test_a_time_that_spark_cannot_hold(spark: "SparkSession") -> None:
+    df = messages(spark, V0, LATE)
+    with pytest.raises(PySparkException, match=r"\[MALFORMED_KAFKA_MESSAGE\] row 1: Trade: left has a value that does"):
+        df.coalesce(1).select(from_message("value", "Trade", 0, PACKAGE)).collect()
+    permissive = from_message("value", "Trade", 0, {**PACKAGE, "mode": "PERMISSIVE"}).alias("m")
+    good, late = (row.m for row in df.orderBy("n").select(permissive).collect())
+    assert (good.id, good._error) == (ROW0["id"], None)
+    assert (late.id, late._error.path) == (None, "left")
+    assert late._error.reason == "has a value that does not fit Arrow's duration[us]"
+    [row] = df.where("n = 1").select(from_message("value", "Trade", 0, PACKAGE, fields=["id"]).alias("m")).collect()
+    assert row.m.id == ROW0["id"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_numbers_that_no_message_holds() -> None:
+    ids = pa.array([{"id": Decimal(n)} for n in (5, -1, 2**64)], pa.struct([("id", pa.decimal128(20, 0))]))
+    wanted = encoding("Trade", 0, PACKAGE)
+    with pytest.raises(PipelineError, match=r"\[UNENCODABLE_KAFKA_MESSAGE\] row 1: Trade: id has a value that does"):
+        wanted.encode(ids)
+    made = encoding("Trade", 0, {**PACKAGE, "mode": "PERMISSIVE"}).encode(ids)
+    assert [each is None for each in made.to_pylist()] == [False, True, True]
+    assert wanted.encode(ids.slice(0, 1)).to_pylist()[0][:8] == (5).to_bytes(8, "big")
+
+
+@pytest.mark.usefixtures("spark")
+def test_columns_that_are_parts_of_others() -> None:
+    """Slices, nulls in lists and in structs: only what is there is converted."""
+    data = pa.array([V0, None, V0, LATE]).slice(1, 2)
+    found = decoding("Trade", 0, PACKAGE, ["parts", "price"]).decode(data)
+    assert found.to_pylist() == [None, {"parts": ROW0["parts"], "price": {"amount": Decimal("12.34")}}]
+    type = pa.struct([("parts", pa.list_(pa.decimal128(20, 0)))])
+    rows = pa.array([{"parts": [Decimal(-1)]}, None, {"parts": [Decimal(3)]}, {"parts": []}], type).slice(1)
+    made = encoding("Trade", 0, PACKAGE).encode(rows).to_pylist()
+    assert [each and each[8:12].hex() for each in made] == [None, "00000001", "00000000"]

@@ -1,0 +1,295 @@
+"""`kafka_log` as the sink of a stream: each micro-batch once, however often it is run and whatever rows it has."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+from written_logs import columns, files, job, offsets, problems, save, table
+
+from tagwire import log
+from tagwire_spark import PipelineError
+from tagwire_spark.files import commit
+from tagwire_spark.log_write import driver
+from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter
+from tagwire_spark.log_write.micro_batch import MicroBatch
+from tagwire_spark.log_write.target import log_target
+from tagwire_spark.sources.log import LogSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+PLAIN = columns("topic string, value binary")
+
+
+def rows(*values: int, topic: str = "t") -> list[Any]:
+    return table(*[(topic, b"v%d" % n) for n in values], schema=PLAIN)
+
+
+def values(root: Path, partition: str = "t-0") -> list[int]:
+    return [int(record.value[1:]) for batch in log.read(root / partition) for record in batch if record.value]
+
+
+# ---------------------------------------------------------------- without Spark
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
+    """Run a micro-batch as Spark does: each task, and then the commit by a writer of its own."""
+
+    def micro_batch(root: Path, query: str, number: int, *tasks: list[Any], run: str = "r1") -> LogStreamWriter:
+        batch = MicroBatch(query, number, run)
+        monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
+        target = log_target({"path": str(root)}, is_stream=True)
+        staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
+        writer = LogStreamWriter(target, overwrite=False)
+        try:
+            writer.commit(staged, number)
+        except PipelineError:
+            writer.abort(staged, number)
+            raise
+        return writer
+
+    return micro_batch
+
+
+def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
+    """With the same rows, others or none; by another run of the query, or a batch of long ago."""
+    run(tmp_path, "q", 0, rows(0, 1), rows(2))
+    run(tmp_path, "q", 1, rows(3), rows())
+    before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
+    for number, tasks, by in ((1, [rows(3)], "r1"), (1, [rows(7, 8)], "r2"), (0, [rows()], "r2"), (0, [rows(9)], "r1")):
+        run(tmp_path, "q", number, *tasks, run=by)
+        assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
+    run(tmp_path, "q", 2, rows(), run="r2")
+    run(tmp_path, "q", 2, rows(5), run="r3")  # it had no rows, and so it stays
+    run(tmp_path, "other", 0, rows(4))
+    job(tmp_path, rows(5))  # and what is no stream passes on what is noted
+    run(tmp_path, "q", 2, rows(6), run="r3")
+    assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a repetition: its rows would be lost without a word."""
+    monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
+
+    def write(topic: str, **options: Any) -> None:
+        job(tmp_path, rows(1, topic=topic), batchId="4", **options)
+
+    write("good")
+    write("good")
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"):
+        write("bad")
+    write("bad", queryId="q-bad")
+    write("bad", queryId="q-bad")
+    assert offsets(tmp_path) == {"good-0": [0], "bad-0": [0]} and not list(tmp_path.glob(".*"))
+
+
+class Stop(BaseException):
+    """The end of a process."""
+
+
+def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+    """Before each step of a commit; the batch is run again, once more in vain, and the next one follows."""
+    for steps in range(60):
+        root = tmp_path / str(steps)
+        run(root, "q", 0, rows(0))
+        left = steps
+
+        def step(original: Any, *arguments: Any, **named: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Stop
+            return original(*arguments, **named)
+
+        with monkeypatch.context() as patch:
+            for name in ("replace", "hardlink_to", "unlink", "mkdir", "rmdir", "write_text", "open"):
+                original = getattr(Path, name)
+                patch.setattr(Path, name, lambda *a, _o=original, **k: step(_o, *a, **k))
+            try:
+                run(root, "q", 1, rows(1), rows(2, 3))
+                died = False
+            except Stop:
+                died = True
+        for _ in range(2):
+            run(root, "q", 1, rows(1), rows(2, 3), run="r2")
+        run(root, "q", 2, rows(4), run="r2")
+        assert values(root) == [0, 1, 2, 3, 4] and problems(root) == [] and not list(root.glob(".*")), steps
+        if not died:
+            assert steps > 15
+            return
+    pytest.fail("a commit never came to its end")
+
+
+def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first one is not dead, but slow: both run the same batch, and one of them commits it."""
+    batch = MicroBatch("q", 0, "r1")
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
+    slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
+    staged = [slow.write(iter(rows(0, 1)))]
+    run(tmp_path, "q", 0, rows(0, 1), run="r2")
+    slow.commit(staged, 0)
+    assert values(tmp_path) == [0, 1] and not list(tmp_path.glob(".*"))
+
+
+def test_leftovers_go_with_the_next_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of attempts that nobody heard of, and of drivers that were killed; those of other writes stay."""
+    run(tmp_path, "q", 0, rows(0))
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 0, "r1"))
+    LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False).write(iter(rows(9)))
+    other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
+    assert len(list(tmp_path.glob(".*.writing"))) == 2
+    run(tmp_path, "q", 1, rows(1))
+    assert [path.name for path in tmp_path.glob(".*")] == [f".tagwire-{other.job.id}.writing"]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"batchId": "0"}, "There is no option 'batchid' here"),
+        ({"ifExists": "error"}, "There is no option 'ifexists' here"),
+        ({"path": "memory://logs"}, "mount"),
+        ({"path": ""}, "path is missing"),
+        ({"compression": "rar"}, "rar"),
+    ],
+)
+def test_streams_that_are_refused_before_they_begin(tmp_path: Path, options: dict[str, str], text: str) -> None:
+    given = {"path": str(tmp_path / "new"), "checkpointLocation": "c", "queryName": "n", **options}
+    with pytest.raises(PipelineError) as refused:
+        LogSource({name.lower(): value for name, value in given.items()}).streamWriter(PLAIN, overwrite=False)
+    assert text in str(refused.value) and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"batchId": "-1"}, "batchId is -1"),
+        ({"batchId": "x"}, "an integer was expected"),
+        ({"queryId": "q"}, "queryId is given without batchId"),
+        ({"batchId": "3"}, "no query is known whose batch that is; set option queryId"),
+    ],
+)
+def test_batches_that_nobody_can_tell(tmp_path: Path, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(PipelineError, match=r"^\[INVALID_TAGWIRE_OPTION\]") as refused:
+        job(tmp_path, rows(1), **options)
+    assert text in str(refused.value) and files(tmp_path) == {}
+
+
+# ---------------------------------------------------------------- through Spark
+
+
+def numbers(spark: "SparkSession", per_batch: int = 40) -> "DataFrame":
+    """A stream of numbers, in two tasks."""
+    source = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", per_batch).option("numPartitions", 2)
+    return source.load().select(
+        F.lit("t").alias("topic"), (F.col("value") % 3).cast("int").alias("partition"),
+        F.concat(F.lit("v"), F.col("value")).alias("value"),
+    )  # fmt: skip
+
+
+def until(root: Path, query: Any, batches: int) -> None:
+    """Wait for so many commits, and stop."""
+    end = time.monotonic() + 120
+    while query.isActive and time.monotonic() < end:
+        noted = json.loads((root / commit.DONE).read_text()) if (root / commit.DONE).exists() else {}
+        if any(each["batchId"] >= batches - 1 for each in noted.get("batches", {}).values()):
+            break
+        time.sleep(0.1)
+    query.stop()
+    assert query.exception() is None
+    assert time.monotonic() < end
+
+
+def read_numbers(root: Path) -> list[int]:
+    return sorted(number for partition in log.find_partitions(root) for number in values(root, partition.path.name))
+
+
+def test_a_stream_of_interleaved_partitions_from_several_tasks(spark: "SparkSession", tmp_path: Path) -> None:
+    """No order is asked of the rows, as by Spark's Kafka sink; and the stream goes on where it was stopped."""
+    root = tmp_path / "logs"
+
+    def start() -> Any:
+        writer = numbers(spark).writeStream.format("kafka_log").option("compression", "zstd").queryName("numbers")
+        return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(str(root))
+
+    until(root, start(), 2)
+    before = read_numbers(root)
+    assert before and before == [*range(len(before))] and len(before) % 40 == 0
+    until(root, start(), len(before) // 40 + 1)
+    after = read_numbers(root)
+    assert len(after) > len(before) and after == [*range(len(after))] and problems(root) == []
+    assert {name: found == [*range(len(found))] for name, found in offsets(root).items()} == {
+        f"t-{n}": True for n in range(3)
+    }
+    assert not list(root.glob(".*"))
+
+
+@pytest.mark.thorough
+def test_a_batch_whose_number_spark_has_forgotten(spark: "SparkSession", tmp_path: Path) -> None:
+    """The checkpoint of a driver that died between its commit and Spark's own note of it."""
+    root, checkpoint = tmp_path / "logs", tmp_path / "checkpoint"
+
+    def start() -> Any:
+        source = spark.readStream.format("kafka_log").option("maxOffsetsPerTrigger", 20).load(str(tmp_path / "source"))
+        writer = source.select("topic", "partition", "offset", "value").writeStream.format("kafka_log")
+        query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start(str(root))
+        query.awaitTermination(120)
+
+    job(tmp_path / "source", *[table(*[("t", 0, n, None, b"v%d" % n) for n in range(60)])], batchRecords=10)
+    start()
+    assert values(root) == [*range(60)]
+    for note in (checkpoint / "commits").glob("*2*"):
+        note.unlink()
+    for note in (checkpoint / "commits").glob(".*2*"):
+        note.unlink()
+    before = files(root)
+    start()
+    assert files(root) == before
+    job(tmp_path / "source", *[table(*[("t", 0, n, None, b"v%d" % n) for n in range(60, 70)])])
+    start()
+    assert values(root) == [*range(70)]
+
+
+def test_for_each_batch(spark: "SparkSession", tmp_path: Path) -> None:
+    """The write of a batch fails its query behind the commit; the batch is run again."""
+    root, failures = tmp_path / "logs", iter([False, True, False])
+
+    def write(df: "DataFrame", number: int) -> None:
+        save(df, root, batchId=number, batchRecords=7)
+        if next(failures, False):
+            raise ValueError("the driver's own error")
+
+    for _ in range(2):
+        stream = numbers(spark).writeStream.foreachBatch(write)
+        query = stream.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        if _:
+            until(root, query, 4)
+        else:
+            with pytest.raises(PySparkException, match="the driver's own error"):
+                query.awaitTermination(120)
+    found = read_numbers(root)
+    assert len(found) >= 160 and found == [*range(len(found))] and problems(root) == []
+
+
+@pytest.mark.thorough
+def test_complete_mode_writes_anew(spark: "SparkSession", tmp_path: Path) -> None:
+    root = tmp_path / "logs"
+    counts = numbers(spark).groupBy("topic").agg(F.concat(F.lit("v"), F.count("*")).alias("value"))
+    writer = counts.writeStream.format("kafka_log").outputMode("complete")
+    until(root, writer.option("checkpointLocation", str(tmp_path / "c")).start(str(root)), 2)
+    assert len(values(root)) == 1 and values(root)[0] >= 80
+    with pytest.raises(PySparkException, match="does not support Update mode"):
+        writer.outputMode("update").option("checkpointLocation", str(tmp_path / "d")).start(str(root)).awaitTermination(
+            60
+        )
