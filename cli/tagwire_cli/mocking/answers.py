@@ -58,10 +58,7 @@ class AnswerMaker:
         version = self.answer.get("version", scene.request.version)
         selection = self.registry.select_response(self.response, path)
         (row,), (holder,) = selection.fields, selection.holder_versions(version)
-        is_element = path.endswith("[]")
-        return field_from_json(
-            self.response, row, evaluated(value, scene), version, holder=holder, is_element=is_element
-        )
+        return field_from_json(self.response, path, row, evaluated(value, scene), version, holder=holder)
 
     # ------------------------------------------------------------ checks
 

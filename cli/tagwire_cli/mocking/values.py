@@ -231,7 +231,7 @@ def _check_records(argument: Any) -> None:
             if not isinstance(each.get(key, 0), int):
                 raise ValueFault(f"{key}: {found(each[key])} was found, an integer was expected")
         for value in (each.get("key"), each.get("value"), *headers.values()):
-            if form_of(value) in _BYTES:
+            if isinstance(value, dict) and form_of(value) in _BYTES:
                 _check_bytes(value)
             elif not isinstance(value, str | None):
                 raise ValueFault(f"{found(value)} was found, a text, $text or $hex was expected{_QUOTE}")

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def script(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def serving(*words: object) -> Iterator["subprocess.Popen[str]"]:
+def serving(*words: object) -> Generator["subprocess.Popen[str]"]:
     """The command as a process, which ends with the test."""
     command = [sys.executable, "-m", "tagwire", "mock", "serve", *map(str, words)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
