@@ -6,6 +6,7 @@ tests/data/shop has the specs. Bytes are written out by hand, field by field; no
 import importlib
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
+from network_packets import Segment, pcap
 
 import tagwire
 from tagwire import arrow
@@ -225,10 +227,10 @@ def test_show_and_diff(run: Any) -> None:
 
 
 def test_specs_are_valid_and_in_normal_form(run: Any) -> None:
-    assert run("validate") == (0, "", "no problems in 6 specs\n")
+    assert run("validate") == (0, "", "no problems in 8 specs\n")
     assert run("generate", "--check")[0] == 0
     code, findings, errors = run("lint")
-    assert (code, errors) == (0, "19 warnings in 4 specs\n")
+    assert (code, errors) == (0, "28 warnings, 1 note in 6 specs\n")
     assert "\nspecs/common/Money.json:7:15: warning TL43: Amount has no about" in findings
 
 
@@ -256,6 +258,31 @@ def test_a_shared_struct_has_no_versions_of_a_message(
     assert code == 1
     said = "a shared struct has no flexibleVersions; its lengths are compact where those of the message"
     assert f"specs/common/Money.json:5:3: error TW110: {said}" in findings
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_wireshark(run: Any, shop: ModuleType, tmp_path: Path) -> None:
+    code, _, errors = run("generate", "--templates", "@wireshark", "--output", str(tmp_path))
+    assert code == 0, errors
+    frame = shop.registry.encode_request(order(shop, 1), 1, correlation_id=7)
+    capture = tmp_path / "orders.pcap"
+    capture.write_bytes(pcap([Segment(0, len(frame).to_bytes(4, "big") + frame)], port=7007))
+    script = f"lua_script:{tmp_path / 'shop/dissector.lua'}"
+    command = ["tshark", "-X", script, "-d", "tcp.port==7007,shop", "-r", str(capture), "-V", "-O", "shop"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    lines = [line.strip() for line in text.splitlines()]
+    assert "State: DONE (7)" in lines and "No: 9223372036854775808" in lines and "Currency: USD" in lines
+    at = lines.index("marks: 2")
+    assert lines[at + 1 : at + 9] == [
+        "marks[0]: 0",
+        "marks[1]: 1",
+        "marks[1][0]",
+        "Level: HIGH (1)",
+        "grid: 2",
+        "grid[0]: 1",
+        "Grid: 1.5",
+        "grid[1]: 2",
+    ]
 
 
 def test_markdown(run: Any, tmp_path: Path) -> None:

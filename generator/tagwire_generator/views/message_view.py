@@ -32,6 +32,8 @@ class RowView:
     name: str
     depth: int
     type: str
+    named_type: str
+    """The type, and its enum or semantic type."""
     family: str
     width: int
     versions: str
@@ -149,7 +151,8 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             path=path,
             name=field.name,
             depth=depth,
-            type=named_type(field),
+            type=str(field.type),
+            named_type=named_type(field),
             family=wire.family if wire else "",
             width=wire.width if wire else 0,
             versions=str(field.versions),
