@@ -135,7 +135,7 @@ class _Uses:
         found = None if self.shared.is_circular(name) else self.shared.read(name).message
         if found is None:
             text = f"the shared struct {name} has errors; mend {known.spec.file} first"
-            reading.report("TW314", part.place("name"), text)
+            reading.report("TW314", part.place("name"), text, because=known.spec.file)
         return found
 
     def _checked_versions(self, spec: ImportSpec, part: Part, shared: MessageSpec) -> StructVersions | None:
