@@ -72,6 +72,7 @@ SECTIONS: Final = (
             "draft-version": "tagwire_cli.commands.draft_version",
         },
     ),
+    Section("Test clients", "mock", {"mock": "tagwire_cli.commands.mock"}),
     Section("Spark", "cli,spark", {"spark": "tagwire_cli.commands.spark"}),
     Section(
         "This command",
