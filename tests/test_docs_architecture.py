@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 import pytest
+from command_paths import GROUPS
 
 from tagwire_cli.app import COMMANDS, app
-from tagwire_cli.commands.log import LOG_COMMANDS
-from tagwire_cli.commands.spark import SPARK_COMMANDS
 
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -38,11 +37,7 @@ def test_the_map_has_every_room(package: str) -> None:
 
 
 def test_every_command_is_a_module_and_every_module_a_command() -> None:
-    commands = {
-        **COMMANDS,
-        **{f"log {n}": m for n, m in LOG_COMMANDS.items()},
-        **{f"spark {n}": m for n, m in SPARK_COMMANDS.items()},
-    }
+    commands = {**COMMANDS, **{f"{group} {n}": m for group, table in GROUPS.items() for n, m in table.items()}}
     folder = ROOT / "cli" / "tagwire_cli" / "commands"
     modules = {
         ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
@@ -76,7 +71,7 @@ def test_the_command_line_page_knows_every_option(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("group", "name", "module"),
-    [("log", *row) for row in LOG_COMMANDS.items()] + [("spark", *row) for row in SPARK_COMMANDS.items()],
+    [(group, *row) for group, table in GROUPS.items() for row in table.items()],
 )
 def test_the_command_line_page_knows_every_option_of_groups(group: str, name: str, module: str) -> None:
     common = CLI.partition(f"\n## tagwire {group}\n")[2].partition("\n###")[0]

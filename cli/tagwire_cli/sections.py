@@ -72,6 +72,8 @@ SECTIONS: Final = (
             "draft-version": "tagwire_cli.commands.draft_version",
         },
     ),
+    Section("Test clients", "mock", {"mock": "tagwire_cli.commands.mock"}),
+    Section("Fuzz decoders", "cli", {"fuzz": "tagwire_cli.commands.fuzz"}),
     Section("Spark", "cli,spark", {"spark": "tagwire_cli.commands.spark"}),
     Section(
         "This command",

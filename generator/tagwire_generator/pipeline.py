@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.project.cache import Cache, CacheEntry, environment_key, key_of
 from tagwire_generator.project.history import HISTORY_FILE, read_history
 from tagwire_generator.project.options import SpecOptions
@@ -92,7 +92,7 @@ def generate(
     cache = Cache(spec_set.root, spec_set.package) if use_cache else None
     entries = _entries(tasks, cache, jobs or _processors(), progress or _silent)
 
-    problems = [problem for entry in entries for problem in entry.problems]
+    problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
     if len(summaries) == len(tasks):  # else a request would seem to lack the response that can't be read
         problems += _directory_problems([each for each in summaries if not _is_register(each)], spec_set.options)

@@ -3,6 +3,8 @@
     from_message, to_message, schema_of_message     columns of messages, in the manner of from_protobuf
     decode_messages                                 whole DataFrames of them
     from_record                                     records of coordinator and metadata logs
+    register                                        these functions in SQL
+    from_message_udf, to_message_udf, from_record_udf   each for one message, to register by other names
     in_log_order                                    rows as a write to kafka_log wants them
     spark_conf                                      settings of a session that matter
 
@@ -20,7 +22,16 @@ for _library in ("pyspark", "pyarrow"):
 
 # ruff: noqa: E402 - only now, when it is sure that what these import is there
 from tagwire_spark.columns.dataframes import decode_messages, in_log_order
-from tagwire_spark.columns.functions import from_message, from_record, schema_of_message, to_message
+from tagwire_spark.columns.functions import (
+    from_message,
+    from_message_udf,
+    from_record,
+    from_record_udf,
+    schema_of_message,
+    to_message,
+    to_message_udf,
+)
+from tagwire_spark.columns.sql_functions import register
 from tagwire_spark.errors import CONDITIONS, PipelineError
 from tagwire_spark.session import spark_conf
 
@@ -29,9 +40,13 @@ __all__ = [
     "PipelineError",
     "decode_messages",
     "from_message",
+    "from_message_udf",
     "from_record",
+    "from_record_udf",
     "in_log_order",
+    "register",
     "schema_of_message",
     "spark_conf",
     "to_message",
+    "to_message_udf",
 ]

@@ -196,6 +196,12 @@ def test_the_schema_of_specs_is_for_editors() -> None:
     assert json.loads(run("json-schema", "spec")) == schema()
 
 
+def test_the_schema_of_scripts_is_for_editors() -> None:
+    found = json.loads(run("json-schema", "mock-script"))
+    jsonschema.Draft202012Validator.check_schema(found)
+    assert "rules" in found["properties"]
+
+
 @pytest.mark.parametrize("words", [["decodes"], ["log"], ["generate"]])
 def test_what_has_no_schema(words: list[str]) -> None:
     done = CliRunner().invoke(app, ["json-schema", *words])

@@ -15,7 +15,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from pyspark.sql import SparkSession, functions as F
-from tagwire_spark import decode_messages, from_message, in_log_order, spark_conf, to_message
+from tagwire_spark import decode_messages, from_message, in_log_order, register, spark_conf, to_message
 
 data, folder = Path(sys.argv[1]), Path(sys.argv[2])
 spark = SparkSession.builder.remote("local[2]").config(map=spark_conf()).getOrCreate()
@@ -27,6 +27,10 @@ one = encoded.select(from_message("value", "HeartbeatRequest", 4, fields=["group
 many = decode_messages(encoded, "HeartbeatRequest", 4, fields=["group_id"], into=None).select("group_id")
 for df in (one, many):
     assert sorted(row[0] for row in df.collect()) == ["g0", "g1", "g2"]
+register(spark)
+encoded.createOrReplaceTempView("beats")
+read = spark.sql("select get_json_object(from_message(value, 'HeartbeatRequest', 4), '$.groupId') from beats")
+assert sorted(row[0] for row in read.collect()) == ["g0", "g1", "g2"]
 print("functions")
 
 logs = spark.read.format("kafka_log").load(str(data / "sample_log"))
@@ -43,6 +47,12 @@ stream = spark.readStream.format("kafka_log").option("maxOffsetsPerTrigger", "40
 sink = stream.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
 sink.trigger(availableNow=True).start(str(folder / "out")).awaitTermination()
 assert spark.read.parquet(str(folder / "out")).count() == 60
+
+sink = stream.select("topic", "partition", "value").writeStream.format("kafka_log")
+for _ in range(2):
+    query = sink.option("checkpointLocation", str(folder / "c")).trigger(availableNow=True).start(str(folder / "sunk"))
+    query.awaitTermination()
+assert spark.read.format("kafka_log").load(str(folder / "sunk")).count() == 60
 print("stream")
 
 from tagwire_spark.jobs import compact, compact_logs, convert_logs

@@ -11,8 +11,11 @@ from tagwire_cli.output.tables import write_bytes
 
 __all__ = ["SCHEMAS", "command"]
 
-_SPEC: Final = "spec"
-"""What stands for specs, which no command prints."""
+_FILES: Final = {
+    "spec": ("tagwire_generator.syntax", "spec.schema.json"),
+    "mock-script": ("tagwire_cli.mocking", "script.schema.json"),
+}
+"""The schemas of what people write, for editors: packages and files."""
 
 SCHEMAS: Final = {
     "validate": "validate",
@@ -31,6 +34,7 @@ SCHEMAS: Final = {
     "log compact": "log-compact",
     "log convert": "log-convert",
     "whatif": "whatif",
+    "mock serve": "mock-serve",
     "lint": "lint",
     "export": "export",
     "collide": "collide",
@@ -47,10 +51,11 @@ SCHEMAS: Final = {
 @click.command("json-schema")
 @click.argument("words", nargs=-1, metavar="[COMMAND...]")
 def command(words: Sequence[str]) -> None:
-    """Print the JSON Schema of a command's JSON output, or of specs.
+    """Print the JSON Schema of a command's JSON output, of specs, or of scripts.
 
-    Without COMMAND, the commands that have a schema are listed. The word spec in
-    the place of COMMAND prints the schema of specs, for editors. A schema describes
+    Without COMMAND, the commands that have a schema are listed. In the place of
+    COMMAND, the word spec prints the schema of specs and mock-script that of
+    scripts for `tagwire mock serve`, both for editors. A schema describes
     one value: the whole output, or one line if the command prints one object per
     line. The schema of `decode` describes a frame (--frame request or response);
     `tagwire show` describes the body of each message.
@@ -65,13 +70,15 @@ def command(words: Sequence[str]) -> None:
     name = " ".join(words)
     if not words:
         say("\n".join(SCHEMAS), lines=True)
-    elif name == _SPEC:
-        write_bytes((files("tagwire_generator.syntax") / "spec.schema.json").read_bytes())
+    elif name in _FILES:
+        package, file = _FILES[name]
+        write_bytes((files(package) / file).read_bytes())
     elif name in SCHEMAS:
         folder = files("tagwire_cli") / "json_schemas"
         write_bytes((folder / f"{SCHEMAS[name]}.json").read_bytes())
     else:
         raise click.BadParameter(
-            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; spec is that of specs",
+            f"{name!r} has no JSON Schema; commands that have one: {', '.join(SCHEMAS)}; "
+            "spec and mock-script are those of specs and of scripts",
             param_hint="COMMAND",
         )

@@ -45,6 +45,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
       tagwire validate FooRequest.json FooResponse.json
       tagwire validate --json - < FooRequest.json
     """
+    from tagwire_generator.diagnostics.problems import without_repeats
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
@@ -55,6 +56,7 @@ def command(paths: Sequence[str], output_format: str, as_json: bool, **allowed: 
         read, found = _validate(name, options, _Around(settings, name, options))
         number += read
         problems += found
+    problems = without_repeats(problems)
     if as_json or output_format == "json":
         print_json(problems)
     elif output_format == "github":

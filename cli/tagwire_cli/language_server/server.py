@@ -128,8 +128,8 @@ class SpecServer(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
 
     def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
-        """Send the problems of a file; warnings only of those that are open."""
-        shown = [each for each in problems if path in self._uris or each.severity == "error"]
+        """Send the problems of a file: of one that is not open, errors alone, and only those of its own."""
+        shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
         if not shown and path not in self._published and path not in self._uris:
             return
         (self._published.add if shown else self._published.discard)(path)

@@ -6,15 +6,16 @@ neither break a line of a report nor fill a screen.
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from tagwire.errors import SpecError
 from tagwire.text_format import printable
 from tagwire_generator.diagnostics.rule_catalogue import RULES, DesignSeverity
 
-__all__ = ["Problem", "Source", "named", "quoted", "render", "spec_error"]
+__all__ = ["Problem", "Source", "named", "quoted", "render", "spec_error", "without_repeats"]
 
 _SHOWN: Final = 160
 """How much of a source line is shown: enough to see the place in a file without line breaks."""
@@ -33,6 +34,8 @@ class Problem:
     column: int
     message: str
     source_line: str = ""
+    because: str = ""
+    """The file whose errors are all that is wrong here; "" if something in this file is wrong."""
 
     def as_dict(self) -> dict[str, str | int]:
         """What a program reads: everything but the source line."""
@@ -109,6 +112,25 @@ def _blank(character: str) -> str:
     if character == "\t":
         return "\t"
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "
+
+
+def without_repeats(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems without those that only say that another file has errors, if those errors are among them.
+
+    If they are not, the first problem that sends people to the file stays.
+    """
+    problems = list(problems)
+    if not any(each.because for each in problems):
+        return problems
+    told = {Path(each.file).resolve() for each in problems if each.severity == "error"}
+    kept: list[Problem] = []
+    for each in problems:
+        cause = Path(each.because).resolve() if each.because else None
+        if cause not in told:
+            kept.append(each)
+        if cause is not None:
+            told.add(cause)
+    return kept
 
 
 def spec_error(problems: Sequence[Problem]) -> SpecError:

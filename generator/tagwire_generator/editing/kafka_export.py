@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.model.message_rules import implied_headers
 from tagwire_generator.model.message_spec import MessageSpec
 from tagwire_generator.project.options import SpecOptions
@@ -88,7 +88,7 @@ def export(specs: Iterable[SpecData], options: SpecOptions) -> tuple[list[Export
         problems += [each for each in result.problems if each.severity == "error"]
         if not result.has_errors:
             made.append(_exported(spec, text, result, shared, registers, options))
-    return made, problems
+    return made, without_repeats(problems)
 
 
 def _exported(

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.diagnostics.problems import Problem, without_repeats
 from tagwire_generator.evolution.findings import Finding, invalid
 from tagwire_generator.evolution.released import Released
 from tagwire_generator.evolution.texts import SpecTexts
@@ -65,5 +65,6 @@ class Check:
 
 
 def _invalid(specs: Mapping[str, tuple[Problem, ...]]) -> Iterator[Finding]:
+    told = set(without_repeats(problem for problems in specs.values() for problem in problems))
     for name, problems in specs.items():
-        yield from (invalid(problem, name) for problem in problems)
+        yield from (invalid(problem, name) for problem in problems if problem in told)

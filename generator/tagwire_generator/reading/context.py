@@ -8,6 +8,7 @@ is reported: it would only say that we guessed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from tagwire.versions import HIGHEST, Versions
@@ -85,9 +86,10 @@ class Reading:
             if fault.unusable is not None:
                 self._refused.add(id(fault.unusable))
 
-    def report(self, rule: str, node: Node, message: str) -> None:
-        """Add a problem at a node's place."""
-        self.problems.append(self._source.problem(rule, node.line, node.column, message))
+    def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
+        """Add a problem at a node's place; `because` is another file, if its errors are all that is wrong."""
+        problem = self._source.problem(rule, node.line, node.column, message)
+        self.problems.append(replace(problem, because=because) if because else problem)
 
     def is_refused(self, node: Node) -> bool:
         """Whether the schema has refused this value, or one in it, already."""

@@ -135,7 +135,7 @@ class _Uses:
         found = None if self.shared.is_circular(name) else self.shared.read(name).message
         if found is None:
             text = f"the shared struct {name} has errors; mend {known.spec.file} first"
-            reading.report("TW314", part.place("name"), text)
+            reading.report("TW314", part.place("name"), text, because=known.spec.file)
         return found
 
     def _checked_versions(self, spec: ImportSpec, part: Part, shared: MessageSpec) -> StructVersions | None:
@@ -181,6 +181,8 @@ class _Uses:
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message
             assert shared is not None, "what is used could be read"
-            for struct in (*shared.own_structs, replace(shared.root, about=shared.about)):
+            is_gone = shared.discouraged == shared.valid_versions
+            root = replace(shared.root, about=shared.about, deprecated=shared.deprecated if is_gone else None)
+            for struct in (*shared.own_structs, root):
                 found.append(ImportedStruct(in_versions_of(struct, versions, owner), self.parts[owner]))
         return found

@@ -34,7 +34,7 @@ from tagwire_spark.columns.conversion import Misfit, converted_rows, message_sid
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
-__all__ = ["OPTIONS", "Decoding", "Encoding", "decoding", "encoding", "find_registry", "message_class"]
+__all__ = ["OPTIONS", "Decoding", "Encoding", "RowName", "decoding", "encoding", "find_registry", "message_class"]
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the functions for messages."""

@@ -7,7 +7,7 @@ function for each expression that uses it: that is why this is faster than
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -15,11 +15,14 @@ from pyspark.sql.functions import col
 from pyspark.sql.types import StructField, StructType
 
 from tagwire.message import Message
-from tagwire_spark.columns.codec import Decoding, decoding
+from tagwire_spark.columns.codec import Decoding, RowName, decoding
 from tagwire_spark.options import invalid
 from tagwire_spark.worker import settle_worker
 
 __all__ = ["decode_messages", "in_log_order"]
+
+_PLACES: Final = ("file", "topic", "partition", "offset", "position")
+"""Columns of `kafka_log` that say where a record is."""
 
 
 def decode_messages(
@@ -38,7 +41,9 @@ def decode_messages(
     `into=None` makes a column of each of the message's fields. `keep` names the
     other columns that the result has, by default all but `data`. `version` is a
     number or the name of a column; the other arguments are those of
-    `from_message`. Raises PipelineError.
+    `from_message`. If `keep` has the columns of `kafka_log` that say where a
+    record is (file, topic, partition, offset, position), errors name its place.
+    Raises PipelineError.
     """
     if isinstance(version, bool) or not isinstance(version, int | str):
         raise invalid(f"version is {version!r}; a number, or the name of a column was expected.")
@@ -78,13 +83,22 @@ def _mapping(wanted: Decoding, version: int | None, kept: Mapping[str, int], int
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         settle_worker()
         for batch in batches:
-            structs = wanted.decode(batch.column(0), None if version is None else batch.column(version))
+            versions = None if version is None else batch.column(version)
+            structs = wanted.decode(batch.column(0), versions, _row_name(batch, kept))
             made = pa.record_batch([structs], [into]) if into is not None else pa.RecordBatch.from_struct_array(structs)
             for number, (name, place) in enumerate(kept.items()):
                 made = made.add_column(number, name, batch.column(place))
             yield made
 
     return decode
+
+
+def _row_name(batch: pa.RecordBatch, kept: Mapping[str, int]) -> RowName | None:
+    """What errors call a row: by the columns that say where it came from; None without any."""
+    columns = {name: batch.column(kept[name]) for name in _PLACES if name in kept}
+    if "offset" not in columns and "position" not in columns:
+        return None
+    return lambda row: ", ".join(f"{name} {column[row].as_py()}" for name, column in columns.items())
 
 
 def in_log_order(df: DataFrame) -> DataFrame:

@@ -10,7 +10,6 @@ function costs Spark more than columns that go through `decode_messages`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -25,7 +24,16 @@ from tagwire_spark.columns.record_values import RecordReading, record_reading, r
 from tagwire_spark.options import invalid
 from tagwire_spark.worker import settle_worker
 
-__all__ = ["from_message", "from_record", "schema_of_message", "to_message"]
+__all__ = [
+    "column_function",
+    "from_message",
+    "from_message_udf",
+    "from_record",
+    "from_record_udf",
+    "schema_of_message",
+    "to_message",
+    "to_message_udf",
+]
 
 ColumnOrName: TypeAlias = "Column | str"
 Fields: TypeAlias = "Iterable[str] | None"
@@ -107,6 +115,32 @@ def from_record(data: ColumnOrName, log: str, key: "ColumnOrName | None" = None,
     return _record_reader(wanted)(*columns)
 
 
+def from_message_udf(
+    messageName: "str | type[Message]",
+    version: int | None = None,
+    options: Options = None,
+    *,
+    fields: Fields = None,
+) -> "Callable[..., Column]":
+    """`from_message` of one message as a UDF: to call with a column, or to register by a name for SQL.
+
+    Without a version, it takes a column of versions as well. Raises PipelineError.
+    """
+    return _decoder(decoding(messageName, version, options, fields))
+
+
+def to_message_udf(
+    messageName: "str | type[Message]", version: int | None = None, options: Options = None
+) -> "Callable[..., Column]":
+    """`to_message` of one message as a UDF, as `from_message_udf`. Raises PipelineError."""
+    return _encoder(encoding(messageName, version, options))
+
+
+def from_record_udf(log: str, options: Options = None) -> "Callable[..., Column]":
+    """`from_record` of one log as a UDF: of a column, or one of values and one of their keys. Raises PipelineError."""
+    return _record_reader(record_reading(log, options))
+
+
 def _column(column: ColumnOrName) -> Column:
     return col(column) if isinstance(column, str) else column
 
@@ -118,50 +152,26 @@ def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
     return (version, []) if isinstance(version, int) else (None, [_column(version)])
 
 
-# The type hints of the inner functions say to Spark which kind of function each is.
-
-
 def _decoder(wanted: Decoding) -> "Callable[..., Column]":
-    if wanted.version is None:
-
-        def decode_versions(data: pa.Array, version: pa.Array) -> pa.Array:
-            return wanted.decode(data, version)
-
-        return _function(decode_versions, wanted.schema)
-
-    def decode(data: pa.Array) -> pa.Array:
-        return wanted.decode(data)
-
-    return _function(decode, wanted.schema)
+    return column_function(wanted.decode, wanted.schema, "from_message")
 
 
 def _encoder(wanted: Encoding) -> "Callable[..., Column]":
-    if wanted.version is None:
-
-        def encode_versions(data: pa.Array, version: pa.Array) -> pa.Array:
-            return wanted.encode(data, version)
-
-        return _function(encode_versions, BinaryType())
-
-    def encode(data: pa.Array) -> pa.Array:
-        return wanted.encode(data)
-
-    return _function(encode, BinaryType())
+    return column_function(wanted.encode, BinaryType(), "to_message")
 
 
 def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
-    def read(*columns: pa.Array) -> pa.Array:
-        return wanted.read(*columns)
-
-    return _function(read, record_schema(wanted))
+    return column_function(wanted.read, record_schema(wanted), "from_record")
 
 
-def _function(run: Any, type: DataType) -> Callable[..., Column]:
-    @wraps(run)
-    def settled(*columns: pa.Array) -> pa.Array:
+def column_function(run: Callable[..., Any], type: DataType, name: str) -> "Callable[..., Column]":
+    """A UDF of whole Arrow columns. Spark calls a column that it makes by its name and arguments."""
+
+    def settled(*columns: pa.Array) -> pa.Array:  # the hints say to Spark which kind of function this is
         settle_worker()
         return run(*columns)
 
+    settled.__name__ = name
     make: Any = arrow_udf  # its overloads want a number that Spark itself finds out
     made: Callable[..., Column] = make(settled, type)
     return made

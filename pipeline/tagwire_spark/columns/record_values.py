@@ -17,7 +17,7 @@ from tagwire_spark.columns.codec import find_registry
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
-__all__ = ["RecordReading", "record_reading", "record_schema"]
+__all__ = ["RecordReading", "in_permissive_mode", "record_reading", "record_schema"]
 
 _FIELDS: Final = (("message", pa.string()), ("version", pa.int32()), ("body", pa.string()))
 
@@ -35,8 +35,11 @@ class RecordReading(NamedTuple):
         """The Arrow type of the result."""
         return pa.struct([*_FIELDS, ("_error", ERROR_TYPE)] if self.permissive else list(_FIELDS))
 
-    def read(self, data: Any, keys: Any = None) -> Any:
-        """A column of records, with that of their keys where they are values. Raises PipelineError."""
+    def read(self, data: Any, keys: Any = None, *, always_error: bool = False) -> Any:
+        """A column of records, with that of their keys where they are values. Raises PipelineError.
+
+        With `always_error`, the structs have `_error` in either mode.
+        """
         for name, column in (("data", data), ("key", keys)):
             if column is not None and not _is_bytes(column.type):
                 text = f"{name} is of the Arrow type '{column.type}'; binary was expected."
@@ -46,18 +49,19 @@ class RecordReading(NamedTuple):
         all_keys = [None] * len(data) if keys is None else [key or b"" for key in keys.to_pylist()]
         return pa.array(
             [
-                None if value is None else self._row(registry, value, key)
-                for value, key in zip(data.to_pylist(), all_keys, strict=True)
+                None if value is None else self._row(registry, row, value, key)
+                for row, (value, key) in enumerate(zip(data.to_pylist(), all_keys, strict=True))
             ],
-            self.type,
+            in_permissive_mode(self).type if always_error else self.type,
         )
 
-    def _row(self, registry: Any, value: bytes, key: bytes | None) -> dict[str, Any]:
+    def _row(self, registry: Any, row: int, value: bytes, key: bytes | None) -> dict[str, Any]:
         try:
             frame = registry.decode_record(value, self.log, key, strict=self.strict)
         except TagwireError as error:
             if not self.permissive:
-                raise refusal(error, "MALFORMED_KAFKA_RECORD") from None
+                refused = refusal(error, "MALFORMED_KAFKA_RECORD")
+                raise PipelineError(refused.condition, f"row {row}: {refused.text}") from None
             return {"_error": described(error)}
         body = json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
         return {"message": frame.message.NAME, "version": frame.version, "body": body}
@@ -84,6 +88,11 @@ def record_reading(log: str, options: Any) -> RecordReading:
     return RecordReading(
         log, read.text("package"), read.choice("mode", MODES) == "PERMISSIVE", read.flag("strict", True)
     )
+
+
+def in_permissive_mode(wanted: RecordReading) -> RecordReading:
+    """The same, with errors as rows."""
+    return wanted._replace(permissive=True)
 
 
 def record_schema(wanted: RecordReading) -> StructType:

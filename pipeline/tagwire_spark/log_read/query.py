@@ -128,7 +128,13 @@ def paths_of(options: Options) -> tuple[str, ...]:
         return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
-    raise invalid("The path is missing; give one to load(), or as option path (CREATE TABLE passes none: use a view).")
+    text = (
+        "The path is missing; give one to load() or save(), or as option path. Spark does not pass on the options of "
+    )
+    text += (
+        "tables (saveAsTable, insertInto, CREATE TABLE): save to a path, and read by CREATE TEMPORARY VIEW ... USING "
+    )
+    raise invalid(f"{text}kafka_log OPTIONS (path '...').")
 
 
 def _formats(options: Options) -> FormatSet:

@@ -20,7 +20,6 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
     Raises EncodeError for an optional field that is given and that it lacks, and for one that it requires beside these.
     """
-    fields = {name: value for name, value in fields.items() if name in cls.__slots__}
     for name, value in optional.items():
         if name in cls.__slots__:
             fields[name] = value
@@ -28,12 +27,13 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
         return cls(**fields)
-    except TypeError:
-        for row in cls.FIELDS:
-            if row.required and row.name not in fields:
-                reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
-                raise _refusal(message, version, reason) from None
-        raise
+    except TypeError:  # rare, so that other headers don't pay for it
+        fields = {name: value for name, value in fields.items() if name in cls.__slots__}
+    for row in cls.FIELDS:
+        if row.required and row.name not in fields:
+            reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
+            raise _refusal(message, version, reason)
+    return cls(**fields)
 
 
 def names_request(cls: type[Message]) -> bool:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 __all__ = ["UNKNOWN_TAGS", "field_from_json", "field_to_json", "from_json", "hidden_json", "is_lossless_style"]
-__all__ += ["json_tags", "json_value", "to_json"]
+__all__ += ["json_tags", "json_value", "partial_from_json", "to_json"]
 
 M = TypeVar("M", bound="Message")
 
@@ -196,6 +196,16 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
     return made
 
 
+def partial_from_json(cls: type[M], obj: Any) -> M:
+    """The message in `obj`, the JSON form of no particular version: fields that are missing are their defaults.
+
+    Whether a version can carry it is asked when it is written. Raises EncodeError, with the path
+    of the field, for what does not fit.
+    """
+    made: M = _Reader(cls.NAME, None).struct(cls, obj, None)
+    return made
+
+
 def field_from_json(
     message: "type[Message]", path: str, row: FieldRow, value: Any, version: int, *, holder: int | None
 ) -> Any:
@@ -218,7 +228,7 @@ class _Reader:
     only other versions have, where nothing is required.
     """
 
-    def __init__(self, message_name: str, version: int) -> None:
+    def __init__(self, message_name: str, version: int | None) -> None:
         self.message_name = message_name
         self.version = version
         self.path: list[str | int] = []

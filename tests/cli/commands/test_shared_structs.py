@@ -37,7 +37,17 @@ def test_validate(project: Path) -> None:
     edit("specs/Line.json", '"Point"', '"Pont"')
     result = run("validate")
     assert "specs/Line.json:8:15: error TW314: there is no shared struct Pont; did you mean 'Point'?" in result.output
+    assert "1 error in 4 specs" in result.output, "it is not said again for PlaceResponse, which imports Line"
+    result = run("validate", "specs/PlaceResponse.json", "specs/PlaceRequest.json")
     assert "specs/PlaceResponse.json:10:15: error TW314: the shared struct Line has errors" in result.output
+    edit("specs/Line.json", '"Pont"', '"Point"')
+    edit("specs/geometry/Point.json", '"int16"', '"int17"')
+    assert {each["file"] for each in json.loads(run("validate", "--json").stdout)} == {"specs/geometry/Point.json"}
+    result = run("validate", "specs/PlaceResponse.json", "specs/PlaceRequest.json", "specs/Line.json")
+    assert result.output.count("error TW314: the shared struct Point has errors") == 1, "the first says where"
+    for command in ("generate", "export"):
+        result = run(command, *(["--kafka", "specs"] if command == "export" else []))
+        assert result.exit_code == 1 and "TW314" not in result.output and "int17" in result.output, result.output
 
 
 def test_a_finding_is_in_the_file_of_the_struct(project: Path) -> None:

@@ -336,7 +336,7 @@ writer().trigger(availableNow=True).start().awaitTermination()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "kills"), [("sink", 5), ("foreachBatch", 2)])
+@pytest.mark.parametrize(("how", "kills"), [("sink", 4), ("foreachBatch", 2)])
 def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str, kills: int) -> None:
     """Driver, JVM and workers at once, at any moment between micro-batches and in them: every row is there once."""
     source, root = tmp_path / "source", tmp_path / "logs"
@@ -362,7 +362,8 @@ def test_a_stream_whose_spark_is_killed_again_and_again(tmp_path: Path, how: str
         killed += 1
     found = [record.value or b"" for each in find_partitions(root) for batch in each.batches() for record in batch]
     assert sorted(found) == sorted(row[4] for row in rows)
-    assert killed and problems(root) == [] and not list(root.glob(".*"))
+    assert killed and problems(root) == []
+    assert how != "sink" or not list(root.glob(".*"))  # who uses foreachBatch writes jobs of their own
 
 
 def _committed(root: Path) -> bytes:

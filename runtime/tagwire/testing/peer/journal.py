@@ -89,6 +89,8 @@ class Journal:
         self._connections = 0
         self.on_received: Callable[[Received], None] | None = None
         """Called for each request, on the thread of the server."""
+        self.on_problem: Callable[[Problem], None] | None = None
+        """Called for each problem, on the thread of the server."""
 
     @property
     def requests(self) -> list[Received]:
@@ -123,6 +125,8 @@ class Journal:
         with self._changed:
             self._problems.append(problem)
             self._changed.notify_all()
+        if self.on_problem is not None:
+            self.on_problem(problem)
 
     def clear(self) -> None:
         """Forget requests and problems; connections keep their numbers."""

@@ -1,4 +1,4 @@
-"""Real clients against examples/kafka_peer.py: each bootstraps, produces one record, and consumes it.
+"""Real clients against the mock peers of examples/: each bootstraps, produces one record, and consumes it.
 
 The Python clients are tested where they are installed (`pip install confluent-kafka kafka-python aiokafka`), Kafka's
 own where Java and Maven bring them (`kafka_jars`). Each runs in a process of its own that is ended after a while, and
@@ -10,16 +10,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from kafka_jars import kafka_jars
 
 import tagwire_messages as kafka
 from tagwire.testing.peer import MockPeer
+from tagwire_cli.mocking.script import read_script
 
 SECONDS = 60
-EXAMPLE = Path(__file__).parents[4] / "examples" / "kafka_peer.py"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 JAVA = Path(__file__).with_name("ProduceAndConsume.java")
 
 CLIENTS = {
@@ -68,19 +68,23 @@ asyncio.run(main())
 """By the module that must be there: programs that know `bootstrap`."""
 
 
-@pytest.fixture(scope="module")
-def example() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("kafka_peer", EXAMPLE)
+def of_example() -> MockPeer:
+    spec = importlib.util.spec_from_file_location("kafka_peer", EXAMPLES / "kafka_peer.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture
-def peer(example: ModuleType) -> Iterator[MockPeer]:
     peer = MockPeer()
-    example.OneTopic(peer)
+    module.OneTopic(peer)
+    return peer
+
+
+def of_script() -> MockPeer:
+    return read_script(EXAMPLES / "kafka_peer.yaml").peer(kafka.registry)
+
+
+@pytest.fixture(params=[of_example, of_script])
+def peer(request: pytest.FixtureRequest) -> Iterator[MockPeer]:
+    peer: MockPeer = request.param()
     with peer.running():
         yield peer
     peer.assert_no_problems()
@@ -108,5 +112,6 @@ def test_java_clients(peer: MockPeer, tmp_path: Path) -> None:
     check(peer, ["java", "-Xmx256m", "-cp", f"{kafka_jars(tmp_path)}/*", str(JAVA)], ["0", "0 k v"])
 
 
-def test_the_example_is_short() -> None:
-    assert len(EXAMPLE.read_text().splitlines()) < 60
+@pytest.mark.parametrize("name", ["kafka_peer.py", "kafka_peer.yaml"])
+def test_the_examples_are_short(name: str) -> None:
+    assert len((EXAMPLES / name).read_text().splitlines()) < 60

@@ -1,4 +1,4 @@
-"""Renaming what the specs of a set share, by a real server: shared structs and registers, in all files at once."""
+"""What the specs of a set share, by a real server: structs and registers renamed in all files, errors told once."""
 
 import json
 from collections.abc import Iterator
@@ -131,3 +131,13 @@ def test_a_file_that_is_no_json(client: Editor, root: Path) -> None:
     client.open(root / "specs" / "Line.json", '{ "type": "struct", "imports": [ { "name": "Point" } ], ')
     refused = client.answer("textDocument/rename", client.at(uri, '"Point"') | {"newName": "Spot"})["error"]
     assert "Line.json: this text is not a JSON object" in refused["message"]
+
+
+def test_the_errors_of_a_shared_struct_are_told_once_for_files_that_are_not_open(client: Editor, root: Path) -> None:
+    path = root / "specs" / "geometry" / "Point.json"
+    uri = client.open(path)
+    line = client.open(root / "specs" / "Line.json")
+    client.type(uri, client.texts[uri].replace('"int16"', '"int17"'))
+    client.diagnostics(line, "TW314")
+    told = {Path(each).name for each, found in client.published.items() if found}
+    assert told == {"Point.json", "Line.json"}, "not the messages, which nobody has open"

@@ -1,0 +1,1 @@
+"""Scripts of mock peers in YAML: read, checked and played."""

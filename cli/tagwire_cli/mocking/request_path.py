@@ -1,0 +1,76 @@
+"""Paths to values of a request: `topics[0].name`, `topics[].name` for those of all elements, `header.client_id`.
+
+They name attributes, as everywhere. They are checked against the classes when a script is
+read, so only what a request lacks, such as a second element, is left for when it comes.
+"""
+
+import re
+from typing import Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.message import Message
+from tagwire.testing.peer import Received
+from tagwire.text_format import near
+
+__all__ = ["ABSENT", "PathError", "RequestPath"]
+
+ABSENT: Final = object()
+"""The value of what a request does not have."""
+_STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[\d*\])*)")
+_INDEX: Final = re.compile(r"\[(\d*)\]")
+_HEADER: Final = "header."
+
+
+class PathError(TagwireError):
+    """A path that leads to nothing in any version of a request."""
+
+
+class RequestPath:
+    """A path, checked against a request and its header."""
+
+    def __init__(self, text: str, message: type[Message], header: type[Message]) -> None:
+        self.text = text
+        self.is_header = text.startswith(_HEADER)
+        self.steps: list[str | int | None] = []
+        """Names of fields, indexes, and None for each element."""
+        cls: Any = header if self.is_header else message
+        for part in text.removeprefix(_HEADER).split("."):
+            cls = self._add(part, cls)
+
+    def _add(self, part: str, cls: Any) -> Any:
+        """Add the steps of a part; gives the struct that it leads to."""
+        found = _STEP.fullmatch(part)
+        if found is None:
+            raise PathError(f"{self.text!r} is no path such as topics[0].name")
+        if cls is None:
+            raise PathError(f"{self.text}: {self.steps[-1]} has no fields")
+        rows = {row.name: row for row in cls.FIELDS}
+        name, indexes = found[1], _INDEX.findall(found[2])
+        if name not in rows:
+            raise PathError(f"{self.text}: {cls.__name__} has no field {name!r}{near(name, rows)}")
+        row = rows[name]
+        depth = row.type.count("[]")
+        if len(indexes) > depth:
+            raise PathError(f"{self.text}: {name} is no array")
+        self.steps += [name, *(int(index) if index else None for index in indexes)]
+        return row.struct if len(indexes) == depth else None
+
+    def value(self, request: Received) -> Any:
+        """The value in a request; ABSENT where it has none."""
+        return _value(request.header if self.is_header else request.message, self.steps)
+
+
+def _value(value: Any, steps: list[str | int | None]) -> Any:
+    for at, step in enumerate(steps):
+        if value is None:
+            return ABSENT
+        if step is None:
+            values = [_value(element, steps[at + 1 :]) for element in value]
+            return [each for each in values if each is not ABSENT]
+        if isinstance(step, int):
+            if step >= len(value):
+                return ABSENT
+            value = value[step]
+        else:
+            value = getattr(value, step)
+    return value

@@ -1,0 +1,169 @@
+"""YAML as plain data that knows where each value stands.
+
+PyYAML parses the text to nodes with marks, and the data is made from these here: with the
+scalars of YAML 1.2's core schema, which are JSON's. YAML 1.1, PyYAML's own reading, has more of
+them: `no` would be false, and a date an object that no message has.
+"""
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from tagwire.errors import TagwireError
+from tagwire.text_format import count, shown
+
+__all__ = ["ScriptError", "Steps", "Tree", "found", "read_tree"]
+
+_MOST_NODES: Final = 100_000
+"""Aliases could otherwise make a short text endless."""
+_PREFIX: Final = "tag:yaml.org,2002:"
+_SCALARS: Final = (
+    ("null", "(?:~|null|Null|NULL|)", ["~", "n", "N", ""]),
+    ("bool", "(?:true|True|TRUE|false|False|FALSE)", list("tTfF")),
+    ("int", "(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)", list("-+0123456789")),
+    ("float", r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)", list("-+.0123456789")),
+)
+
+Steps = tuple[str | int, ...]
+
+
+def found(value: object) -> str:
+    """A value of a script in a few words, as errors name it."""
+    return "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
+
+
+class ScriptError(TagwireError):
+    """A script with faults: each on a line, with its place."""
+
+
+class Place(NamedTuple):
+    """A line and a column, both from 1."""
+
+    line: int
+    column: int
+
+
+class Tree:
+    """The data of a file, and the places of its values and keys by their steps."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.data: Any = None
+        self.values: dict[Steps, Place] = {}
+        self.keys: dict[Steps, Place] = {}
+        self.faults: list[tuple[Place, str]] = []
+
+    def add_fault(self, steps: Steps, text: str, *, of_key: bool = False) -> None:
+        """Keep a fault of a value, or of its key; where it is not written, of the nearest value around it."""
+        place = self.keys.get(steps) if of_key else None
+        while place is None:
+            place = self.values.get(steps)
+            steps = steps[:-1]
+        self.faults.append((place, text))
+
+    @contextmanager
+    def faults_of(self, steps: Steps) -> Generator[None]:
+        """What is raised within becomes a fault of the value."""
+        try:
+            yield
+        except TagwireError as error:
+            self.add_fault(steps, str(error))
+
+    def refuse_faults(self) -> None:
+        """Raise ScriptError if there are any."""
+        lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted(self.faults)]
+        if lines:
+            raise ScriptError("\n".join(lines))
+
+
+class _CoreLoader(yaml.SafeLoader):
+    """PyYAML with the scalars of YAML 1.2."""
+
+
+_CoreLoader.yaml_implicit_resolvers = {}
+for _name, _pattern, _first in _SCALARS:
+    _CoreLoader.add_implicit_resolver(_PREFIX + _name, re.compile(f"^{_pattern}$"), _first)
+
+
+def read_tree(path: Path) -> Tree:
+    """The data of a file. Raises ScriptError for what is no YAML, and OSError."""
+    tree = Tree(str(path))
+    try:
+        loader: Any = _CoreLoader(path.read_bytes())
+        node = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise ScriptError(f"{path}{place}: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:  # bytes that are no text
+        raise ScriptError(f"{path}: {' '.join(str(error).split())}") from None
+    if node is None:
+        raise ScriptError(f"{path}: the file is empty")
+    tree.data = _Maker(tree).made(node, ())
+    tree.refuse_faults()
+    return tree
+
+
+class _Maker:
+    """One walk over the nodes of a file."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.around: list[Any] = []
+        self.seen = 0
+
+    def made(self, node: Any, steps: Steps) -> Any:
+        place = self.tree.values[steps] = _place(node)
+        self.seen += 1
+        if self.seen > _MOST_NODES:
+            raise ScriptError(
+                f"{self.tree.file}: more than {count(_MOST_NODES, 'value')}, with those that aliases repeat"
+            )
+        if node in self.around:
+            raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: an alias to what it is in")
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node, steps)
+        if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
+            self.tree.add_fault(steps, f"the tag {node.tag} has no meaning here")
+        self.around.append(node)
+        made = self.mapping(node, steps) if isinstance(node, yaml.MappingNode) else self.sequence(node, steps)
+        self.around.pop()
+        return made
+
+    def mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+            inner = (*steps, name)
+            if name in made:
+                self.tree.faults.append((_place(key), f"the key {name!r} is there twice"))
+            self.tree.keys[inner] = _place(key)
+            made[name] = self.made(value, inner)
+        return made
+
+    def sequence(self, node: Any, steps: Steps) -> list[Any]:
+        return [self.made(each, (*steps, index)) for index, each in enumerate(node.value)]
+
+    def scalar(self, node: Any, steps: Steps) -> Any:
+        match node.tag.removeprefix(_PREFIX):
+            case "str":
+                return node.value
+            case "null":
+                return None
+            case "bool":
+                return node.value.lower() == "true"
+            case "int":
+                return int(node.value, 0 if node.value[:2] in ("0x", "0o") else 10)
+            case "float":
+                return float(node.value)
+            case _:
+                self.tree.add_fault(steps, f"the tag {node.tag} has no meaning here")
+                return None
+
+
+def _place(node: Any) -> Place:
+    return Place(node.start_mark.line + 1, node.start_mark.column + 1)

@@ -1,0 +1,155 @@
+"""`tagwire mock serve`: as a process, on a socket, up to its end."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import tagwire_cli
+import tagwire_messages as kafka
+from tagwire_cli.app import app
+
+SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "mock-serve.json").read_text())
+SCRIPT = "rules: [{request: HeartbeatRequest, versions: 0-3, reply: {body: {errorCode: 27}}}]"
+BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.yaml"
+    path.write_text(SCRIPT)
+    return path
+
+
+@contextmanager
+def serving(*words: object) -> Generator["subprocess.Popen[str]"]:
+    """The command as a process, which ends with the test."""
+    command = [sys.executable, "-m", "tagwire", "mock", "serve", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        guard = threading.Timer(60, process.kill)
+        guard.start()
+        try:
+            yield process
+        finally:
+            guard.cancel()
+            process.kill()
+
+
+def line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().rstrip()
+
+
+def ask(port: int, version: int) -> bytes:
+    frame = kafka.registry.encode_request(BEAT, version, correlation_id=7)
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+        client.sendall(len(frame).to_bytes(4, "big") + frame)
+        return client.recv(100)
+
+
+def test_lines_of_json(script: Path) -> None:
+    with serving(script, "--json") as process:
+        address = json.loads(line(process))
+        assert address["host"] == "127.0.0.1"
+        assert ask(address["port"], 0) == bytes.fromhex("00000006 00000007 001b")
+        request: dict[str, Any] = json.loads(line(process))
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, "", "")
+    for each in (address, request):
+        jsonschema.validate(each, SCHEMA)
+    assert request == {
+        "number": 1,
+        "connection": 1,
+        "index": 1,
+        "offset": 0,
+        "message": "HeartbeatRequest",
+        "version": 0,
+        "header": {"requestApiKey": 12, "requestApiVersion": 0, "correlationId": 7, "clientId": None},
+        "body": {"groupId": "g", "generationId": 0, "memberId": "m"},
+    }
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_problems_are_errors(script: Path, ending: signal.Signals) -> None:
+    with serving(script) as process:
+        port = int(line(process).removeprefix("listening at 127.0.0.1:"))
+        assert ask(port, 4) == b""
+        assert line(process) == "#1 (connection 1, request 1, byte 0): HeartbeatRequest v4"
+        process.send_signal(ending)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert err.splitlines() == [
+        "tagwire: connection 1, request 1, byte 0: HeartbeatRequest v4: this version is not offered; "
+        "offered are 0-3, known are 0-4",
+        "tagwire: there was 1 problem",
+    ]
+
+
+def test_a_version_that_nobody_knows_has_no_body(script: Path) -> None:
+    with serving(script, "--json") as process:
+        port = json.loads(line(process))["port"]
+        newer = kafka.registry.encode_request(BEAT, 4)[:2] + b"\0\x63" + kafka.registry.encode_request(BEAT, 4)[4:]
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+            client.sendall(len(newer).to_bytes(4, "big") + newer)
+            assert client.recv(100) == b""
+        request = json.loads(line(process))
+    jsonschema.validate(request, SCHEMA)
+    assert (request["version"], request["body"]) == (99, None)
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["mock", "serve", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_it_stops_in_time(script: Path) -> None:
+    code, out, err = run(script, "--time", "0.05")
+    assert (code, out.startswith("listening at 127.0.0.1:"), err) == (0, True, "")
+
+
+def test_only_checked(script: Path) -> None:
+    assert run(script, "--check") == (0, "", "")
+    script.write_text(SCRIPT.replace("errorCode", "error"))
+    assert run(script, "--check") == (
+        1,
+        "",
+        f"tagwire: {script}:1:66: HeartbeatResponse has no field 'error'; did you mean 'errorCode'?\n",
+    )
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    code, out, err = run(tmp_path / "none.yaml")
+    assert (code, out, "No such file" in err) == (1, "", True)
+
+
+def test_the_package(tmp_path: Path) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_text("package: no_such_package\nrules: []")
+    assert "'no_such_package' can't be imported" in run(path)[2]
+    assert run(path, "--package", "tagwire_messages", "--check")[0] == 0
+    assert "no RequestHeader" in run(path, "--package", "tagwire_records")[2]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_only_loopback_unless_told_otherwise(script: Path, host: str) -> None:
+    code, out, err = run(script, "--host", host)
+    assert (code, out) == (1, "") and "--allow-remote" in err
+    assert run(script, "--host", "0.0.0.0", "--allow-remote", "--time", "0.01")[0] == 0
+
+
+def test_a_port_that_is_taken(script: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, _, err = run(script, "--port", taken.getsockname()[1])
+    assert code == 1 and os.strerror(98).lower()[:20] in err.lower()

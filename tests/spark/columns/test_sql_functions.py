@@ -1,0 +1,152 @@
+"""The functions in SQL, by `register` and by UDFs of single messages."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F
+
+import tagwire_messages as messages
+from tagwire_spark import (
+    PipelineError,
+    decode_messages,
+    from_message,
+    from_message_udf,
+    from_record,
+    from_record_udf,
+    register,
+    to_message,
+    to_message_udf,
+)
+from tagwire_spark.columns import sql_functions as sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+BEAT = messages.HeartbeatRequest(group_id="g", generation_id=7, member_id="m")
+KEY = messages.registry.encode_record(messages.OffsetCommitKey(group="g", topic="orders", partition=1), 0)
+VALUE = messages.registry.encode_record(messages.OffsetCommitValue(offset=42), 3)
+
+
+@pytest.fixture
+def view(spark: "SparkSession") -> Iterator["SparkSession"]:
+    register(spark)
+    rows = [(0, bytearray(BEAT.encode(4)), 4), (1, bytearray(BEAT.encode(0)), 0), (2, None, 4)]
+    spark.createDataFrame(rows, "n int, value binary, version int").createOrReplaceTempView("beats")
+    yield spark
+    spark.catalog.dropTempView("beats")
+
+
+def test_from_message_and_back_in_sql(view: "SparkSession") -> None:
+    read = "from_message(value, 'HeartbeatRequest', version)"
+    found = view.sql(
+        f"select {read} as m, to_message({read}, 'HeartbeatRequest', version) = value as same from beats order by n"
+    )
+    first, second, third = found.collect()
+    assert json.loads(first.m) == BEAT.to_json(4) and json.loads(second.m) == BEAT.to_json(0)
+    assert (first.same, second.same, third.m, third.same) == (True, True, None, None)
+    [(group,)] = view.sql(f"select get_json_object({read}, '$.groupId') from beats where n = 0").collect()
+    assert group == "g"
+
+
+def test_to_message_of_a_struct_in_sql(view: "SparkSession") -> None:
+    struct = "named_struct('group_id', 'g', 'generation_id', 7, 'member_id', 'm')"
+    [(made,)] = view.sql(f"select to_message({struct}, 'HeartbeatRequest', 4)").collect()
+    assert made == BEAT.encode(4)
+
+
+def test_from_record_in_sql(view: "SparkSession") -> None:
+    pair = f"unhex('{VALUE.hex()}'), 'group', unhex('{KEY.hex()}')"
+    [(key, value, bad)] = view.sql(
+        f"select from_record(unhex('{KEY.hex()}'), 'group'), from_record({pair}),"
+        f" from_record(unhex('00'), 'group', null, map('mode', 'PERMISSIVE'))"
+    ).collect()
+    assert (key.message, value.message, value.version, value._error) == (
+        "OffsetCommitKey",
+        "OffsetCommitValue",
+        3,
+        None,
+    )
+    assert json.loads(value.body)["offset"] == 42 and bad.message is None and bad._error.reason
+
+
+def test_udfs_of_one_message(view: "SparkSession") -> None:
+    """Structs, in Python as in SQL."""
+    spark = view
+    registered: Any = spark.udf.register
+    registered("from_beat", from_message_udf("HeartbeatRequest", fields=["group_id", "generation_id"]))
+    registered("to_beat", to_message_udf("HeartbeatRequest", 4))
+    registered("from_group", from_record_udf("group"))
+    rows = spark.sql("select m.* from (select from_beat(value, version) as m from beats where n < 2)").collect()
+    assert [tuple(row) for row in rows] == [("g", 7), ("g", 7)]
+    [(made, record)] = spark.sql(
+        f"select to_beat(named_struct('group_id', 'x')), from_group(unhex('{KEY.hex()}')).message"
+    ).collect()
+    assert made == messages.HeartbeatRequest(group_id="x").encode(4) and record == "OffsetCommitKey"
+    column = from_message_udf("HeartbeatRequest", 4)("value").getField("member_id")
+    assert spark.table("beats").where("n = 0").select(column).first()[0] == "m"  # type: ignore[index]
+
+
+def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
+    df = view.table("beats")
+    columns = (from_message("value", "HeartbeatRequest", 4), to_message(F.struct(), "HeartbeatRequest", 4),
+               from_record("value", "group"))  # fmt: skip
+    assert df.select(*columns).columns == ["from_message(value)", "to_message(struct())", "from_record(value)"]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("from_message(value, 'HeartbeatRequest', 99)", "HeartbeatRequest"),
+        ("from_message(value, 'NoSuch', 4)", "KAFKA_MESSAGE_NOT_FOUND"),
+        ("from_message(value, 'HeartbeatRequest')", "2 arguments were given to from_message"),
+        ("from_message(value, 'HeartbeatRequest', null)", "messageName or version is null"),
+        ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "There is no option 'mood'"),
+        ("from_message(substring(value, 1, 2), 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
+        ("to_message('{', 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
+        ("from_record(value, 'nogroup')", "There is no log 'nogroup'"),
+        ("from_record(value, 'group')", "row 0: "),
+    ],
+)
+def test_what_is_refused_in_sql(view: "SparkSession", call: str, text: str) -> None:
+    with pytest.raises(PySparkException) as refused:
+        view.sql(f"select {call} from beats where n = 0").collect()
+    assert text in str(refused.value)
+
+
+def test_permissive_in_sql() -> None:
+    """Without Spark: errors in the JSON of their row; null from `to_message`."""
+    options = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
+    names, versions = pa.array(["HeartbeatRequest"] * 2), pa.array([4, 4])
+    good, bad = sql._from_message(pa.array([BEAT.encode(4), b"\x07"]), names, versions, options).to_pylist()
+    assert json.loads(good) == BEAT.to_json(4) and set(json.loads(bad)["_error"]) == {"path", "offset", "reason"}
+    assert sql._to_message(pa.array([good, "{"]), names, versions, options).to_pylist() == [BEAT.encode(4), None]
+    assert sql._to_message(pa.array([good, good]), names, pa.array([4, 0])).to_pylist() == [
+        BEAT.encode(4),
+        BEAT.encode(0),
+    ]
+    with pytest.raises(PipelineError, match="the rows differ"):
+        sql._from_record(pa.array([KEY, KEY]), pa.array(["group", "share"]))
+
+
+def test_rows_are_named_by_their_place(spark: "SparkSession") -> None:
+    rows = [("orders", 3, 70 + n, bytearray(data)) for n, data in enumerate((BEAT.encode(4), b"\x07"))]
+    df = spark.createDataFrame(rows, "topic string, partition int, offset long, value binary").coalesce(1)
+    with pytest.raises(PySparkException, match="topic orders, partition 3, offset 71: HeartbeatRequest v4: "):
+        decode_messages(df, "HeartbeatRequest", 4).collect()
+    with pytest.raises(PySparkException, match="row 1: HeartbeatRequest v4: "):
+        decode_messages(df, "HeartbeatRequest", 4, keep=["topic"]).collect()
+
+
+def test_tables_are_refused(spark: "SparkSession") -> None:
+    df = spark.range(1).selectExpr("'t' as topic", "'v' as value")
+    with pytest.raises(PySparkException, match=r"The path is missing.*saveAsTable.*CREATE TEMPORARY VIEW"):
+        df.write.format("kafka_log").mode("append").saveAsTable("table_of_logs")
