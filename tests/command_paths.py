@@ -3,11 +3,12 @@
 import click
 
 from tagwire_cli.app import COMMANDS, app
+from tagwire_cli.commands.fuzz import FUZZ_COMMANDS
 from tagwire_cli.commands.log import LOG_COMMANDS
 from tagwire_cli.commands.mock import MOCK_COMMANDS
 from tagwire_cli.commands.spark import SPARK_COMMANDS
 
-GROUPS = {"log": LOG_COMMANDS, "mock": MOCK_COMMANDS, "spark": SPARK_COMMANDS}
+GROUPS = {"fuzz": FUZZ_COMMANDS, "log": LOG_COMMANDS, "mock": MOCK_COMMANDS, "spark": SPARK_COMMANDS}
 COMMAND_PATHS = [
     *(name for name in COMMANDS if name not in GROUPS),
     *(f"{group} {name}" for group, names in GROUPS.items() for name in names),

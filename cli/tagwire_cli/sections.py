@@ -73,6 +73,7 @@ SECTIONS: Final = (
         },
     ),
     Section("Test clients", "mock", {"mock": "tagwire_cli.commands.mock"}),
+    Section("Fuzz decoders", "cli", {"fuzz": "tagwire_cli.commands.fuzz"}),
     Section("Spark", "cli,spark", {"spark": "tagwire_cli.commands.spark"}),
     Section(
         "This command",

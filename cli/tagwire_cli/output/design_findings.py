@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,17 +27,20 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     from tagwire_generator.project.settings import find_root
     from tagwire_generator.project.settings import load as load_settings
     from tagwire_generator.project.spec_files import SpecFile, find_specs
+    from tagwire_generator.reading.registers import registers_in
     from tagwire_generator.reading.shared_structs import structs_beside
     from tagwire_generator.reading.spec import load, read_file
 
     place = Path(path)
     spec_set = load_settings(find_root(Path.cwd())).set_of(place)
     options = spec_set.options if spec_set else SpecOptions()
-    shared, found = structs_beside(place, spec_set, options), list["MessageSpec"]()
+    registers = registers_in([*(spec_set.sources if spec_set else ()), place if place.is_dir() else place.parent])
+    known: dict[str, Any] = {"registers": registers, "shared": structs_beside(place, spec_set, options, registers)}
+    found = list["MessageSpec"]()
     for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
-        result = read_file(each.path, component=each.component, options=options, shared=shared)
+        result = read_file(each.path, component=each.component, options=options, **known)
         if result.register is None:  # it is no design of bytes
-            found.append(result.message or load(each.path, component=each.component, options=options, shared=shared))
+            found.append(result.message or load(each.path, component=each.component, options=options, **known))
     return tuple(found)
 
 

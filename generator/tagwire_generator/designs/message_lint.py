@@ -48,7 +48,7 @@ class _Place:
 def lint_message(spec: MessageSpec) -> Iterator[Finding]:
     """What every rule says of a message that has versions."""
     places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
-    for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions):
+    for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions, _deprecated_structs):
         yield from message_rule(spec)
     for place in places:
         for rule in _FIELD_RULES:
@@ -194,12 +194,30 @@ def _deprecated_versions(spec: MessageSpec) -> _Found:
         yield Finding.of("TL93", spec, "", text, "deprecatedVersions")
 
 
+def _deprecated_structs(spec: MessageSpec) -> _Found:
+    for struct in spec.own_structs:
+        if struct.deprecated == "":
+            yield Finding.of("TL91", spec, "", f"{struct.name} is deprecated, but nothing says why", "commonStructs")
+
+
 def _deprecated_field(place: _Place) -> _Found:
     field = place.field
     if field.deprecated == "":
         yield place.finding("TL91", "deprecated", f"{field.name} is deprecated, but nothing says why")
     if field.deprecated is not None and field.map_key:
         yield place.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
+
+
+def _deprecated_struct(place: _Place) -> _Found:
+    """What a field that stays has of what will go: its struct, or the member of its enum that is its default."""
+    field, spec = place.field, place.spec
+    if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
+        return
+    if field.struct is not None and spec.struct(field.struct).deprecated is not None:
+        yield place.finding("TL94", "type", f"{field.name} is a {field.struct}, which is deprecated")
+    for entry in field.enum.entries if field.enum is not None else ():
+        if entry.key == field.default and entry.deprecated is not None:
+            yield place.finding("TL94", "default", f"{field.name} is {entry.name} by default, which is deprecated")
 
 
 # ---------------------------------------------------------------- several fields
@@ -268,4 +286,5 @@ _FIELD_RULES: Final[Iterable[Callable[[_Place], _Found]]] = (
     _needless_null,
     _null_sometimes,
     _deprecated_field,
+    _deprecated_struct,
 )

@@ -65,6 +65,13 @@ def rule_text(rule_id: str) -> str:
     return "\n\n".join(parts)
 
 
+def _entry(entry: Value) -> str:
+    """A member of a register."""
+    reason = entry.get("deprecated")
+    said = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
+    return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, said)])
+
+
 def register_hover(text: str, offset: int, register: str) -> Hover | None:
     """What is to say about the register that a field has as its enum; `register` is the text of its file."""
     name = SpecNames(TextTree(text)).register_at(offset)
@@ -73,7 +80,7 @@ def register_hover(text: str, offset: int, register: str) -> Hover | None:
         return None
     entries = root.get("entries")
     rows = [each for each in (entries.items if entries is not None else ()) if each.kind == "object"]
-    lines = [f"- {_number(each)} `{_code(each.word('name'))}` {each.word('description')}".rstrip() for each in rows]
+    lines = [_entry(each) for each in rows]
     more = [f"- ... {len(lines) - _ENTRIES} more"] if len(lines) > _ENTRIES else []
     return Hover(name.span, "\n".join([_about(root), "", *lines[:_ENTRIES], *more]))
 

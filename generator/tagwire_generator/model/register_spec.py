@@ -47,6 +47,8 @@ class RegisterEntry:
     by: str = ""
     url: str = ""
     notes: str = ""
+    deprecated: str | None = None
+    """Why it will go, and what to use instead; None where it is not deprecated."""
     codec: str = ""
     retriable: bool | None = None
 

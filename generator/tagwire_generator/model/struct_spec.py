@@ -27,6 +27,8 @@ class StructSpec:
     """In the order of the spec, which is that of the wire."""
     about: str = ""
     """Of a common struct; what an inline one is for, its field says."""
+    deprecated: str | None = None
+    """Why it will go, and what to use instead; None where it is not deprecated."""
     reserved_tags: tuple[int, ...] = ()
     """Retired tags: taken, but in no version on the wire."""
     is_draft: bool = False

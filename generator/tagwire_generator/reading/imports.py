@@ -181,6 +181,8 @@ class _Uses:
         for owner, versions in self.versions.items():
             shared = self.shared.read(owner).message
             assert shared is not None, "what is used could be read"
-            for struct in (*shared.own_structs, replace(shared.root, about=shared.about)):
+            is_gone = shared.discouraged == shared.valid_versions
+            root = replace(shared.root, about=shared.about, deprecated=shared.deprecated if is_gone else None)
+            for struct in (*shared.own_structs, root):
                 found.append(ImportedStruct(in_versions_of(struct, versions, owner), self.parts[owner]))
         return found

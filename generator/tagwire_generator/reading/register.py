@@ -44,7 +44,13 @@ def _range(node: Node) -> KeyRangeSpec:
 def _entry(node: Node) -> RegisterEntry:
     assert isinstance(node, Object)
     words = {key: _text(node, key) for key in ("name", "range", "description", "by", "url", "notes", "codec")}
-    return RegisterEntry(key=tag_number(node.members["key"].value), retriable=_boolean(node, "retriable"), **words)
+    reason = node.get("deprecated")
+    return RegisterEntry(
+        key=tag_number(node.members["key"].value),
+        retriable=_boolean(node, "retriable"),
+        deprecated=None if reason is None else text(reason),
+        **words,
+    )
 
 
 def _text(node: Object, key: str) -> str:

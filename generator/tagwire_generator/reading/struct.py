@@ -17,7 +17,7 @@ __all__ = ["MEMBER_KEYS", "STRUCT_KEYS", "StructPart", "StructReader"]
 MEMBER_KEYS: Final = ("fields", "optionalFields", "reservedTags")
 """The keys that a message, a common struct and a field with an inline struct share."""
 
-STRUCT_KEYS: Final = ("name", "about", "versions", "deprecatedVersions")
+STRUCT_KEYS: Final = ("name", "about", "versions", "deprecatedVersions", "deprecated")
 """The other keys of a common struct."""
 
 
@@ -29,6 +29,7 @@ class StructPart(Part):
     def __init__(self, node: Object, spelled: Mapping[str, str] | None = None) -> None:
         super().__init__(node, spelled)
         self.about = ""
+        self.deprecated: str | None = None
         self.fields: list[FieldPart] = []
         """Those of `spec.fields`, in the same order."""
 
@@ -59,6 +60,7 @@ class StructReader:
                 "TW113", part.place("versions"), "the struct's versions are empty; give the versions that have it"
             )
         part.about = reading.value(part, "about", text) or ""
+        part.deprecated = reading.value(part, "deprecated", text)
         if name is None:
             reading.message_wounds.add("structs")
             name = _stand_in_name(node)
@@ -149,6 +151,7 @@ class StructReader:
                 return StructSpec(
                     name=name,
                     about=part.about,
+                    deprecated=part.deprecated,
                     versions=versions,
                     fields=fields,
                     reserved_tags=reserved_tags,

@@ -5,9 +5,19 @@ import textwrap
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
+from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.views.struct_calls import named_type, value_facts
 
-__all__ = ["class_doc", "deprecated_field", "deprecated_versions", "field_doc", "message_doc", "prose", "struct_doc"]
+__all__ = [
+    "class_doc",
+    "deprecated_part",
+    "deprecated_versions",
+    "field_doc",
+    "message_doc",
+    "prose",
+    "sentences",
+    "struct_doc",
+]
 
 _WIDTH = 76
 
@@ -44,7 +54,7 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
             if field.struct == struct.name:
                 places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
     where = f"{' and '.join(places) or 'Unused'} of {spec.name}, {in_versions(struct.versions)}."
-    return prose(_sentences(where, struct.about))
+    return prose(sentences(where, struct.about, deprecated_part(struct)))
 
 
 def field_doc(field: FieldSpec) -> str:
@@ -66,12 +76,12 @@ def field_doc(field: FieldSpec) -> str:
     facts += value_facts(field)
     if field.record_formats:
         facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
-    return prose(_sentences(f"{', '.join(facts)}.", field.about, deprecated_field(field)))
+    return prose(sentences(f"{', '.join(facts)}.", field.about, deprecated_part(field)))
 
 
-def deprecated_field(field: FieldSpec) -> str:
-    """Why a field will go, as a sentence; "" if it will not."""
-    return "" if field.deprecated is None else _reason("Deprecated", field.deprecated)
+def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:
+    """Why a field, a struct or a member of an enum will go, as a sentence; "" if it will not."""
+    return "" if part.deprecated is None else _reason("Deprecated", part.deprecated)
 
 
 def deprecated_versions(spec: MessageSpec) -> str:
@@ -86,9 +96,9 @@ def _reason(what: str, why: str) -> str:
     return f"{what}: {why}" if why else f"{what}."
 
 
-def _sentences(*texts: str) -> str:
+def sentences(*texts: str) -> str:
     """Texts behind each other; each but the last ends as a sentence does."""
-    *before, last = [text.strip() for text in texts if text]
+    *before, last = [text.strip() for text in texts if text] or [""]
     return " ".join([*(text if text.endswith((".", "!", "?")) else f"{text}." for text in before), last])
 
 

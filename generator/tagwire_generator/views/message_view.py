@@ -18,7 +18,7 @@ from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec
 from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterEntry
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.views.docstrings import deprecated_field, deprecated_versions
+from tagwire_generator.views.docstrings import deprecated_part, deprecated_versions
 from tagwire_generator.views.struct_calls import named_type, value_facts
 
 __all__ = ["MessageView", "RowView", "WireField", "WireStruct", "WireType", "WireVersion", "message_view"]
@@ -160,7 +160,7 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             tag="" if field.tag is None else str(field.tag),
             default=_default(_named_default(field)),
             about=field.about or (spec.struct(field.struct).about if field.struct else ""),
-            deprecated=deprecated_field(field),
+            deprecated=deprecated_part(field) or (deprecated_part(spec.struct(field.struct)) if field.struct else ""),
             enum="" if field.enum is None else field.enum.name,
             members=tuple((str(entry.key), entry.name) for entry in _entries(field)),
             rules=tuple(value_facts(field)),

@@ -6,7 +6,7 @@ Part of the stable interface for users' templates (docs/templates.md).
 from dataclasses import dataclass
 
 from tagwire_generator.model.register_spec import KeyRangeSpec, RegisterEntry, RegisterSpec
-from tagwire_generator.views.docstrings import prose
+from tagwire_generator.views.docstrings import deprecated_part, prose, sentences
 
 __all__ = ["RegisterModuleView", "register_view"]
 
@@ -64,4 +64,4 @@ def _value(spec: RegisterSpec, entry: RegisterEntry) -> str:
 
 def _doc(entry: RegisterEntry) -> str:
     said = (entry.description, entry.by and f"By {entry.by}.", entry.notes, entry.url)
-    return prose(" ".join(text for text in said if text))
+    return prose(sentences(" ".join(text for text in said if text), deprecated_part(entry)))

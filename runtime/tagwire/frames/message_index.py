@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from sys import modules
 
 from tagwire.errors import TagwireError
 
@@ -51,6 +52,7 @@ class MessageIndex:
         self.structs = structs or {}
         self._index = index
         self._aliases = aliases or {}
+        self._classes: dict[str, type[Message]] = {}
         self._by_key: dict[tuple[str, str, int], str] = {}
         for name, (_, kind, api_key, component) in index.items():
             if api_key is not None:
@@ -71,7 +73,12 @@ class MessageIndex:
 
     def __getitem__(self, name: str) -> type[Message]:
         """The class of a message, by its name or an older one. Raises UnknownMessageError."""
-        name = self._aliases.get(name, name)
+        found = self._classes.get(name)
+        if found is None:
+            found = self._classes[name] = self._imported(self._aliases.get(name, name))
+        return found
+
+    def _imported(self, name: str) -> type[Message]:
         if name not in self._index:
             from tagwire.text_format import near
 
@@ -83,8 +90,15 @@ class MessageIndex:
     def attribute(self, name: str) -> Any:
         """An attribute of the package, imported now: the class of a message, register or shared struct, or `ApiKey`.
 
-        The modules of these are attributes too. The `__getattr__` of generated packages. Raises AttributeError.
+        The modules of these are attributes too. The `__getattr__` of generated packages, which asks once for each
+        name. Raises AttributeError.
         """
+        found = self._attribute(name)
+        if self._package in modules:
+            setattr(modules[self._package], name, found)
+        return found
+
+    def _attribute(self, name: str) -> Any:
         if name in self:
             return self[name]
         if name == "ApiKey":

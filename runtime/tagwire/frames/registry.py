@@ -151,8 +151,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         Raises DecodeError.
         """
         cls, version = self.request_class(data)
-        header_version = cls.header_version(version)
-        return self.request_header.decode_from(data, header_version, strict=strict, views=views, limits=limits, gc=gc)
+        return self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
+
+    def _decode_header(self, cls: type[Message], version: int, data: Any, **how: Unpack[_How]) -> tuple[RequestH, int]:
+        return self.request_header.decode_from(data, cls.header_version(version), **how)
 
     if TYPE_CHECKING:
 
@@ -178,8 +180,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
         data = held(data) if views else as_bytes(data)
-        header, start = self.decode_header(data, strict=strict, views=views, limits=limits, gc=gc)
         cls, version = self.request_class(data)
+        header, start = self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
         if message is not None and cls is not message:
             found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
             raise unreadable("RequestHeader", None, "request_api_key", 0, found, expected)

@@ -112,6 +112,13 @@ class Changes:
             self._refuse(
                 f"an appended row is a {element.__name__} or has a value for each of {len(self.paths.texts)} paths"
             )
+        given = {line[0].name for line in self.paths.behind if line}
+        missing = [field.name for field in element.FIELDS if field.required and field.name not in given]
+        if missing:
+            self._refuse(
+                f"an appended row has no value for {missing[0]}, which is required; select it too, or append a "
+                f"{element.__name__}"
+            )
         from tagwire.layout import fresh
 
         made = fresh(element)

@@ -3,6 +3,7 @@
     assert_wire(message, version, hex)    these are the bytes, both ways; if not, both annotated
     messages(C, version)                  a Hypothesis strategy for values that the version carries
     peer.MockPeer(registry)               a server with scripted answers
+    corpus.seeds(C, version)              what fuzzers begin with
     pytest_plugin                         fixtures of pytest: mock peers that run while a test does
 
 Needs nothing beside the runtime, but for `messages`, which needs hypothesis, and the plugin.

@@ -160,7 +160,7 @@ REFUSED = {
     "no message": (EXCEPTION.replace("message", "path") + 'until = "never"', "message is missing"),
     "a rule about specs": (
         EXCEPTION.replace("TW903", "TW402"),
-        "rule is 'TW402'; the rules about changes are TW901 to TW963, and those about designs TL01 to TL93",
+        "rule is 'TW402'; the rules about changes are TW901 to TW963, and those about designs TL01 to TL94",
     ),
     "no until": (EXCEPTION, "until is missing; write the last day on which it applies, such as 2027-01-31, or 'never'"),
     "until is a text": (EXCEPTION + 'until = "2027-01-31"', "until is '2027-01-31'"),

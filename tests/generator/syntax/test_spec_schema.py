@@ -138,6 +138,7 @@ SAYS_SOMETHING = [
     ("alternative", '"union": "U"'),
     ("extended", '"deprecated": "text"'),
     ("extended struct", '"about": "text"'),
+    ("extended struct", '"deprecated": "text"'),
     ("request", '"listeners": ["broker"]'),
     ("request", '"latestVersionUnstable": true'),
     ("request", f'"fields": [{A_FIELD}]'),

@@ -14,10 +14,21 @@ from click.testing import CliRunner
 from tagwire.explain.html_tree import Unit, tree_of
 from tagwire.explain.trace import trace
 from tagwire_cli.app import app
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.language.hover import hover, register_hover
 from tagwire_generator.model import MessageSpec
+from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.docstrings import deprecated_versions
 
+BOOKS = [
+    {
+        "name": "Book",
+        "versions": "0+",
+        "about": "A book.",
+        "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}],
+    }
+]
 SPEC = {
     "name": "ShelfData",
     "type": "data",
@@ -30,14 +41,7 @@ SPEC = {
         {"name": "Room", "type": "int8", "versions": "0+", "about": "at the door", "deprecated": "use Place"},
         {"name": "Books", "type": "[]Book", "versions": "0+"},
     ],
-    "commonStructs": [
-        {
-            "name": "Book",
-            "versions": "0+",
-            "about": "A book.",
-            "fields": [{"name": "Pages", "type": "int8", "versions": "0+", "about": "without the cover"}],
-        }
-    ],
+    "commonStructs": BOOKS,
 }
 SETTINGS = """
 [[tool.tagwire.sets]]
@@ -151,3 +155,103 @@ def test_type_checkers_see_it(folder: Path) -> None:
     said = "use.py:3: error: function documented_messages.shelf_data.ShelfData.room is deprecated: use Place"
     assert said in result.stdout, result.stdout
     assert result.stdout.count("use.py:") == 1
+
+
+STATE = {
+    "name": "ShelfState",
+    "type": "register",
+    "keys": "int8",
+    "entries": [
+        {"key": 0, "name": "OPEN", "description": "Anybody may take one", "deprecated": "use FREE"},
+        {"key": 1, "name": "SHUT", "deprecated": ""},
+        {"key": 2, "name": "FREE"},
+    ],
+}
+CORNER = {
+    "name": "Corner",
+    "type": "struct",
+    "dialect": "tagwire",
+    "about": "Where two walls meet.",
+    "validVersions": "0-1",
+    "deprecated": "rooms are round",
+    "fields": [{"name": "Angle", "type": "int16", "versions": "0+", "about": "in degrees"}],
+}
+BOOK = {**BOOKS[0], "deprecated": "use Volume"}
+USER = SPEC | {
+    "name": "RoomData",
+    "deprecated": "read the sign",
+    "dialect": "tagwire",
+    "imports": [{"name": "Corner", "structVersions": {"0+": 0}}],
+    "fields": [
+        {"name": "Books", "type": "[]Book", "versions": "0+"},
+        {"name": "Corner", "type": "Corner", "versions": "0+", "about": "the first one"},
+        {"name": "Old", "type": "Corner", "versions": "0-1", "about": "gone since version 2"},
+        {"name": "Last", "type": "Corner", "versions": "0+", "about": "the last one", "deprecated": "as its struct"},
+        {"name": "State", "type": "int8", "versions": "0+", "enum": "ShelfState", "about": "may change"},
+        {"name": "Next", "type": "int8", "versions": "0+", "enum": "ShelfState", "default": "FREE", "about": "planned"},
+    ],
+    "commonStructs": [BOOK],
+}
+
+
+@pytest.fixture(scope="module")
+def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a struct, a shared struct and members of an enum that will go."""
+    root = tmp_path_factory.mktemp("deprecated")
+    (root / "pyproject.toml").write_text(SETTINGS.replace("documented_messages", "deprecated_messages"))
+    (root / "specs").mkdir()
+    for spec in (STATE, CORNER, USER):
+        (root / "specs" / f"{spec['name']}.json").write_text(json.dumps(spec, indent=2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        result = CliRunner().invoke(app, ["generate"])
+        assert result.exit_code == 0, result.output
+    return root
+
+
+def test_structs_and_members_of_enums_that_will_go(deprecated: Path) -> None:
+    package = deprecated / "deprecated_messages"
+    texts = {path.stem: " ".join(path.read_text().split()) for path in package.glob("*.py")}
+    assert "`books[]` of RoomData, all versions. A book. Deprecated: use Volume" in texts["room_data"]
+    assert "Where two walls meet. Deprecated: rooms are round" in texts["corner"]
+    assert (
+        'OPEN = 0 """Anybody may take one. Deprecated: use FREE""" SHUT = 1 """Deprecated."""' in texts["shelf_state"]
+    )
+
+
+def test_what_lint_says_of_their_users(deprecated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(deprecated)
+    found = json.loads(CliRunner().invoke(app, ["lint", "--json", "--select", "TL9"]).stdout)
+    assert sorted((each["rule"], each["path"], each["message"]) for each in found) == [
+        ("TL94", "books", "Books is a Book, which is deprecated"),
+        ("TL94", "corner", "Corner is a Corner, which is deprecated"),
+        ("TL94", "state", "State is OPEN by default, which is deprecated"),
+    ]
+    path = deprecated / "specs" / "RoomData.json"
+    text = path.read_text()
+    path.write_text(text.replace('"use Volume"', '""'))
+    found = json.loads(CliRunner().invoke(app, ["lint", "--json", "--select", "TL91"]).stdout)
+    path.write_text(text)
+    line = text[: text.index('"commonStructs"')].count("\n") + 1
+    assert [(each["message"], each["line"]) for each in found] == [("Book is deprecated, but nothing says why", line)]
+
+
+def test_normal_form_and_plain_kafka(deprecated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(deprecated)
+    for name in ("ShelfState", "Corner", "RoomData"):
+        text = (deprecated / "specs" / f"{name}.json").read_text()
+        assert '"deprecated"' in format_spec(text, file=name, options=SpecOptions())
+    plain = SPEC | {"dialect": "tagwire", "commonStructs": [BOOK]}
+    (deprecated / "plain").mkdir()
+    (deprecated / "plain" / "ShelfData.json").write_text(json.dumps(plain))
+    result = CliRunner().invoke(app, ["export", "--kafka", "plain", "--output", "out"])
+    assert result.exit_code == 0, result.output
+    assert "deprecated" not in (deprecated / "out" / "ShelfData.json").read_text().replace("deprecatedVersions", "")
+
+
+def test_hover_on_what_will_go() -> None:
+    text = json.dumps(USER)
+    found = register_hover(text, text.index('"ShelfState"') + 1, json.dumps(STATE))
+    assert found is not None and "- 0 `OPEN` Anybody may take one (deprecated: use FREE)" in found.text
+    found = hover(text, text.index('"[]Book"') + 4, None, [])
+    assert found is not None and "- deprecated: `use Volume`" in found.text

@@ -11,6 +11,7 @@ from sample_messages.headers import RequestHeader, ResponseHeader
 from sample_messages.poll import PollRequest, PollResponse, PollTopic, WipeRequest
 from sample_messages.records import SeatKey
 
+import tagwire_messages as messages
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
 from tagwire.frames.message_index import UnknownMessageError
@@ -319,3 +320,11 @@ def test_responses_that_are_not_there() -> None:
     with pytest.raises(DecodeError) as caught:
         registry.decode_response(b"\x00", 7, 2)
     assert (caught.value.message_name, caught.value.offset) == ("ResponseHeader", 0)
+
+
+def test_a_package_looks_a_name_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(vars(messages), "HeartbeatRequest", raising=False)
+    found = messages.HeartbeatRequest
+    assert vars(messages)["HeartbeatRequest"] is found is messages.registry["HeartbeatRequest"]
+    with pytest.raises(AttributeError, match="no attribute 'HeartbeatReqest'"):
+        getattr(messages, "Heartbeat" + "Reqest")

@@ -65,18 +65,21 @@ def test_nothing_leaks(tmp_path: Path) -> None:
             list(log.columns(broken))
         pa.RecordBatchReader.from_stream(log.columns(packed)).read_next_batch()
 
+    def grown() -> int:
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            all_ways()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+
     all_ways()
-    gc.collect()
     tracemalloc.start()
     all_ways()
-    gc.collect()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(5):
-        all_ways()
-    gc.collect()
-    grown = tracemalloc.get_traced_memory()[0] - before
+    # A leak grows each time; what others in this process keep, such as a module that is imported late, does not.
+    least = min(grown() for _ in range(3))
     tracemalloc.stop()
-    assert grown < 20_000
+    assert least < 20_000
 
 
 def test_arrays_outlive_what_made_them(tmp_path: Path) -> None:

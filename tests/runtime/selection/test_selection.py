@@ -146,6 +146,8 @@ def test_a_row_is_appended_to_elements_with_required_fields(tmp_path: Path) -> N
     # Two people after an int32 count: an int16 length, the name, and an int8.
     data = bytes.fromhex("00000001 0001 61 07")
     assert ages.rewrite(data, 0, lambda *row: row, append=[("b", 8)]) == bytes.fromhex("00000002 0001 61 07 0001 62 08")
+    with pytest.raises(EncodeError, match="no value for name, which is required; select it too, or append a Person"):
+        select(crew, "people[].age").rewrite(data, 0, int, append=[8])
 
 
 def test_a_null_array_has_no_rows_and_takes_appended_ones() -> None:

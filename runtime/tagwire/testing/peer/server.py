@@ -80,15 +80,14 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             for action in connection.receive_data(await reader.read(_READ_SIZE)):
                 waiting.put_nowait(action)
         await answering
+        writer.close()
+        await writer.wait_closed()
     except OSError:  # the client reset the connection
         pass
     finally:
         answering.cancel()
-        with suppress(asyncio.CancelledError, OSError):
-            await answering
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
+        writer.transport.abort()  # without it, a client that does not read what it gets would keep the server
+        await asyncio.gather(answering, return_exceptions=True)
 
 
 async def _answer(waiting: asyncio.Queue[Action], writer: asyncio.StreamWriter) -> None:

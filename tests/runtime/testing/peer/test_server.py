@@ -109,6 +109,17 @@ def test_closing_waits_for_nobody(peer: MockPeer) -> None:
     assert idle.fileno() == -1
 
 
+@pytest.mark.parametrize("close", [False, True])
+def test_a_client_that_does_not_read_keeps_nobody(peer: MockPeer, close: bool) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(raw=bytes(50_000_000), close=close)
+    before = time.monotonic()
+    with peer.running() as address, connected(address) as client:
+        client.sendall(ASKED)
+        peer.wait_for(kafka.HeartbeatRequest)
+        assert client.recv(10) == bytes(10)
+    assert time.monotonic() - before < 30
+
+
 def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, split_at=range(16))
     with peer.running() as address:

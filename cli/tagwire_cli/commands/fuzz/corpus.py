@@ -1,0 +1,151 @@
+"""`tagwire fuzz corpus`: seeds and a dictionary for fuzzers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire.errors import VersionsError
+from tagwire.text_format import count
+from tagwire.versions import Versions
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_message, find_registry, require_headers
+from tagwire_cli.output.echo import say
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+
+    Framed = Callable[[Message, int], bytes]
+    """What writes a message in a version."""
+
+__all__ = ["command"]
+
+_KINDS: Final = ("request", "response")
+_PREFIXES: Final = ("size", "key")
+
+
+def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> Versions | None:
+    try:
+        return None if value is None else Versions.parse(value)
+    except VersionsError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command("corpus")
+@click.argument("names", nargs=-1, metavar="[MESSAGE...]", shell_complete=completion.words)
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder of the seeds."
+)
+@click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Write a dictionary, too.")
+@click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
+@click.option("--kind", type=click.Choice(_KINDS), help="Only messages of this kind.")
+@click.option("--frames", "in_frames", is_flag=True, help="Write requests and responses with their headers.")
+@click.option(
+    "--prefix", type=click.Choice(_PREFIXES), help="Begin each seed with its size, or with API key and version."
+)
+@package_option
+def command(
+    names: Sequence[str],
+    output: Path,
+    dictionary: Path | None,
+    versions: Versions | None,
+    kind: str | None,
+    in_frames: bool,
+    prefix: str | None,
+    package: str | None,
+) -> None:
+    """Write a seed corpus and a dictionary for fuzzers.
+
+    A seed is a file with one valid message. Each version has up to eight: empty
+    arrays, nulls, one or three elements, low and high numbers, long texts, unknown
+    tagged fields. Without MESSAGE, all messages of the package are written.
+
+    With --frames, a seed is a frame: a header and a request or response. --prefix
+    size puts an int32 size before it, as on a connection. --prefix key puts API key
+    and version before it, each an int16, so that one fuzz target can read all
+    messages of a kind.
+
+    The dictionary has tokens that are hardly hit upon by chance: tags, members of
+    enums, lengths at their bounds, and API keys with versions where seeds have them.
+    libFuzzer, AFL++, Atheris and Jazzer take folder and dictionary as they are.
+
+    \b
+    Examples:
+      tagwire fuzz corpus MetadataResponse --versions 9+ --output seeds
+      tagwire fuzz corpus --kind request --frames --output seeds --dictionary requests.dict
+      tagwire fuzz corpus --kind response --prefix key --output seeds
+    """
+    from tagwire.testing.corpus import dictionary_of, dictionary_text
+
+    registry = find_registry(package)
+    if in_frames:
+        require_headers(registry)
+    messages = _messages(registry, names, _KINDS if in_frames and kind is None else (kind,), prefix)
+    framed = _framed(registry) if in_frames else _bare
+    output.mkdir(parents=True, exist_ok=True)
+    written = size = 0
+    for cls in messages:
+        for version in cls.VERSIONS if versions is None else cls.VERSIONS & versions:
+            for name, data in _seeds(cls, version, framed):
+                seed = _prefix(data, prefix, cls, version) + data
+                (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
+                written, size = written + 1, size + len(seed)
+    if not written:
+        raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
+    say(f"wrote {count(written, 'seed')}, {count(size, 'byte')}, to {output}", err=True)
+    if dictionary is not None:
+        tokens = dictionary_of(messages, has_keys=in_frames or prefix == "key")
+        dictionary.write_text(dictionary_text(tokens), encoding="ascii")
+        say(f"wrote {count(len(tokens), 'token')} to {dictionary}", err=True)
+
+
+def _messages(
+    registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
+) -> "list[type[Message]]":
+    """The messages that are named, or all of these kinds (None is any). Raises click.UsageError."""
+    found = [find_message(registry, name) for name in names]
+    for cls in found:
+        if not {None, cls.KIND}.intersection(kinds):
+            expected = " or ".join(filter(None, kinds))
+            raise click.BadParameter(f"{cls.NAME} is a {cls.KIND}, not a {expected}", param_hint="MESSAGE")
+    if not found:
+        all_of_them = (registry[name] for name in registry.names())
+        found = [cls for cls in all_of_them if {None, cls.KIND}.intersection(kinds) and cls.KIND != "format"]
+    by_key: dict[int | None, type[Message]] = {}
+    for cls in found if prefix == "key" else ():
+        other = by_key.setdefault(cls.API_KEY, cls)
+        if cls.API_KEY is None:
+            raise click.UsageError(f"{cls.NAME} has no API key, which --prefix key needs; choose others or a --kind.")
+        if other is not cls:
+            text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
+            raise click.UsageError(f"{text}: --prefix key does not tell them apart; choose one, or a --kind.")
+    return found
+
+
+def _seeds(cls: "type[Message]", version: int, framed: "Framed") -> Iterator[tuple[str, bytes]]:
+    from tagwire.testing.corpus import seeds
+
+    return ((name, framed(message, version)) for name, message in seeds(cls, version))
+
+
+def _bare(message: "Message", version: int) -> bytes:
+    return message.encode(version)
+
+
+def _framed(registry: "Registry") -> "Framed":
+    """What writes a message with its header."""
+    writers: dict[str, Framed] = {"request": registry.encode_request, "response": registry.encode_response}
+    return lambda message, version: writers[message.KIND](message, version)
+
+
+def _prefix(data: bytes, prefix: str | None, cls: "type[Message]", version: int) -> bytes:
+    """What comes before a seed."""
+    if prefix == "size":
+        return len(data).to_bytes(4, "big")
+    if prefix == "key":
+        assert cls.API_KEY is not None
+        return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
+    return b""

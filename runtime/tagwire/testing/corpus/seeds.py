@@ -1,0 +1,129 @@
+"""Seeds: valid messages of a version that differ in shape, made from its layout.
+
+A fuzzer finds by itself what is near a seed, but hardly a whole struct inside an array inside
+another. So each shape sets all fields at once, and a few of them are enough: which sample of
+its type a field has, whether what may be null is null, how many elements arrays have, how long
+texts and bytes are, and whether there are tagged fields that nobody knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from tagwire.errors import TagwireError
+from tagwire.layout import Array, Nested, Sized, StructLayout, TaggedSection, Type
+from tagwire.message.base import Message
+from tagwire.message.field_table import FieldRow, layout_of
+
+__all__ = ["SHAPES", "seeds"]
+
+M = TypeVar("M", bound=Message)
+
+_LONG: Final = 128
+"""Bytes of a long text: the first length that takes two bytes as a varint."""
+_TAG: Final = 0x3FFF
+"""An unknown tag, of two bytes."""
+_RECORDS: Final = "records"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the fields of a message are filled."""
+
+    sample: int = 0
+    """Which sample of its type a field has; the last one where there are fewer."""
+    is_null: bool = False
+    elements: int = 1
+    length: int = 1
+    """How often the sample of a text or of bytes is repeated."""
+    has_unknown_tags: bool = False
+
+
+SHAPES: Final = {
+    "empty": Shape(elements=0),
+    "null": Shape(is_null=True),
+    "full": Shape(),
+    "high": Shape(sample=1),
+    "low": Shape(sample=2),
+    "many": Shape(elements=3),
+    "long": Shape(length=_LONG),
+    "tagged": Shape(has_unknown_tags=True),
+}
+"""By name, in the order in which `seeds` gives them."""
+
+
+def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
+    """Messages that the version carries, each with the name of its shape; no two have the same bytes.
+
+    Raises UnsupportedVersionError.
+    """
+    layout = layout_of(cls, version)
+    seen: set[bytes] = set()
+    for name, shape in SHAPES.items():
+        message: M = _Filler(shape, version).struct(layout.root)
+        data = message.encode(version)
+        if data not in seen:
+            seen.add(data)
+            yield name, message
+
+
+class _Filler:
+    """Makes the values of one shape in one version."""
+
+    def __init__(self, shape: Shape, version: int) -> None:
+        self.shape = shape
+        self.version = version
+
+    def struct(self, struct: StructLayout) -> Any:
+        cls: Any = struct.cls
+        assert cls is not None  # that of a message class has one everywhere
+        rows: dict[str, FieldRow] = {row.name: row for row in cls.FIELDS}
+        others = {name for union in struct.unions for name in self.unchosen(union.alternatives)}
+        fields = {
+            item.name: self.value(item.type, rows[item.name]) for item in struct.fields if item.name not in others
+        }
+        fields |= {row.name: row.fresh_value() for row in cls.FIELDS if row.required and row.name not in fields}
+        if self.shape.has_unknown_tags and isinstance(struct.section, TaggedSection):
+            fields["unknown_tags"] = {_TAG: b"\x01"}
+        return cls(**fields)
+
+    def unchosen(self, alternatives: tuple[str, ...]) -> list[str]:
+        """The alternatives of a union that are not set."""
+        chosen = alternatives[self.shape.sample % len(alternatives)]
+        return [name for name in alternatives if name != chosen]
+
+    def value(self, type: Type, row: FieldRow) -> Any:
+        if self.shape.is_null and getattr(type, "nullable", False) and not row.union:
+            return None
+        if isinstance(type, Nested):
+            return self.struct(type.struct)
+        if isinstance(type, Array):
+            elements = min(self.shape.elements, 1) if type.unique else self.shape.elements
+            return tuple(self.value(type.element, row) for _ in range(elements))
+        return self.primitive(type, row)
+
+    def primitive(self, type: Any, row: FieldRow) -> Any:
+        if type.wire.name == _RECORDS:
+            return self.records(row)
+        samples = type.wire.samples
+        sample = samples[min(self.shape.sample, len(samples) - 1)]
+        return sample * self.shape.length if isinstance(type, Sized) else sample
+
+    def records(self, row: FieldRow) -> bytes:
+        """A batch of records in the format that the field has.
+
+        A few bytes where the format has no room for keys and values, or the library for its checksum is missing.
+        """
+        from tagwire.records import Record, build
+
+        if not self.shape.elements:
+            return b""
+        for timestamp in (0, -1):  # the oldest format has none
+            numbers = range(self.shape.elements)
+            records = [Record(offset, timestamp, b"k", b"v" * self.shape.length) for offset in numbers]
+            with suppress(TagwireError):
+                return build(records, row.record_format(self.version) or "v2").encode()
+        return b"\x01"

@@ -1,0 +1,81 @@
+"""`tagwire fuzz corpus`: what is written, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire_cli.app import app
+
+
+def run(*words: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["fuzz", "corpus", *map(str, words)])
+    assert done.stdout == ""
+    return done.exit_code, done.stderr
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_seeds_of_a_message(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "seeds"
+    assert run("HeartbeatRequest", "--versions", "4", "--output", out) == (0, f"wrote 6 seeds, 447 bytes, to {out}\n")
+    written = files(out)
+    assert list(written) == [
+        f"HeartbeatRequest-v4-{shape}" for shape in ("empty", "high", "long", "low", "null", "tagged")
+    ]
+    assert written["HeartbeatRequest-v4-low"] == bytes.fromhex("01 80000000 01 01 00")
+
+
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        (["--prefix", "size"], "00000008"),
+        (["--prefix", "key"], "000c 0004"),
+        (["--frames"], "000c 0004 00000000 ffff 00"),
+        (["--frames", "--prefix", "size"], "00000013  000c 0004 00000000 ffff 00"),
+    ],
+)
+def test_what_comes_before_a_message(tmp_path: Path, words: list[str], before: str) -> None:
+    """The header of version 2: API key, version, correlation id, a client id that is null, and no tagged fields."""
+    assert run("HeartbeatRequest", "--versions", "4+", "--output", tmp_path, *words)[0] == 0
+    assert files(tmp_path)["HeartbeatRequest-v4-low"] == bytes.fromhex(before + "01 80000000 01 01 00")
+
+
+def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
+    seeds, tokens = tmp_path / "seeds", tmp_path / "tokens.dict"
+    code, said = run("--kind", "response", "--versions", "0", "--output", seeds, "--dictionary", tokens)
+    assert code == 0 and said.splitlines()[1] == f"wrote {len(tokens.read_text().splitlines())} tokens to {tokens}"
+    names = {name.partition("-")[0] for name in files(seeds)}
+    assert len(names) > 50 and all(name.endswith("Response") for name in names)
+
+
+def test_the_same_files_each_time(tmp_path: Path) -> None:
+    words = ["--package", "tagwire_drafts.kip482", "--output", tmp_path / "a"]
+    assert run(*words)[0] == 0
+    before = files(tmp_path / "a")
+    assert run(*words)[0] == 0
+    assert files(tmp_path / "a") == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--prefix", "key"], "has no API key, which --prefix key needs; choose others or a --kind"),
+        (
+            ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
+            "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key does not tell them apart",
+        ),
+        (["RequestHeader", "--frames"], "RequestHeader is a header, not a request or response"),
+        (["MetadataRequest", "--kind", "response"], "MetadataRequest is a request, not a response"),
+        (["MetadataReqest"], "there is no message 'MetadataReqest'; did you mean 'MetadataRequest'"),
+        (["MetadataRequest", "--versions", "99"], "there is nothing to write"),
+        (["MetadataRequest", "--versions", "x"], "'x' is no version range"),
+        (["--package", "tagwire_records"], "there is nothing to write"),
+        (["--package", "tagwire_records", "--frames"], "no RequestHeader"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
+    code, err = run(*words, "--output", tmp_path / "seeds")
+    assert code == 2 and said in " ".join(err.split())
