@@ -13,6 +13,8 @@ MODULES: Final = (
     "tagwire.log",
     "tagwire.arrow",
     "tagwire.testing",
+    "tagwire.testing.corpus",
+    "tagwire.testing.peer",
     "tagwire.message",
     "tagwire.wire",
     "tagwire_spark",

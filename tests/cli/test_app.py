@@ -90,6 +90,14 @@ def test_the_extra_of_the_language_server_is_named(module: str) -> None:
     assert done.stderr == f"tagwire: {module} is missing; install it with: pip install 'tagwire[lsp]'\n"
 
 
+def test_the_extra_of_mock_peers_is_named(tmp_path: Path) -> None:
+    script = "import sys; sys.modules['yaml'] = None; sys.argv = ['tagwire', 'mock', 'serve', 'script.yaml']\n"
+    script += "from tagwire_cli.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tagwire: yaml is missing; install it with: pip install 'tagwire[mock]'\n"
+
+
 def without_click(*words: str, module: str = "tagwire_cli") -> "subprocess.CompletedProcess[str]":
     """`python -m` with no third-party library to be found, as after `pip install tagwire`."""
     places = [Path(tagwire.__file__).parents[1], Path(tagwire_cli.__file__).parents[1]]

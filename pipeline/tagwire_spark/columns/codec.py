@@ -6,7 +6,6 @@ that it names are imported there.
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -17,7 +16,6 @@ from tagwire import arrow
 from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.frames.message_index import UnknownMessageError
-from tagwire.frames.registry import Registry
 from tagwire.message import Message
 from tagwire.versions import Versions
 from tagwire_spark.columns.arrow_types import (
@@ -31,10 +29,11 @@ from tagwire_spark.columns.arrow_types import (
     with_error,
 )
 from tagwire_spark.columns.conversion import Misfit, converted_rows, message_side
+from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
-__all__ = ["OPTIONS", "Decoding", "Encoding", "RowName", "decoding", "encoding", "find_registry", "message_class"]
+__all__ = ["OPTIONS", "Decoding", "Encoding", "RowName", "decoding", "encoding", "message_class"]
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the functions for messages."""
@@ -42,20 +41,6 @@ pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no
 
 RowName: TypeAlias = Callable[[int], str]
 """What a row is called where it came from."""
-
-
-def find_registry(package: str) -> Registry:
-    """The registry of a generated package. Raises PipelineError for any other package."""
-    try:
-        registry = import_module(package or KAFKA_MESSAGES).registry
-    except (ImportError, AttributeError, ValueError) as error:
-        raise invalid(
-            f"Package {package!r} is not a generated package that can be imported here ({error}); "
-            "workers need it as well: install it there, or send it with addArtifacts."
-        ) from None
-    if not isinstance(registry, Registry):
-        raise invalid(f"Package {package!r} is not a generated package: it has no message registry.")
-    return registry
 
 
 def message_class(name: str, package: str) -> type[Message]:

@@ -108,7 +108,8 @@ def _from_record(*arguments: pa.Array) -> pa.Array:
     call = "from_record(data, log[, key[, options]])"
     if not 2 <= len(arguments) <= 4:
         raise invalid(f"{len(arguments)} arguments were given to {call}.")
-    data, logs, keys, options = [*arguments, None, None][:4]
+    data, logs = arguments[:2]
+    keys, options = [*arguments[2:], None, None][:2]
     if keys is not None and pa.types.is_null(keys.type):
         keys = None
     names, settings = set(logs.to_pylist()), set(_options(options, len(data)))

@@ -17,7 +17,8 @@ from pyspark.sql.types import StructType
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
-from tagwire_spark.columns.codec import Decoding, decoding, find_registry, message_class
+from tagwire_spark.columns.codec import Decoding, decoding, message_class
+from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.columns.schema_check import asked_batch, check_asked, under_names
 from tagwire_spark.files.storage import capture_files, fetched
 from tagwire_spark.log_read.query import paths_of

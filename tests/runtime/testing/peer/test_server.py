@@ -8,7 +8,7 @@ import time
 import pytest
 
 import tagwire_messages as kafka
-from tagwire.testing.peer import Address, MockPeer, PeerError, Reply
+from tagwire.testing.peer import Address, MockPeer, PeerError, Reply, replies
 
 BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
 ASKED = len(BEAT).to_bytes(4, "big") + BEAT
@@ -79,7 +79,8 @@ def test_the_connection_ends(peer: MockPeer, reply: Reply, expected: bytes) -> N
         assert read(client, 100) == expected
 
 
-def test_parts_arrive_one_by_one(peer: MockPeer) -> None:
+def test_parts_arrive_one_by_one(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replies, "_PAUSE", 0.5)  # long enough for a busy machine
     peer.on(kafka.HeartbeatRequest).reply(OK, split_at=[6])
     with peer.running() as address, connected(address) as client:
         client.sendall(ASKED)
