@@ -23,13 +23,14 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
 
     Raises SpecError for a spec with errors.
     """
+    from tagwire_generator.diagnostics.problems import spec_error
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import find_root
     from tagwire_generator.project.settings import load as load_settings
     from tagwire_generator.project.spec_files import SpecFile, find_specs
     from tagwire_generator.reading.registers import registers_in
     from tagwire_generator.reading.shared_structs import structs_beside
-    from tagwire_generator.reading.spec import load, read_file
+    from tagwire_generator.reading.spec import read_file
 
     place = Path(path)
     spec_set = load_settings(find_root(Path.cwd())).set_of(place)
@@ -39,8 +40,11 @@ def read_design(path: str) -> "tuple[MessageSpec, ...]":
     found = list["MessageSpec"]()
     for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
         result = read_file(each.path, component=each.component, options=options, **known)
-        if result.register is None:  # it is no design of bytes
-            found.append(result.message or load(each.path, component=each.component, options=options, **known))
+        if result.register is not None:  # it is no design of bytes
+            continue
+        if result.message is None:
+            raise spec_error(result.problems)
+        found.append(result.message)
     return tuple(found)
 
 
