@@ -52,6 +52,9 @@ SPARK_ERRORS: Final = (PySparkException, _JavaError)
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
 """An error found in a text of Spark's; the innermost of several."""
+_NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
+_WAITING: Final = "Exception thrown in awaitResult"
+"""Lines of Spark's errors that name no cause: of Py4J, of Java's stack, and of the thread that waited for a job."""
 
 
 class PipelineError(PySparkException, TagwireError):
@@ -101,9 +104,9 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 
 def failure(error: Exception) -> PipelineError:
-    """One of `SPARK_ERRORS` as one of the pipeline's: what a worker refused, or the first line that Spark says."""
-    lines = [line.strip(" \t:") for line in str(error).splitlines()]
-    said = (line for line in lines if line and not line.startswith("An error occurred while calling"))
+    """One of `SPARK_ERRORS` as one of the pipeline's: what a worker refused, or the first cause that Spark names."""
+    lines = [line.strip(" \t:").removeprefix("Caused by: ") for line in str(error).splitlines()]
+    said = (line for line in lines if line and not line.startswith(_NO_CAUSE) and not line.endswith(_WAITING))
     return refusal_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {next(said, type(error).__name__)}")
 
 
