@@ -39,6 +39,7 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Go to a page and wait until it is loaded; messages of earlier pages are dropped."""
+        self._call("url", {"url": "about:blank"})  # else a page stays loaded if only the part behind # differs
         self.errors()
         self._call("url", {"url": url})
 
