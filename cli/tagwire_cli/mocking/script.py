@@ -60,25 +60,24 @@ class _RuleReader:
         self.names = names
 
     def read(self, rule: dict[str, Any]) -> None:
-        made = None
+        classes = None
         with self.tree.faults_of((*self.steps, "request")):
-            made = self.peer.on(rule["request"])
-        if made is None:
+            classes = self.peer.api(rule["request"])
+        if classes is None:
             return
-        self.request, self.response = made.request, made.response
+        self.request, self.response = classes
         self.add_faults(rule, self.steps)
         conditions = [(self.path(path, "when", path), value) for path, value in rule.get("when", {}).items()]
         keeping = [(name, self.path(path, "keep", name)) for name, path in rule.get("keep", {}).items()]
         answers = self.answers(rule["reply"])
         with self.tree.faults_of((*self.steps, "versions")):
             versions = rule.get("versions")
-            made = self.peer.on(
+            self.peer.on(
                 rule["request"],
                 versions=None if versions is None else str(versions),
                 when=lambda request: all(self.holds(path, value, request) for path, value in conditions),
                 times=rule.get("times"),
-            )
-        made.reply([self.keeping(answer, keeping) for answer in answers])
+            ).reply([self.keeping(answer, keeping) for answer in answers])
 
     def add_faults(self, value: Any, steps: Steps) -> None:
         """Add what is wrong with values that are made later."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,19 @@ def test_a_version_that_nobody_knows_has_no_body(script: Path) -> None:
         request = json.loads(line(process))
     jsonschema.validate(request, SCHEMA)
     assert (request["version"], request["body"]) == (99, None)
+
+
+@pytest.mark.parametrize("version", [0, 4])
+def test_it_ends_when_nobody_reads_what_it_prints(script: Path, version: int) -> None:
+    """As `tagwire mock serve script.yaml | head -n 1`; version 4 has a problem too."""
+    with serving(script) as process:
+        port = int(line(process).removeprefix("listening at 127.0.0.1:"))
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        with suppress(OSError):
+            ask(port, version)
+        assert process.wait(timeout=30) == 1
+        assert "Error" not in process.stderr.read()
 
 
 def run(*words: object) -> tuple[int, str, str]:

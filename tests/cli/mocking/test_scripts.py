@@ -254,6 +254,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         ),
         (RULE.replace("Request", "Response") + "null", ":2:14: 'HeartbeatResponse' is no request"),
         (RULE + "null\n    versions: 3-", ":4:15: '3-' is no version range"),
+        (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; known are 0-4"),
         (
             RULE + "null\n    when: {grup_id: g}",
             ":4:21: grup_id: HeartbeatRequest has no field 'grup_id'; did you mean",

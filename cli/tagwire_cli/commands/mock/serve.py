@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tagwire.testing.peer import Address, MockPeer, Received
 
 __all__ = ["command"]
+
+T = TypeVar("T")
 
 
 @click.command("serve")
@@ -69,8 +72,6 @@ def command(
     if is_check:
         return
     printer = _JsonPrinter(registry) if as_json else _Printer()
-    peer.journal.on_received = printer.request
-    peer.journal.on_problem = say_error
     asyncio.run(_serve(peer, printer, (host, port), seconds, allow_remote=allow_remote))
     if peer.problems:
         say_error(f"there {'was' if len(peer.problems) == 1 else 'were'} {count(len(peer.problems), 'problem')}")
@@ -80,16 +81,36 @@ def command(
 async def _serve(
     peer: "MockPeer", printer: "_Printer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool
 ) -> None:
-    """Serve until a signal comes or time is over."""
-    stopping = asyncio.Event()
+    """Serve until a signal comes or time is over. Raises OSError where what is received can't be printed."""
     loop = asyncio.get_running_loop()
+    stopping: asyncio.Future[None] = loop.create_future()
+
+    def stop(error: OSError | None = None) -> None:
+        if stopping.done():
+            return
+        if error is None:
+            stopping.set_result(None)
+        else:
+            stopping.set_exception(error)
+
+    def printing(write: Callable[[T], None]) -> Callable[[T], None]:
+        def call(value: T) -> None:
+            try:
+                write(value)
+            except OSError as error:  # nobody reads on: it ends the server, not just a connection
+                stop(error)
+
+        return call
+
+    peer.journal.on_received = printing(printer.request)
+    peer.journal.on_problem = printing(say_error)
     for each in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows: an interrupt ends the loop instead
-            loop.add_signal_handler(each, stopping.set)
+            loop.add_signal_handler(each, stop)
     async with peer.serving(*at, allow_remote=allow_remote) as address:
         printer.address(address)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), seconds)
+            await asyncio.wait_for(stopping, seconds)
 
 
 class _Printer:

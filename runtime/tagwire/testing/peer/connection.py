@@ -58,7 +58,7 @@ class PeerConnection:
 
     def _ended(self) -> list[Action]:
         """The client sends no more: what is held goes out now, for nothing will come before it."""
-        actions = [action for _, held in self._held for action in held]
+        actions = _up_to_close([*(action for _, held in self._held for action in held), Close()])
         self._held.clear()
         self.is_closed = True
         try:
@@ -67,7 +67,7 @@ class PeerConnection:
             self._peer.journal.add_problem(
                 Problem(f"the client ended within a frame: {error}", self.number, None, error)
             )
-        return actions if Close() in actions else [*actions, Close()]
+        return actions
 
     def _answer(self, frame: bytes, offset: int) -> list[Action]:
         try:
@@ -89,9 +89,11 @@ class PeerConnection:
         cls, version = registry.request_class(frame)
         header: Any
         message: Any = None
-        header, _ = registry.decode_header(frame)
         if version in cls.VERSIONS:
-            message = registry.decode_request(frame, limits=self._peer.limits).message
+            found = registry.decode_request(frame, limits=self._peer.limits)
+            header, message = found.header, found.message
+        else:
+            header, _ = registry.decode_header(frame, limits=self._peer.limits)
         self._received += 1
         return self._peer.journal.add_request(
             lambda number: Received(
@@ -118,12 +120,15 @@ class PeerConnection:
             due = [held for left, held in self._held if left == 1]
             self._held = [(left - 1, held) for left, held in self._held if left > 1]
             actions = [*actions, *(action for held in due for action in held)]
-        if Close() in actions:
-            self.is_closed = True
-            actions = actions[: actions.index(Close()) + 1]
-        return actions
+        self.is_closed = Close() in actions
+        return _up_to_close(actions)
 
     def _fail(self, problem: Problem) -> list[Action]:
         self.is_closed = True
         self._peer.journal.add_problem(problem)
         return [Close()]
+
+
+def _up_to_close(actions: list[Action]) -> list[Action]:
+    """The actions that are done: none behind a `Close`."""
+    return actions[: actions.index(Close()) + 1] if Close() in actions else actions

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tagwire.sensitive import showing_sensitive
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
 
 __all__ = ["Address", "Journal", "Problem", "Received"]
+
+T = TypeVar("T")
 
 
 class Address(NamedTuple):
@@ -65,7 +67,7 @@ class Received:
 
 
 class Problem(NamedTuple):
-    """What kept the peer from answering as its script says; the connection was closed for it."""
+    """What kept the peer from answering as its script says; the connection was closed for it. Or a callback's error."""
 
     text: str
     connection: int
@@ -88,9 +90,9 @@ class Journal:
         self._problems: list[Problem] = []
         self._connections = 0
         self.on_received: Callable[[Received], None] | None = None
-        """Called for each request, on the thread of the server."""
+        """Called for each request, on the thread of the server. What it raises is a problem."""
         self.on_problem: Callable[[Problem], None] | None = None
-        """Called for each problem, on the thread of the server."""
+        """Called for each problem, on the thread of the server. What it raises is one more, of which it is not told."""
 
     @property
     def requests(self) -> list[Received]:
@@ -116,17 +118,22 @@ class Journal:
             request = make(len(self._requests) + 1)
             self._requests.append(request)
             self._changed.notify_all()
-        if self.on_received is not None:
-            self.on_received(request)
+        error = _error_of(self.on_received, request)
+        if error is not None:
+            self.add_problem(Problem(f"on_received raised {error!r}", request.connection, request, error))
         return request
 
     def add_problem(self, problem: Problem) -> None:
         """Add a problem. Whoever waits for a request stops waiting."""
+        self._keep(problem)
+        error = _error_of(self.on_problem, problem)
+        if error is not None:
+            self._keep(problem._replace(text=f"on_problem raised {error!r}", cause=error))
+
+    def _keep(self, problem: Problem) -> None:
         with self._changed:
             self._problems.append(problem)
             self._changed.notify_all()
-        if self.on_problem is not None:
-            self.on_problem(problem)
 
     def clear(self) -> None:
         """Forget requests and problems; connections keep their numbers."""
@@ -144,3 +151,13 @@ class Journal:
                 if len(found) >= number or self._problems or left <= 0:
                     return found
                 self._changed.wait(left)
+
+
+def _error_of(callback: Callable[[T], None] | None, value: T) -> Exception | None:
+    """Call a callback; gives what it raised. The connection goes on, and the test finds the error in `problems`."""
+    try:
+        if callback is not None:
+            callback(value)
+    except Exception as error:
+        return error
+    return None

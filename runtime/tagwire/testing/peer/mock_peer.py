@@ -21,6 +21,7 @@ from tagwire.testing.peer.errors import PeerError
 from tagwire.testing.peer.journal import Address, Journal, Problem, Received
 from tagwire.testing.peer.replies import Reply
 from tagwire.testing.peer.rules import Rule
+from tagwire.text_format import shown
 from tagwire.versions import Versions
 
 if TYPE_CHECKING:
@@ -73,13 +74,20 @@ class MockPeer:
 
         It answers the versions that are stable for request and response, or those given, of
         requests for which `when` is true, and so many `times`. Where several rules match, the
-        latest one answers. Raises UnknownMessageError, PeerError for what is no request.
+        latest one answers. Raises UnknownMessageError, VersionsError, PeerError for what is no
+        request and for a rule that no request can match.
         """
-        cls, response = self._api(request)
+        cls, response = self.api(request)
+        answered = _stable(cls, response) if versions is None else _versions(versions) & cls.VERSIONS
+        if not answered:
+            text = "has no stable version; name some" if versions is None else f"has none of the versions {versions}"
+            raise PeerError(f"{cls.NAME} {text}; known are {cls.VERSIONS}")
+        if times is not None and (not isinstance(times, int) or times < 1):
+            raise PeerError(f"on({cls.NAME}): times: {shown(times)} was found, an integer from 1 on was expected")
         return Rule(
             cls,
             response,
-            _stable(cls, response) if versions is None else _versions(versions) & cls.VERSIONS,
+            answered,
             when=when,
             times=times,
             enact=self._rules.append,
@@ -90,7 +98,7 @@ class MockPeer:
 
         A request in another version is refused. Raises as `on` does.
         """
-        cls, _ = self._api(request)
+        cls, _ = self.api(request)
         self._offered[cls.API_KEY or 0] = _versions(versions)
 
     @property
@@ -98,7 +106,7 @@ class MockPeer:
         """The versions that the peer announces, by API key."""
         found: dict[int, Versions] = {}
         if self._announcement is not None:
-            cls, response = self._api(self._announcement.request)
+            cls, response = self.api(self._announcement.request)
             found[cls.API_KEY or 0] = _stable(cls, response)
         for rule in self._rules:
             key, versions = rule.request.API_KEY or 0, rule.versions
@@ -106,8 +114,8 @@ class MockPeer:
             found[key] = Versions(min(before.lowest, versions.lowest), max(before.highest, versions.highest))
         return {key: versions for key, versions in sorted({**found, **self._offered}.items()) if versions}
 
-    def _api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
-        """A request and its response."""
+    def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
+        """A request and its response. Raises UnknownMessageError, PeerError for what is no request."""
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls
         if not (isinstance(cls, type) and issubclass(cls, Message)) or cls.KIND != "request" or cls.API_KEY is None:
@@ -116,10 +124,11 @@ class MockPeer:
 
     def reply_to(self, request: Received) -> Reply:
         """The answer to a request. Raises PeerError where the script has none; what the script raises comes through."""
-        cls, response = self._api(request.name)
+        cls, response = self.api(request.name)
         offered = self.offered.get(cls.API_KEY or 0)
         if offered is None:
-            raise PeerError("no rule answers it, and it was not offered")
+            is_withheld = cls.API_KEY in self._offered
+            raise PeerError("none of its versions are offered" if is_withheld else "no rule answers it")
         if request.version not in offered or request.message is None:
             fallback = fallback_message(self.registry, response, offered, self._announcement)
             if fallback is None:

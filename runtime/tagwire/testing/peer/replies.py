@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tagwire.message.base import Message
 from tagwire.testing.peer.actions import Action, Close, Send, Wait
 from tagwire.testing.peer.errors import PeerError
 from tagwire.text_format import shown
+from tagwire.versions import HIGHEST
+from tagwire.wire.varint import UVARINT_MAX
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "AnswerTo", "Reply", "actions_of", "as_reply", "frame_of", "with_faults"]
 
 _SIZE_WIDTH: Final = 4
+_LONGEST: Final = 86_400
+"""Seconds of a delay: a day."""
 _PAUSE: Final = 0.005
 """Seconds between the parts of a split frame: without a pause, TCP would join them again."""
 
@@ -50,9 +56,9 @@ class Reply:
     """Seconds to wait before it is sent. Later answers of the connection wait, too."""
     behind: int = 0
     """How many later answers of the connection are sent before this one."""
-    split_at: Iterable[int] = ()
+    split_at: Collection[int] = ()
     """Offsets at which the frame is split into parts that are written one by one. The size before a frame is part of
-    it, so offset 4 is the first byte of the header."""
+    it, so offset 4 is the first byte of the header. They are kept in ascending order."""
     cut_at: int | None = None
     """Send only this number of bytes of the frame, then close."""
     raw: bytes | None = None
@@ -60,11 +66,63 @@ class Reply:
     close: bool = False
     """Close the connection behind the answer, or instead of it."""
 
+    def __post_init__(self) -> None:
+        """Raises PeerError for a fault of a wrong kind, or out of its bounds."""
+        for name, (is_fit, expected) in _FAULTS.items():
+            value = getattr(self, name)
+            if not is_fit(value):
+                raise PeerError(f"{name}: {shown(value)} was found, {expected} was expected")
+        object.__setattr__(self, "split_at", _ascending(self.split_at))  # a range stays one: it may be long
+
     @property
     def is_answer(self) -> bool:
         """Whether any bytes are sent."""
         return self.message is not None or self.raw is not None
 
+
+def _is_int(value: object, highest: float = math.inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= highest
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LONGEST
+
+
+def _is_named(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
+def _is_tags(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        _is_int(tag, UVARINT_MAX) and isinstance(data, bytes) for tag, data in value.items()
+    )
+
+
+def _is_offsets(value: object) -> bool:
+    if isinstance(value, range):
+        return all(map(_is_int, (*value[:1], *value[-1:])))
+    return isinstance(value, Collection) and all(map(_is_int, value))
+
+
+def _ascending(offsets: Collection[int]) -> Sequence[int]:
+    if isinstance(offsets, range):
+        return offsets if offsets.step > 0 else offsets[::-1]
+    return tuple(sorted({*offsets}))
+
+
+_FAULTS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "version": (lambda value: value is None or _is_int(value, HIGHEST), f"a version from 0 to {HIGHEST}"),
+    "header": (_is_named, "a mapping of names to values"),
+    "fields": (_is_named, "a mapping of paths to values"),
+    "unknown_tags": (_is_tags, f"a mapping of tags from 0 to {UVARINT_MAX} to bytes"),
+    "delay": (_is_seconds, f"a number of seconds from 0 to {_LONGEST}"),
+    "behind": (_is_int, "an integer from 0 on"),
+    "split_at": (_is_offsets, "a list or range of offsets from 0 on"),
+    "cut_at": (lambda value: value is None or _is_int(value), "an integer from 0 on"),
+    "raw": (lambda value: value is None or isinstance(value, bytes), "bytes or None"),
+    "close": (lambda value: isinstance(value, bool), "True or False"),
+}
+"""For each fault whether a value is one, and what is expected."""
 
 Answer: TypeAlias = "Message | Reply | None"
 """What a function of the request returns."""
@@ -114,7 +172,7 @@ def actions_of(reply: Reply, frame: bytes) -> list[Action]:
     """What a connection does for an answer whose frame is made."""
     actions: list[Action] = [Wait(reply.delay)] if reply.delay else []
     sent = frame if reply.cut_at is None else frame[: reply.cut_at]
-    places = sorted({at for at in reply.split_at if 0 < at < len(sent)})
+    places = [at for at in takewhile(lambda at: at < len(sent), reply.split_at) if at]
     for start, end in zip([0, *places], [*places, len(sent)], strict=True):
         if start:
             actions.append(Wait(_PAUSE))

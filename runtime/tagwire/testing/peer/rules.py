@@ -49,8 +49,11 @@ class Rule:
         """Answer with a response, a `Reply`, None (nothing), or a function of the request that returns one of these.
 
         A list or tuple has an answer for each request in turn; its last one stays. `faults` are those of
-        `Reply`, for each answer. Returns the rule. Raises PeerError for what is no answer.
+        `Reply`, for each answer. Returns the rule. Raises PeerError for what is no answer or no such fault, and
+        for a rule that has answers already.
         """
+        if self._answers:
+            raise PeerError(f"{self}: the rule has answers already; make another one with `on`, which then answers")
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
         if not answers:
             raise PeerError(f"{self}: the sequence of answers is empty")
@@ -58,6 +61,7 @@ class Rule:
         if unknown:
             known = ", ".join(name for name in Reply.__dataclass_fields__ if name != "message")
             raise PeerError(f"{self}: there is no fault {unknown[0]!r}; there are {known}")
+        with_faults(None, faults)  # those for what a function will return are checked now, too
         for each in answers:
             self._check(each)
         self._answers = [self._made(each, faults) for each in answers]

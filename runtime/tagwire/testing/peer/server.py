@@ -77,13 +77,16 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
     answering = asyncio.ensure_future(_answer(waiting, writer))
     try:
         while not connection.is_closed:
-            for action in connection.receive_data(await reader.read(_READ_SIZE)):
+            try:
+                data = await reader.read(_READ_SIZE)
+            except OSError:  # the client reset the connection
+                return
+            for action in connection.receive_data(data):
                 waiting.put_nowait(action)
-        await answering
-        writer.close()
-        await writer.wait_closed()
-    except OSError:  # the client reset the connection
-        pass
+        with suppress(OSError):  # as above
+            await answering
+            writer.close()
+            await writer.wait_closed()
     finally:
         answering.cancel()
         writer.transport.abort()  # without it, a client that does not read what it gets would keep the server

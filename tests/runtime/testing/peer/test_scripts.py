@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tagwire_messages as kafka
-from tagwire import EncodeError, Message, UnknownMessageError
+from tagwire import EncodeError, Limits, Message, UnknownMessageError
 from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, PeerError, Received, Reply, Send, Wait
 from tagwire_messages.api_versions_response import ApiVersion
 
@@ -180,7 +180,7 @@ def test_other_apis_may_be_offered_or_withheld(peer: MockPeer) -> None:
     peer.offer(kafka.MetadataRequest, "0-99")
     assert answer(peer.connect(), ASKING, 0).api_keys[0] == ApiVersion(api_key=3, max_version=99)
     assert peer.connect().receive_data(framed(BEAT, 4)) == [Close()]
-    assert "HeartbeatRequest v4: no rule answers it, and it was not offered" in str(peer.problems[0])
+    assert "HeartbeatRequest v4: none of its versions are offered" in str(peer.problems[0])
 
 
 def test_the_answer_may_be_scripted(peer: MockPeer) -> None:
@@ -240,6 +240,86 @@ def test_what_is_no_answer_of_a_function_is_a_problem(peer: MockPeer) -> None:
 def test_a_fault_that_there_is_not(peer: MockPeer) -> None:
     with pytest.raises(PeerError, match="there is no fault 'dely'; there are version, header, fields"):
         peer.on(kafka.HeartbeatRequest).reply(OK, dely=1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"delay": "1"}, "delay: '1' was found, a number of seconds from 0 to 86400 was expected"),
+        ({"delay": 10**400}, "delay: an int of 1329 bits was found, a number of seconds"),
+        ({"delay": float("inf")}, "delay: inf was found"),
+        ({"delay": float("nan")}, "delay: nan was found"),
+        ({"delay": True}, "delay: True was found"),
+        ({"raw": "abc"}, "raw: 'abc' was found, bytes or None was expected"),
+        ({"behind": -1}, "behind: -1 was found, an integer from 0 on was expected"),
+        ({"behind": "x"}, "behind: 'x' was found"),
+        ({"cut_at": -1}, "cut_at: -1 was found, an integer from 0 on"),
+        ({"cut_at": 3.0}, "cut_at: 3.0 was found"),
+        ({"version": 1.0}, "version: 1.0 was found, a version from 0 to 32767 was expected"),
+        ({"version": 32768}, "version: 32768 was found"),
+        ({"split_at": 4}, "split_at: 4 was found, a list or range of offsets from 0 on was expected"),
+        ({"split_at": [1, -1]}, "split_at: a list of 2 was found"),
+        ({"split_at": range(9, -9, -1)}, "split_at: a range was found"),
+        ({"close": 1}, "close: 1 was found, True or False was expected"),
+        ({"header": ["x"]}, "header: a list of 1 was found, a mapping of names"),
+        ({"fields": {1: 2}}, "fields: a dict was found, a mapping of paths"),
+        ({"unknown_tags": {5: "x"}}, "unknown_tags: a dict was found, a mapping of tags from 0"),
+        ({"unknown_tags": {-5: b"x"}}, "unknown_tags: a dict was found"),
+    ],
+)
+def test_faults_have_kinds_and_bounds(peer: MockPeer, fault: dict[str, Any], expected: str) -> None:
+    with pytest.raises(PeerError) as made:
+        Reply(OK, **fault)
+    with pytest.raises(PeerError) as replied:
+        peer.on(kafka.HeartbeatRequest).reply(lambda _: OK, **fault)
+    assert str(made.value) == str(replied.value)
+    assert str(made.value).startswith(expected)
+    assert peer.offered.keys() == {18}
+
+
+def test_a_rule_has_one_reply(peer: MockPeer) -> None:
+    rule = peer.on(kafka.HeartbeatRequest).reply(OK)
+    with pytest.raises(PeerError, match="the rule has answers already; make another one with `on`"):
+        rule.reply([OK, OK])
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"versions": "99"}, "HeartbeatRequest has none of the versions 99; known are 0-4"),
+        ({"versions": "none"}, "HeartbeatRequest has none of the versions none"),
+        ({"times": 0}, "on(HeartbeatRequest): times: 0 was found, an integer from 1 on was expected"),
+        ({"times": "1"}, "times: '1' was found"),
+    ],
+)
+def test_rules_that_never_match_are_refused(peer: MockPeer, how: dict[str, Any], said: str) -> None:
+    with pytest.raises(PeerError) as caught:
+        peer.on(kafka.HeartbeatRequest, **how)
+    assert said in str(caught.value)
+
+
+def test_headers_are_bounded_too() -> None:
+    """In a version that the peer has, and in one that it lacks."""
+    peer = MockPeer(kafka.registry, limits=Limits(bytes=10))
+    frame = kafka.registry.encode_request(BEAT, 4)
+    for each in (frame, frame[:2] + b"\0\x63" + frame[4:]):
+        assert peer.connect().receive_data(len(each).to_bytes(4, "big") + each) == [Close()]
+    assert peer.requests == []
+    assert ["RequestHeader" in each.text and "Limits.bytes" in each.text for each in peer.problems] == [True, True]
+
+
+def test_errors_of_callbacks_are_problems(peer: MockPeer) -> None:
+    def fail(_: object) -> None:
+        raise OSError("oh")
+
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    peer.journal.on_received = fail
+    peer.journal.on_problem = fail
+    assert peer.connect().receive_data(framed(BEAT, 4)) == [Send(V4)]
+    assert [each.text for each in peer.problems] == [
+        "on_received raised OSError('oh')",
+        "on_problem raised OSError('oh')",
+    ]
 
 
 def test_rules_are_for_requests(peer: MockPeer) -> None:
@@ -313,6 +393,12 @@ def test_a_frame_in_parts(peer: MockPeer) -> None:
     assert [isinstance(action, Wait) for action in actions] == [False, True, False, True, False, True, False]
 
 
+@pytest.mark.parametrize("split_at", [range(2, 10**12, 7), range(9, 1, -7)])
+def test_ranges_of_any_length_and_direction(peer: MockPeer, split_at: range) -> None:
+    parts = [action.data for action in faulty(peer, split_at=split_at) if isinstance(action, Send)]
+    assert parts == [V4[:2], V4[2:9], V4[9:]]
+
+
 def test_byte_by_byte(peer: MockPeer) -> None:
     parts = [action.data for action in faulty(peer, split_at=range(100)) if isinstance(action, Send)]
     assert parts == [V4[at : at + 1] for at in range(len(V4))]
@@ -330,6 +416,13 @@ def test_what_is_held_goes_out_at_the_end(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, behind=1)
     connection = peer.connect()
     assert connection.receive_data(framed(BEAT, 4)) == []
+    assert connection.receive_data(b"") == [Send(V4), Close()]
+
+
+def test_at_the_end_nothing_is_sent_behind_a_close(peer: MockPeer) -> None:
+    peer.on(kafka.HeartbeatRequest).reply([Reply(OK, behind=5, close=True), Reply(OK, behind=5)])
+    connection = peer.connect()
+    assert connection.receive_data(framed(BEAT, 4) * 2) == []
     assert connection.receive_data(b"") == [Send(V4), Close()]
 
 

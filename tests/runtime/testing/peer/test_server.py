@@ -134,6 +134,18 @@ def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
     assert peer.problems == []
 
 
+def test_an_error_of_a_callback_ends_no_connection(peer: MockPeer) -> None:
+    def fail(_: object) -> None:
+        raise BrokenPipeError
+
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    peer.journal.on_received = fail
+    with peer.running() as address, connected(address) as client:
+        client.sendall(ASKED * 2)
+        assert read(client, 32) == ANSWER * 2
+    assert [type(each.cause) for each in peer.problems] == [BrokenPipeError] * 2
+
+
 def test_many_connections_at_once(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK)
     with peer.running() as address:
