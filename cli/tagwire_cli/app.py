@@ -32,7 +32,8 @@ class _Commands(CommandTable):
 
             ctx.exit(print_error(error))
         except click.ClickException as error:
-            error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
+            if not isinstance(error, click.exceptions.NoArgsIsHelpError):  # its message is the help
+                error.message = printable(error.message)  # type: ignore[misc]  # click offers no other way
             raise
         except OSError as error:
             if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly

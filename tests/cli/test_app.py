@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from command_paths import GROUPS
 
 import tagwire
 import tagwire_cli
@@ -30,7 +31,14 @@ def test_help_names_every_command_in_sections() -> None:
     assert [line[:-1] for line in done.stdout.splitlines() if line[:-1] in titles] == titles
 
 
-@pytest.mark.parametrize("words", [[], ["log"], ["spark"]])
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_alone_prints_its_help(group: str) -> None:
+    done = CliRunner().invoke(app, [group])
+    assert done.exit_code == 2
+    assert done.stderr == CliRunner().invoke(app, [group, "--help"]).stdout
+
+
+@pytest.mark.parametrize("words", [[], *([group] for group in GROUPS)])
 @pytest.mark.parametrize("columns", ["60", "80", "200"])
 def test_help_cuts_no_summary(words: list[str], columns: str) -> None:
     done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": columns}, terminal_width=int(columns))
@@ -91,6 +99,7 @@ def test_the_extra_of_the_language_server_is_named(module: str) -> None:
 
 
 def test_the_extra_of_mock_peers_is_named(tmp_path: Path) -> None:
+    (tmp_path / "script.yaml").write_text("rules: []\n")
     script = "import sys; sys.modules['yaml'] = None; sys.argv = ['tagwire', 'mock', 'serve', 'script.yaml']\n"
     script += "from tagwire_cli.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)

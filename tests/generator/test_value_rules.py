@@ -154,7 +154,7 @@ def test_the_constructor_refuses_two_alternatives(package: Any) -> None:
             parcel(package, text="hi", flowers=["r"])
         assert (error.value.path, error.value.message_name) == ("flowers", "Parcel")
         assert str(error.value) == (
-            "Parcel: flowers: is set beside text, but exactly one alternative of the union content may be; "
+            "Parcel: flowers: is set beside text, but only one alternative of the union content can be set; "
             "set one of them to None"
         )
         with pytest.raises(tagwire.EncodeError):

@@ -1,9 +1,12 @@
 """Fields that specs mark as sensitive: hidden wherever a value is shown, and nowhere else."""
 
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
+from build_package import build_package
 
 import tagwire
 import tagwire_messages as messages
@@ -169,3 +172,36 @@ def test_frames_without_secrets_stay_and_faults_are_refused() -> None:
         redaction.request(registry.encode_request(LOGIN, 2)[:-1])
     with pytest.raises(DecodeError):
         redaction.request(registry.encode_request(messages.HeartbeatRequest(), 4) + b"\0")
+
+
+GUESTS: dict[str, Any] = {
+    "dialect": "tagwire",
+    "type": "data",
+    "name": "GuestsMessage",
+    "validVersions": "0",
+    "flexibleVersions": "0+",
+    "fields": [
+        {"name": "Guests", "type": "[]Guest", "versions": "0+", "unique": True, "fields": [
+            {"name": "Mail", "type": "string", "versions": "0+", "mapKey": True, "sensitive": True},
+            {"name": "Room", "type": "int32", "versions": "0+"},
+        ]},
+        {"name": "Bill", "type": "Bill", "versions": "0+", "sensitive": True, "fields": [
+            {"name": "Total", "type": "int32", "versions": "0+"},
+            {"name": "Card", "type": "string", "versions": "0+", "nullableVersions": "0+", "default": "null",
+             "tag": 0, "taggedVersions": "0+", "union": "means"},
+            {"name": "Cash", "type": "bool", "versions": "0+", "nullableVersions": "0+", "default": "null",
+             "tag": 1, "taggedVersions": "0+", "union": "means"},
+        ]},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("same_length", [False, True])
+def test_redaction_keeps_the_rules_of_several_values(tmp_path: Path, same_length: bool) -> None:
+    hotel = build_package(tmp_path, f"hotel_{same_length}".lower(), [GUESTS])
+    module = import_module(f"{hotel.__name__}.guests_message")
+    guests = [module.Guest(mail=mail, room=7) for mail in ("a@x", "b@x")]
+    stay = hotel.GuestsMessage(guests=guests, bill=module.Bill(total=5, card="4111"))
+    data = Redaction(hotel.registry, same_length=same_length).message(hotel.GuestsMessage, stay.encode(0), 0)
+    found = hotel.GuestsMessage.decode(data, 0)
+    assert found == hotel.GuestsMessage(bill=module.Bill(total=0, card="xxxx" if same_length else ""))

@@ -1,6 +1,5 @@
 """`tagwire set`: new values for chosen fields of a message, or of the frames of a stream."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -8,10 +7,13 @@ import click
 
 from tagwire.message.json import field_from_json
 from tagwire.selection.paths import SelectionError
+from tagwire.text_format import shown
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.frame_stream import at
+from tagwire_cli.input.json import json_of
 from tagwire_cli.input.selected import Selected, order_hint, parts, source
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
@@ -85,11 +87,11 @@ def _parsed(path: str, row: "FieldRow", text: str, *, is_json: bool) -> Any:
     if not is_json and _is_text(path, row):
         return text
     try:
-        return json.loads(text)
-    except ValueError as error:
+        return json_of(text)
+    except InputError as error:
         if row.enum is not None and not is_json:
             return text
-        hint = f"{path}: {text!r} is not valid JSON, which type {row.type} needs: {error}"
+        hint = f"{path}: {shown(text)} is not valid JSON, which type {row.type} needs: {error}"
         raise click.BadParameter(hint, param_hint="PATH=VALUE") from None
 
 

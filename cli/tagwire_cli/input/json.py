@@ -12,15 +12,19 @@ from typing import Any, Final, NoReturn
 from tagwire.text_format import shown
 from tagwire_cli.input.bytes import InputError, open_input, read_bytes
 
-__all__ = ["json_lines", "json_values", "read_json"]
+__all__ = ["json_lines", "json_of", "json_values", "read_json"]
 
 _BLANKS: Final = " \t\r\n"
 
 
 def read_json(file: str = "-") -> Any:
     """The JSON value of `file`. Raises InputError with line and column."""
-    text = _decoded(read_bytes(file, is_hex=False))
-    with _errors():
+    return json_of(_decoded(read_bytes(file, is_hex=False)))
+
+
+def json_of(text: str, line: int = 1) -> Any:
+    """The JSON value that a text is; it begins in this line. Raises InputError with line and column."""
+    with _errors(line):
         return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
 
 
@@ -49,8 +53,7 @@ def _value_of_line(line: bytes, number: int) -> Any:
     text = _decoded(
         line, f"line {number}, "
     ).rstrip()  # else what is missing at its end would be missed in the next line
-    with _errors(number):
-        return json.loads(text, object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+    return json_of(text, number)
 
 
 def _decoded(data: bytes, where: str = "") -> str:

@@ -216,11 +216,14 @@ def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Loc
         return []
     offset = document.offset(params.position)
     shared = _set_name(ls, document, offset)
+    declaration: tuple[Document, Span | None]
     if shared is not None:
         found = [(ls.file(path), name.span) for path, names in shared.places.items() for name in names]
+        declaration = found[0]
     else:
         found = [(document, span) for span in references(document.text, offset)]
-    wanted = found if params.context.include_declaration else found[1:]
+        declaration = (document, definition(document.text, offset))
+    wanted = [each for each in found if params.context.include_declaration or each != declaration]
     return [types.Location(ls.uri(each.path), each.range(span)) for each, span in wanted]
 
 

@@ -4,6 +4,7 @@ They have the same versioned field tables as generated classes, and the runtime 
 is no second version arithmetic.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from tagwire.layout import DEFAULT_STRUCT
@@ -43,7 +44,8 @@ def optional_fields(spec: MessageSpec, options: SpecOptions) -> OptionalFields |
 
 
 def _members(spec: MessageSpec, struct: StructSpec, structs: dict[str, type[Struct]]) -> dict[str, Any]:
-    rows = tuple(field_row(field, structs.get(field.struct or ""), unique_keys(spec, field)) for field in struct.fields)
+    fields = [replace(field, about=spec.about_of(field)) for field in struct.fields]
+    rows = tuple(field_row(field, structs.get(field.struct or ""), unique_keys(spec, field)) for field in fields)
     return {"FIELDS": rows, "__slots__": (*(row.name for row in rows), "unknown_tags")}
 
 

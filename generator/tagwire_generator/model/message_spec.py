@@ -174,6 +174,11 @@ class MessageSpec:
         """The struct of that name. Raises KeyError if there is none."""
         return {struct.name: struct for struct in self.structs}[name]
 
+    def about_of(self, field: FieldSpec) -> str:
+        """What the spec says about a field, or else about its struct, or about its enum."""
+        struct = self.struct(field.struct).about if field.struct else ""
+        return field.about or struct or (field.enum.about if field.enum else "")
+
     @property
     def enums(self) -> tuple[RegisterSpec, ...]:
         """The registers that fields have as their enums, each once."""

@@ -285,7 +285,7 @@ class DataViews:
             words += self.struct_words(field.struct)
         if field.enum:
             words.append(f"enum={self.enum(field.enum)}")
-        texts = (("about", field.about or None), ("deprecated", field.deprecated))
+        texts = (("about", self.spec.about_of(field) or None), ("deprecated", field.deprecated))
         words += [f"{key}={text!r}" for key, text in texts if text is not None]
         return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
 

@@ -159,7 +159,7 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, depth: i
             nullable="" if not field.nullable_versions else str(field.nullable_versions),
             tag="" if field.tag is None else str(field.tag),
             default=_default(_named_default(field)),
-            about=field.about or (spec.struct(field.struct).about if field.struct else ""),
+            about=spec.about_of(field),
             deprecated=deprecated_part(field) or (deprecated_part(spec.struct(field.struct)) if field.struct else ""),
             enum="" if field.enum is None else field.enum.name,
             members=tuple((str(entry.key), entry.name) for entry in _entries(field)),

@@ -7,8 +7,16 @@ __all__ = ["abouts"]
 
 
 def abouts(struct: Any) -> Mapping[str, str]:
-    """The texts of a generated class and of those inside it, by path without indices; empty for other layouts."""
-    return dict(_texts(struct, "")) if struct is not None else {}
+    """The texts of a generated class and of those inside it, by path without indices; empty for other layouts.
+
+    That of a message itself has the empty path. It follows the first paragraph of its docstring.
+    """
+    if struct is None:
+        return {}
+    from inspect import cleandoc  # pages alone need it
+
+    _, _, text = cleandoc(struct.__doc__ or "").partition("\n\n")
+    return {"": " ".join(text.split()), **dict(_texts(struct, ""))}
 
 
 def _texts(struct: Any, around: str) -> Iterator[tuple[str, str]]:

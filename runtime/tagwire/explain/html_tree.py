@@ -165,7 +165,8 @@ class _Walk:
             return  # it was begun, and the fault is its first byte
         row = _node_row(node, around, "" if around is None and not size else value_of(node, self.note))
         own = data[node.offset : node.offset + size]
-        about = self.abouts.get(_INDEX.sub("", node.path), "") if self.abouts and around is not None else ""
+        is_section = node.path == around  # of tagged or optional fields; it has the path of what it is in
+        about = "" if is_section or not self.abouts else self.abouts.get(_INDEX.sub("", node.path), "")
         yield row._replace(depth=depth, data=own, space=space, about=about)
         within, inner = data, space
         if node.unpacked is not None:

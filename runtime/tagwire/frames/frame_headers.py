@@ -38,6 +38,8 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
 
 def names_request(cls: type[Message]) -> bool:
     """Whether a header begins with API key and version in each of its versions, so that four bytes say what follows."""
+    if cls.OPTIONAL_FIELDS is not None and cls.OPTIONAL_FIELDS.versions & cls.VERSIONS:
+        return False  # the length of the optional fields comes first
     first = cls.FIELDS[:2]
     ends = cls.VERSIONS.lowest, cls.VERSIONS.highest
     return tuple(row.name for row in first) == _NAMES and all(

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from tagwire.frames.registry import Registry
-from tagwire.layout import fresh
 from tagwire.message.base import Message, Struct
 from tagwire.message.field_table import FieldRow
 from tagwire.selection.selection import Selection
@@ -63,9 +62,10 @@ class Redaction:
         if isinstance(value, list):  # of an array that a path goes into
             return [self._empty(field, each) for each in value]
         if isinstance(value, tuple):
-            return tuple(self._empty(field, each) for each in value) if self._same_length else ()
+            keeps = self._same_length and not field.unique  # elements with empty keys would be alike
+            return tuple(self._empty(field, each) for each in value) if keeps else ()
         if isinstance(value, Struct):
-            return self._emptied_struct(value) if self._same_length else fresh(type(value))
+            return self._emptied_struct(value)
         if isinstance(value, str | bytes) and self._same_length:
             return "x" * len(value.encode()) if isinstance(value, str) else bytes(len(value))
         if field.enum is not None:
@@ -74,18 +74,22 @@ class Redaction:
         return b"" if default is None else default  # records, which are null by default
 
     def _emptied_struct(self, value: Struct) -> Struct:
+        """A struct with the same fields set, so that its unions keep their alternatives."""
         fields = {row.name: self._empty(row, getattr(value, row.name)) for row in value.FIELDS}
-        return value.replace(**fields, unknown_tags={tag: bytes(len(data)) for tag, data in value.unknown_tags.items()})
+        tags = {tag: bytes(len(data) * self._same_length) for tag, data in value.unknown_tags.items()}
+        return value.replace(**fields, unknown_tags=tags)
 
 
 def sensitive_paths(cls: type[Struct]) -> Iterator[str]:
     """The paths of the sensitive fields of a class, as `tagwire.select` takes them.
 
-    No path goes into arrays of arrays: one that holds a sensitive field is sensitive as a whole.
+    No path goes into arrays of arrays: one that holds a sensitive field is sensitive as a whole. So is an array whose
+    elements have a sensitive key of their own, since they would be alike without it.
     """
     for row in cls.FIELDS:
         inner = () if row.struct is None else tuple(sensitive_paths(row.struct))
-        if row.sensitive or (inner and row.type.startswith("[][]")):
+        is_one = row.type.startswith("[][]") or not set(row.unique).isdisjoint(inner)
+        if row.sensitive or (inner and is_one):
             yield row.name
         else:
             into = f"{row.name}{'[]' if row.type.startswith('[]') else ''}."

@@ -18,7 +18,7 @@ def present_alternatives(union: Union, get: Callable[[str], Any]) -> list[str]:
 
 def several_text(union: str, other: str) -> str:
     """What is wrong with an alternative beside another one."""
-    return f"is set beside {other}, but exactly one alternative of the union {union} may be; set one of them to None"
+    return f"is set beside {other}, but only one alternative of the union {union} can be set; set one of them to None"
 
 
 class Keys:

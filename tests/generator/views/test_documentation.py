@@ -133,7 +133,10 @@ def test_explain_html(module: ModuleType) -> None:
     tree = tree_of([Unit((), [trace(module.ShelfData, data, 2)])])
     names = tree["rows"]["name"]
     assert {names[int(row)]: text for row, text in tree["about"].items()} == {
+        "ShelfData v2": 'Where books stand. "Quoted" \\N{BULLET} Deprecated in version 0: it has no room',
         "room": "at the door Deprecated: use Place",
+        "books": "A book.",
+        "[0]": "A book.",
         "pages": "without the cover",
     }
 

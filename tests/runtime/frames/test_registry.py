@@ -14,9 +14,12 @@ from sample_messages.records import SeatKey
 import tagwire_messages as messages
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
+from tagwire.frames.frame_headers import names_request
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.registry import Registry
 from tagwire.limits import Limits
+from tagwire.message.field_table import OptionalFields
+from tagwire.versions import Versions
 
 
 def test_names_and_keys() -> None:
@@ -328,3 +331,11 @@ def test_a_package_looks_a_name_up_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert vars(messages)["HeartbeatRequest"] is found is messages.registry["HeartbeatRequest"]
     with pytest.raises(AttributeError, match="no attribute 'HeartbeatReqest'"):
         getattr(messages, "Heartbeat" + "Reqest")
+
+
+def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert names_request(RequestHeader)
+    monkeypatch.setattr(RequestHeader, "OPTIONAL_FIELDS", OptionalFields(Versions.parse("2+")))
+    assert not names_request(RequestHeader)
+    monkeypatch.setattr(RequestHeader, "OPTIONAL_FIELDS", OptionalFields(Versions.parse("9+")))
+    assert names_request(RequestHeader)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @click.command("serve")
-@click.argument("file", metavar="SCRIPT", type=click.Path(path_type=Path))
+@click.argument("file", metavar="SCRIPT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", default=0, type=click.IntRange(0, 65535), help="The port to listen on; 0, the default, is any free one."
