@@ -127,8 +127,11 @@ class MockPeer:
         cls, response = self.api(request.name)
         offered = self.offered.get(cls.API_KEY or 0)
         if offered is None:
-            is_withheld = cls.API_KEY in self._offered
-            raise PeerError("none of its versions are offered" if is_withheld else "no rule answers it")
+            raise PeerError(
+                "none of its versions are offered"
+                if cls.API_KEY in self._offered
+                else "no rule answers it, and it was not offered"
+            )
         if request.version not in offered or request.message is None:
             fallback = fallback_message(self.registry, response, offered, self._announcement)
             if fallback is None:
