@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tagwire.errors import TagwireError
 from tagwire.message import Message
+from tagwire.message.json import field_to_json
 from tagwire.testing.peer import Received
 from tagwire.text_format import near
 
@@ -16,7 +17,7 @@ __all__ = ["ABSENT", "PathError", "RequestPath"]
 
 ABSENT: Final = object()
 """The value of what a request does not have."""
-_STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[\d*\])*)")
+_STEP: Final = re.compile(r"([^\W\d]\w*)((?:\[[0-9]{0,9}\])*)")
 _INDEX: Final = re.compile(r"\[(\d*)\]")
 _HEADER: Final = "header."
 
@@ -56,8 +57,14 @@ class RequestPath:
         return row.struct if len(indexes) == depth else None
 
     def value(self, request: Received) -> Any:
-        """The value in a request; ABSENT where it has none."""
-        return _value(request.header if self.is_header else request.message, self.steps)
+        """The value in a request as JSON; ABSENT where it has none."""
+        found = _value(request.header if self.is_header else request.message, self.steps)
+        return ABSENT if found is ABSENT else field_to_json(found, request.version)
+
+    def json(self, request: Received) -> Any:
+        """The value in a request as JSON; None where it has none."""
+        found = self.value(request)
+        return None if found is ABSENT else found
 
 
 def _value(value: Any, steps: list[str | int | None]) -> Any:

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from tagwire.frames.registry import Registry
-from tagwire.message.json import field_to_json
 from tagwire.testing.peer import MockPeer, Received, Reply
 from tagwire_cli.mocking.answers import AnswerMaker
-from tagwire_cli.mocking.request_path import ABSENT, RequestPath
+from tagwire_cli.mocking.request_path import RequestPath
 from tagwire_cli.mocking.script_schema import check_shape
-from tagwire_cli.mocking.values import Scene, check_values, evaluated
+from tagwire_cli.mocking.values import Scene, Setting, ValueReader, evaluated
 from tagwire_cli.mocking.yaml_tree import Steps, Tree, read_tree
 
 __all__ = ["Script", "read_script"]
@@ -66,10 +65,13 @@ class _RuleReader:
         if classes is None:
             return
         self.request, self.response = classes
-        self.add_faults(rule, self.steps)
-        conditions = [(self.path(path, "when", path), value) for path, value in rule.get("when", {}).items()]
+        values = ValueReader(self.tree, Setting(self.request, self.registry.request_header, self.names))
+        conditions = [
+            (self.path(path, "when", path), values.read(value, (*self.steps, "when", path)))
+            for path, value in rule.get("when", {}).items()
+        ]
         keeping = [(name, self.path(path, "keep", name)) for name, path in rule.get("keep", {}).items()]
-        answers = self.answers(rule["reply"])
+        answers = self.answers(rule["reply"], values)
         with self.tree.faults_of((*self.steps, "versions")):
             versions = rule.get("versions")
             self.peer.on(
@@ -78,11 +80,6 @@ class _RuleReader:
                 when=lambda request: all(self.holds(path, value, request) for path, value in conditions),
                 times=rule.get("times"),
             ).reply([self.keeping(answer, keeping) for answer in answers])
-
-    def add_faults(self, value: Any, steps: Steps) -> None:
-        """Add what is wrong with values that are made later."""
-        for place, text in check_values(value, steps, self.request, self.registry, self.names):
-            self.tree.add_fault(place, text)
 
     def path(self, text: str, *steps: str) -> RequestPath | None:
         """A path to a value of the request; None for one with a fault."""
@@ -93,19 +90,15 @@ class _RuleReader:
     def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
         """Whether a condition is met."""
         assert path is not None, "a script with faults is not played"
-        found = path.value(request)
-        return found is not ABSENT and field_to_json(found, request.version) == evaluated(expected, self.scene(request))
+        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing
 
-    def scene(self, request: Received) -> Scene:
-        return Scene(request, self.kept, self.registry)
-
-    def answers(self, reply: Any) -> list[AnswerMaker]:
+    def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
         """The answers of a rule, checked."""
         steps = (*self.steps, "reply")
         if not isinstance(reply, list):
-            return [AnswerMaker(reply or {}, self.response, self.registry, self.tree, steps)]
+            return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
         return [
-            AnswerMaker(each or {}, self.response, self.registry, self.tree, (*steps, index))
+            AnswerMaker(each or {}, self.response, self.registry, values, (*steps, index))
             for index, each in enumerate(reply)
         ]
 
@@ -117,8 +110,7 @@ class _RuleReader:
         def reply(request: Received) -> Reply:
             for name, path in keeping:
                 assert path is not None, "a script with faults is not played"
-                found = path.value(request)
-                self.kept[name] = None if found is ABSENT else field_to_json(found, request.version)
-            return answer.reply(self.scene(request))
+                self.kept[name] = path.json(request)
+            return answer.reply(Scene(request, self.kept))
 
         return reply

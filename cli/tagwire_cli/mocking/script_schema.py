@@ -5,7 +5,7 @@ import json
 from importlib.resources import files
 from typing import Any, Final
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 
 from tagwire.text_format import near
 from tagwire_cli.mocking.yaml_tree import Tree, found
@@ -30,7 +30,10 @@ def schema_text() -> bytes:
 
 @functools.cache
 def _validator() -> Any:
-    return Draft202012Validator(json.loads(schema_text()))
+    """To JSON Schema, 3.0 is an integer. To Python and to messages it is none."""
+    kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend: Any = validators.extend  # has no types
+    return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
 
 
 def check_shape(tree: Tree) -> None:
@@ -49,8 +52,9 @@ def _add(tree: Tree, error: Any) -> None:
                 if key not in known:
                     tree.add_fault((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
         case "required":
-            missing = [key for key in error.validator_value if key not in error.instance]
-            tree.add_fault(steps, f"the key {missing[0]!r} is missing")
+            for key in error.validator_value:  # each missing key is an error of its own, which does not name it
+                if key not in error.instance:
+                    tree.add_fault(steps, f"the key {key!r} is missing")
         case "type":
             kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
             expected = " or ".join(_KINDS[kind] for kind in kinds)

@@ -1,6 +1,7 @@
-"""Values of a script that are made when a request comes: objects with one of the keys of `FORMS`.
+"""Values of a script that JSON does not have: objects with one of the keys of `FORMS`.
 
-They stand where the JSON of a message has a value, and give JSON too: bytes are base64.
+They stand where the JSON of a message has a value, and give JSON too: bytes are base64. All are
+read with the script. Those that depend on a request become a `Later`.
 
     {$peer: host}, {$peer: port}      where the client connected to
     {$request: topics[0].name}        a value of the request, null if it has none
@@ -10,24 +11,20 @@ They stand where the JSON of a message has a value, and give JSON too: bytes are
 """
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire.frames.registry import Registry
 from tagwire.message import Message
-from tagwire.message.json import field_to_json
 from tagwire.testing.peer import Received
 from tagwire.text_format import shown, suggestion
-from tagwire_cli.mocking.request_path import ABSENT, RequestPath
-from tagwire_cli.mocking.yaml_tree import Steps, found
+from tagwire_cli.mocking.request_path import RequestPath
+from tagwire_cli.mocking.yaml_tree import Steps, Tree, found
 
-__all__ = ["FORMS", "Scene", "ValueFault", "as_bytes", "check_values", "evaluated", "form_of"]
+__all__ = ["FORMS", "Later", "Scene", "Setting", "ValueFault", "ValueReader", "as_bytes", "evaluated"]
 
 _RECORD_KEYS: Final = ("key", "value", "headers", "timestamp", "offset")
-_BATCH_KEYS: Final = ("format", "compression", "base_offset")
-
-
 _QUOTE: Final = "; quote what YAML reads as something else"
 
 
@@ -35,26 +32,57 @@ class ValueFault(TagwireError):
     """A value that its form can't make."""
 
 
+class Setting(NamedTuple):
+    """What values are checked against: the classes of the request and of its header, and the names that rules keep."""
+
+    request: type[Message]
+    header: type[Message]
+    kept: set[str]
+
+
 class Scene(NamedTuple):
     """What values are made from."""
 
     request: Received
     kept: dict[str, Any]
-    registry: Registry
 
 
-def form_of(value: Any) -> str | None:
-    """The key that says how an object becomes a value; None for what is a value itself."""
-    if not isinstance(value, dict):
-        return None
-    return next((key for key in value if key.startswith("$")), None)
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A value that is made when a request comes."""
+
+    make: Callable[[Scene], Any]
+
+
+_FAULTY: Final = Later(lambda _: None)
+"""A value with a fault. A script that has one is not played."""
+
+
+class ValueReader:
+    """Reads the values of a rule, and adds their faults to the tree."""
+
+    def __init__(self, tree: Tree, setting: Setting) -> None:
+        self.tree = tree
+        self.setting = setting
+
+    def read(self, value: Any, steps: Steps) -> Any:
+        """The value, with what its objects of forms make, which may be a `Later`."""
+        form = _form_of(value)
+        if form is not None:
+            with self.tree.faults_of(steps):
+                return _read_form(form, value, self.setting)
+            return _FAULTY
+        if isinstance(value, dict):
+            return {key: self.read(each, (*steps, key)) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.read(each, (*steps, index)) for index, each in enumerate(value)]
+        return value
 
 
 def evaluated(value: Any, scene: Scene) -> Any:
-    """The value with all objects of forms made. Raises ValueFault and other errors of TagwireError."""
-    form = form_of(value)
-    if form is not None:
-        return FORMS[form](value, scene)
+    """A value that was read, with what a request makes of it."""
+    if isinstance(value, Later):
+        return value.make(scene)
     if isinstance(value, dict):
         return {key: evaluated(each, scene) for key, each in value.items()}
     if isinstance(value, list):
@@ -77,161 +105,123 @@ def _base64(data: bytes) -> str:
 # ---------------------------------------------------------------- the forms
 
 
-def _peer(value: dict[str, Any], scene: Scene) -> Any:
-    address = scene.request.address
-    return address.host if value["$peer"] == "host" else address.port
+def _peer(value: dict[str, Any], setting: Setting) -> Later:
+    part = value["$peer"]
+    if part not in ("host", "port"):
+        raise ValueFault(f"{shown(part)} was found, host or port was expected")
+    return Later(lambda scene: getattr(scene.request.address, part))
 
 
-def _request(value: dict[str, Any], scene: Scene) -> Any:
-    request = scene.request
-    path = RequestPath(value["$request"], scene.registry[request.name], scene.registry.request_header)
-    found = path.value(request)
-    return None if found is ABSENT else field_to_json(found, request.version)
+def _request(value: dict[str, Any], setting: Setting) -> Later:
+    path = RequestPath(value["$request"], setting.request, setting.header)
+    return Later(lambda scene: path.json(scene.request))
 
 
-def _kept(value: dict[str, Any], scene: Scene) -> Any:
-    return scene.kept.get(value["$kept"])
+def _kept(value: dict[str, Any], setting: Setting) -> Later:
+    name = value["$kept"]
+    if name not in setting.kept:
+        raise ValueFault(f"no rule keeps {shown(name)}; {suggestion(name, sorted(setting.kept))}")
+    return Later(lambda scene: scene.kept.get(name))
 
 
-def _text(value: dict[str, Any], scene: Scene | None) -> str:
+def _text(value: dict[str, Any], setting: Setting) -> str:
     return _base64(value["$text"].encode())
 
 
-def _hex(value: dict[str, Any], scene: Scene | None) -> str:
+def _hex(value: dict[str, Any], setting: Setting) -> str:
     try:
         return _base64(bytes.fromhex(value["$hex"]))
     except ValueError:
         raise ValueFault(f"{shown(value['$hex'])} is no hex") from None
 
 
-def _records(value: dict[str, Any], scene: Scene | None) -> str:
-    from tagwire.records import Record, build
+def _records(value: dict[str, Any], setting: Setting) -> str:
+    from tagwire.records import build
 
-    records = []
-    for offset, each in enumerate(value["$records"], value.get("base_offset", 0)):
-        headers = each.get("headers") or {}
-        records.append(
-            Record(
-                each.get("offset", offset),
-                each.get("timestamp", 0),
-                _plain(each.get("key")),
-                _plain(each.get("value")),
-                tuple((name, _plain(text)) for name, text in headers.items()),
-            )
-        )
+    first = _integer(value, "base_offset", 0)
+    records = [_record(each, offset, setting) for offset, each in enumerate(value["$records"], first)]
     settings = {key: value[key] for key in ("format", "compression") if key in value}
+    for key, each in settings.items():
+        if not isinstance(each, str):
+            raise ValueFault(f"{key}: {found(each)} was found, a text was expected")
     return _base64(build(records, **settings).encode())
 
 
-def _plain(value: Any) -> bytes | None:
-    """Key or value of a record: a text as UTF-8, or an object of $hex or $text."""
+def _record(value: Any, offset: int, setting: Setting) -> Any:
+    from tagwire.records import Record
+
+    if not isinstance(value, dict):
+        raise ValueFault(f"{found(value)} was found, a record such as {{key: k, value: v}} was expected")
+    unknown = [key for key in value if key not in _RECORD_KEYS]
+    if unknown:
+        raise ValueFault(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
+    headers = value.get("headers") or {}
+    if not isinstance(headers, dict):
+        raise ValueFault(f"{found(headers)} was found, headers such as {{name: value}} were expected")
+    return Record(
+        _integer(value, "offset", offset),
+        _integer(value, "timestamp", 0),
+        _plain(value.get("key"), setting),
+        _plain(value.get("value"), setting),
+        tuple((name, _plain(each, setting)) for name, each in headers.items()),
+    )
+
+
+def _integer(value: dict[str, Any], key: str, default: int) -> int:
+    made = value.get(key, default)
+    if not isinstance(made, int) or isinstance(made, bool):
+        raise ValueFault(f"{key}: {found(made)} was found, an integer was expected")
+    return made
+
+
+def _plain(value: Any, setting: Setting) -> bytes | None:
+    """Key or value of a record, or value of a header: a text as UTF-8, or an object of $hex or $text."""
     if value is None:
         return None
-    form = form_of(value)
-    return as_bytes(_BYTES[form](value, None)) if form else value.encode()
+    if isinstance(value, str):
+        return value.encode()
+    form = _form_of(value)
+    if form not in _BYTES:
+        raise ValueFault(f"{found(value)} was found, a text, $text or $hex was expected{_QUOTE}")
+    return as_bytes(_read_form(form, value, setting))
 
 
-_BYTES: Final[dict[str, Callable[[dict[str, Any], Scene | None], str]]] = {"$text": _text, "$hex": _hex}
-FORMS: Final[dict[str, Callable[[dict[str, Any], Scene], Any]]] = {
-    "$peer": _peer,
-    "$request": _request,
-    "$kept": _kept,
-    "$records": _records,
+class Form(NamedTuple):
+    """How an object becomes a value: `read` checks it, and gives what it makes."""
+
+    read: Callable[[dict[str, Any], Setting], Any]
+    kind: type = str
+    """The kind of what stands under its key."""
+    expected: str = f"a text was expected{_QUOTE}"
+    beside: tuple[str, ...] = ()
+    """The keys that may stand beside its own."""
+
+
+_BYTES: Final = {"$text": Form(_text), "$hex": Form(_hex)}
+FORMS: Final = {
+    "$peer": Form(_peer),
+    "$request": Form(_request),
+    "$kept": Form(_kept),
+    "$records": Form(_records, list, "a list of records was expected", ("format", "compression", "base_offset")),
     **_BYTES,
 }
 
 
-# ---------------------------------------------------------------- checks, when a script is read
+def _form_of(value: Any) -> str | None:
+    """The key that says how an object becomes a value; None for what is a value itself."""
+    if not isinstance(value, dict):
+        return None
+    return next((key for key in value if key.startswith("$")), None)
 
 
-def check_values(
-    value: Any, steps: Steps, request: type[Message], registry: Registry, kept: set[str]
-) -> Iterator[tuple[Steps, str]]:
-    """What is wrong with the objects of forms in a value: steps and text of each fault.
-
-    `kept` are the names that rules keep.
-    """
-    form = form_of(value)
-    if form is not None:
-        yield from ((steps, text) for text in _faults(form, value, request, registry, kept))
-    elif isinstance(value, dict):
-        for key, each in value.items():
-            yield from check_values(each, (*steps, key), request, registry, kept)
-    elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from check_values(each, (*steps, index), request, registry, kept)
-
-
-def _faults(
-    form: str, value: dict[str, Any], request: type[Message], registry: Registry, kept: set[str]
-) -> Iterator[str]:
+def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
+    """What an object makes. Raises ValueFault and other errors of TagwireError."""
     if form not in FORMS:
-        yield f"there is no {form!r}; {suggestion(form, FORMS)}"
-        return
-    others = [key for key in value if key != form and not (form == "$records" and key in _BATCH_KEYS)]
+        raise ValueFault(f"there is no {form!r}; {suggestion(form, FORMS)}")
+    row = FORMS[form]
+    others = [key for key in value if key != form and key not in row.beside]
     if others:
-        yield f"{others[0]!r} can't stand beside {form}"
-        return
-    argument = value[form]
-    if form != "$records" and not isinstance(argument, str):
-        yield f"{found(argument)} was found, a text was expected{_QUOTE}"
-        return
-    match form:
-        case "$peer" if argument not in ("host", "port"):
-            yield f"{shown(argument)} was found, host or port was expected"
-        case "$kept" if argument not in kept:
-            yield f"no rule keeps {shown(argument)}; {suggestion(argument, sorted(kept))}"
-        case "$request" | "$hex" | "$records":
-            try:
-                if form == "$request":
-                    RequestPath(argument, request, registry.request_header)
-                elif form == "$hex":
-                    _hex(value, None)
-                else:
-                    _check_batch(value)
-                    _check_records(argument)
-                    _records(value, None)
-            except TagwireError as error:
-                yield str(error)
-        case _:
-            pass
-
-
-def _check_batch(value: dict[str, Any]) -> None:
-    for key, kind, name in (
-        ("base_offset", int, "an integer"),
-        ("format", str, "a text"),
-        ("compression", str, "a text"),
-    ):
-        if not isinstance(value.get(key, kind()), kind):
-            raise ValueFault(f"{key}: {found(value[key])} was found, {name} was expected")
-
-
-def _check_bytes(value: dict[str, Any]) -> None:
-    """Raise ValueFault for bytes of a record that their form can't make."""
-    form, argument = next(iter(value.items()))
-    if len(value) > 1 or not isinstance(argument, str):
-        raise ValueFault(f"{form} stands alone, with a text{_QUOTE}")
-    _BYTES[form](value, None)
-
-
-def _check_records(argument: Any) -> None:
-    if not isinstance(argument, list):
-        raise ValueFault(f"{found(argument)} was found, a list of records was expected")
-    for each in argument:
-        if not isinstance(each, dict):
-            raise ValueFault(f"{found(each)} was found, a record such as {{key: k, value: v}} was expected")
-        unknown = [key for key in each if key not in _RECORD_KEYS]
-        if unknown:
-            raise ValueFault(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
-        headers = each.get("headers") or {}
-        if not isinstance(headers, dict):
-            raise ValueFault(f"{found(headers)} was found, headers such as {{name: value}} were expected")
-        for key in ("offset", "timestamp"):
-            if not isinstance(each.get(key, 0), int):
-                raise ValueFault(f"{key}: {found(each[key])} was found, an integer was expected")
-        for value in (each.get("key"), each.get("value"), *headers.values()):
-            if isinstance(value, dict) and form_of(value) in _BYTES:
-                _check_bytes(value)
-            elif not isinstance(value, str | None):
-                raise ValueFault(f"{found(value)} was found, a text, $text or $hex was expected{_QUOTE}")
+        raise ValueFault(f"{others[0]!r} can't stand beside {form}")
+    if not isinstance(value[form], row.kind):
+        raise ValueFault(f"{found(value[form])} was found, {row.expected}")
+    return row.read(value, setting)

@@ -6,7 +6,7 @@ them: `no` would be false, and a date an object that no message has.
 """
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -20,13 +20,36 @@ __all__ = ["ScriptError", "Steps", "Tree", "found", "read_tree"]
 
 _MOST_NODES: Final = 100_000
 """Aliases could otherwise make a short text endless."""
+_DEEPEST: Final = 100
+"""Levels of nesting. Messages have some ten, and Python's stack has an end."""
+_LONGEST: Final = 1000
+"""Characters of a number; Python reads no integers of more than 4300 digits."""
 _PREFIX: Final = "tag:yaml.org,2002:"
-_SCALARS: Final = (
-    ("null", "(?:~|null|Null|NULL|)", ["~", "n", "N", ""]),
-    ("bool", "(?:true|True|TRUE|false|False|FALSE)", list("tTfF")),
-    ("int", "(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)", list("-+0123456789")),
-    ("float", r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)", list("-+.0123456789")),
-)
+
+
+class _Scalar(NamedTuple):
+    """A kind of scalar that is no text."""
+
+    name: str
+    pattern: str
+    first: Sequence[str]
+    """Its first characters; "" for none."""
+    make: Callable[[str], Any]
+
+
+_SCALARS: Final = {
+    "null": _Scalar("null", "~|null|Null|NULL|", ("~", "n", "N", ""), lambda _: None),
+    "bool": _Scalar("true or false", "true|True|TRUE|false|False|FALSE", "tTfF", lambda text: text.lower() == "true"),
+    "int": _Scalar(
+        "integer",
+        "[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+        "-+0123456789",
+        lambda text: int(text, 0 if text[:2] in ("0x", "0o") else 10),
+    ),
+    "float": _Scalar("number", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789", float),
+}
+
+_TOO_DEEP: Final = f"more than {_DEEPEST} levels of nesting"
 
 Steps = tuple[str | int, ...]
 
@@ -75,26 +98,37 @@ class Tree:
 
     def refuse_faults(self) -> None:
         """Raise ScriptError if there are any."""
-        lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted(self.faults)]
+        lines = [f"{self.file}:{place.line}:{place.column}: {text}" for place, text in sorted({*self.faults})]
         if lines:
             raise ScriptError("\n".join(lines))
 
 
 class _CoreLoader(yaml.SafeLoader):
-    """PyYAML with the scalars of YAML 1.2."""
+    """PyYAML with the scalars of YAML 1.2, and an end to nesting."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem=_TOO_DEEP, problem_mark=event.start_mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
 
 
 _CoreLoader.yaml_implicit_resolvers = {}
-for _name, _pattern, _first in _SCALARS:
-    _CoreLoader.add_implicit_resolver(_PREFIX + _name, re.compile(f"^{_pattern}$"), _first)
+for _name, _scalar in _SCALARS.items():
+    _CoreLoader.add_implicit_resolver(_PREFIX + _name, re.compile(rf"(?:{_scalar.pattern})\Z"), [*_scalar.first])
 
 
 def read_tree(path: Path) -> Tree:
     """The data of a file. Raises ScriptError for what is no YAML, and OSError."""
     tree = Tree(str(path))
+    data = path.read_bytes()
     try:
-        loader: Any = _CoreLoader(path.read_bytes())
-        node = loader.get_single_node()
+        node = _nodes(data)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
@@ -106,6 +140,16 @@ def read_tree(path: Path) -> Tree:
     tree.data = _Maker(tree).made(node, ())
     tree.refuse_faults()
     return tree
+
+
+def _nodes(data: bytes) -> Any:
+    """The node of a file; None if it is empty. Raises yaml.YAMLError."""
+    loader: Any = _CoreLoader(data)
+    try:
+        return loader.get_single_node()
+    except (ValueError, OverflowError):  # PyYAML's own, of escapes and version numbers
+        problem = "a number that YAML does not have"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=loader.get_mark()) from None
 
 
 class _Maker:
@@ -125,6 +169,8 @@ class _Maker:
             )
         if node in self.around:
             raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: an alias to what it is in")
+        if len(self.around) >= _DEEPEST:  # with those that aliases repeat
+            raise ScriptError(f"{self.tree.file}:{place.line}:{place.column}: {_TOO_DEEP}")
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, steps)
         if node.tag not in (f"{_PREFIX}map", f"{_PREFIX}seq"):
@@ -137,7 +183,10 @@ class _Maker:
     def mapping(self, node: Any, steps: Steps) -> dict[str, Any]:
         made: dict[str, Any] = {}
         for key, value in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else "?"
+            name = _text(key.value) if isinstance(key, yaml.ScalarNode) else None
+            if name is None:
+                self.tree.faults.append((_place(key), f"the key {shown(key.value)} is no text"))
+                continue
             inner = (*steps, name)
             if name in made:
                 self.tree.faults.append((_place(key), f"the key {name!r} is there twice"))
@@ -149,20 +198,30 @@ class _Maker:
         return [self.made(each, (*steps, index)) for index, each in enumerate(node.value)]
 
     def scalar(self, node: Any, steps: Steps) -> Any:
-        match node.tag.removeprefix(_PREFIX):
-            case "str":
-                return node.value
-            case "null":
-                return None
-            case "bool":
-                return node.value.lower() == "true"
-            case "int":
-                return int(node.value, 0 if node.value[:2] in ("0x", "0o") else 10)
-            case "float":
-                return float(node.value)
-            case _:
-                self.tree.add_fault(steps, f"the tag {node.tag} has no meaning here")
-                return None
+        name = node.tag.removeprefix(_PREFIX)
+        if name == "str":
+            text = _text(node.value)
+            if text is None:
+                self.tree.add_fault(steps, f"{shown(node.value)} is no text: it has half of a surrogate pair")
+            return text
+        kind = _SCALARS.get(name)
+        if kind is None:
+            self.tree.add_fault(steps, f"the tag {node.tag} has no meaning here")
+        elif len(node.value) > _LONGEST:
+            self.tree.add_fault(steps, f"{shown(node.value)} is too long for a number; at most {_LONGEST} are read")
+        elif not re.fullmatch(kind.pattern, node.value):
+            self.tree.add_fault(steps, f"{shown(node.value)} is no {kind.name}")
+        else:
+            return kind.make(node.value)
+        return None
+
+
+def _text(text: str) -> str | None:
+    """A text with the pairs of surrogates, which JSON writes, as one character each; None if half of one is there."""
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return None
 
 
 def _place(node: Any) -> Place:

@@ -207,11 +207,12 @@ def partial_from_json(cls: type[M], obj: Any) -> M:
 
 
 def field_from_json(
-    message: "type[Message]", path: str, row: FieldRow, value: Any, version: int, *, holder: int | None
+    message: "type[Message]", path: str, row: FieldRow, value: Any, version: int | None, *, holder: int | None
 ) -> Any:
     """The value of one field from its JSON form, of an element of its array if the path ends in []. Raises EncodeError.
 
-    `holder` is the version of the struct that has the row: it differs from the message's in a shared struct.
+    `holder` is the version of the struct that has the row: it differs from the message's in a shared struct. Both are
+    None for no particular version, as in `partial_from_json`.
     """
     reader = _Reader(message.NAME, version)
     reader.path.append(path)

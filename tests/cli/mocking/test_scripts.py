@@ -207,6 +207,12 @@ def test_json_is_yaml_too(tmp_path: Path) -> None:
     assert answer(play(tmp_path, text).connect(), BEAT, 0).error_code == -1
 
 
+def test_json_writes_characters_beyond_16_bits_as_two(tmp_path: Path) -> None:
+    text = r'{"rules": [{"request": "MetadataRequest", "reply": {"body": {"clusterId": "\ud83d\ude00"}}}]}'
+    assert answer(play(tmp_path, text).connect(), METADATA, 9).cluster_id == "\U0001f600"
+
+
+LADDER = "a0: &a0 []\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(3000))
 LAUGHS = "a: &a [x]\n" + "".join(
     f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)
 )
@@ -219,11 +225,35 @@ LAUGHS = "a: &a [x]\n" + "".join(
         ("rules: [", [":1:9: expected the node content, but found '<stream end>'"]),
         ("rules: []\nrules: []", [":2:1: the key 'rules' is there twice"]),
         ("rules: &a [*a]", [":1:8: an alias to what it is in"]),
+        ("rules: " + "[" * 3000, [":1:107: more than 100 levels of nesting"]),
+        ("rules: " + "{a: " * 3000, [":1:401: more than 100 levels of nesting"]),
+        (LADDER, [":1:5: more than 100 levels of nesting"]),
+        ('a: "\\ud800"', [":1:4: '\\ud800' is no text: it has half of a surrogate pair"]),
+        ('"\\udc00": a', [":1:1: the key '\\udc00' is no text"]),
+        ("? [a]\n: b", [":1:3: the key a list of 1 is no text"]),
+        ('a: "\\Uffffffff"', [":1:7: a number that YAML does not have"]),
+        ("a: !!int abc", [":1:4: 'abc' is no integer"]),
+        ("a: !!float abc", [":1:4: 'abc' is no number"]),
+        ("a: !!bool abc", [":1:4: 'abc' is no true or false"]),
+        ("a: !!null abc", [":1:4: 'abc' is no null"]),
+        (
+            "a: " + "1" * 5000,
+            [f":1:4: '{'1' * 48}'... (5000 characters) is too long for a number; at most 1000 are read"],
+        ),
+        (
+            "a: 0x" + "1" * 5000,
+            [f":1:4: '0x{'1' * 46}'... (5002 characters) is too long for a number; at most 1000 are read"],
+        ),
         ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set has no meaning here"]),
         (LAUGHS, [": more than 100000 values, with those that aliases repeat"]),
         ("[]", [":1:1: a list was found, an object was expected"]),
         ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: there is no key 'rule' here; did you mean 'rules'?"]),
         ("rules: [{request: 7}]", [":1:9: the key 'reply' is missing", ":1:19: 7 was found, a text was expected"]),
+        ("rules: [{}]", [":1:9: the key 'reply' is missing", ":1:9: the key 'request' is missing"]),
+        (RULE + "{cut_at: 3.0}", [":3:21: 3.0 was found, an integer was expected"]),
+        (RULE + "{version: 1.0}", [":3:22: 1.0 was found, an integer was expected"]),
+        (RULE + "{split_at: [1, 2.0]}", [":3:27: 2.0 was found, an integer was expected"]),
+        (RULE + "null\n    times: 1.0", [":4:12: 1.0 was found, an integer was expected"]),
         (RULE + "[]", [":3:12: the list is empty, an answer was expected"]),
         (RULE + "{dely: 1}", [":3:13: there is no key 'dely' here; did you mean 'delay'?"]),
         (RULE + "{delay: -1}", [":3:20: -1 was found, 0 or more was expected"]),
@@ -271,6 +301,22 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
         (RULE + "{body: {x: {$peer: port}}}", ":3:20: HeartbeatResponse has no field 'x'"),
         (RULE + "{header: {correlationId: 1}}", ":3:22: ResponseHeader has no field 'correlationId'; did you mean"),
         (RULE + "{fields: {eror_code: 1}}", ":3:33: "),
+        (
+            RULE + "{delay: 1e9}",
+            ":3:20: delay: 1000000000.0 was found, a number of seconds from 0 to 86400 was expected",
+        ),
+        (RULE + "{version: 32768}", ":3:22: version: 32768 was found, a version from 0 to 32767"),
+        (RULE + "{header: {correlation_id: much}}", ":3:38: 'much' is no"),
+        (RULE + "{header: {correlation_id: null}}", ":3:38: is null"),
+        (RULE + "{header: {unknown_tags: {x: ''}}}", ":3:36: 'x' is no tag"),
+        (RULE + "{header: {unknown_tags: {5: '?'}}}", ":3:36: '?' is no base64"),
+        (RULE + "{header: {unknown_tags: 5}}", ":3:36: 5 is no JSON object of tags"),
+        (RULE + "{fields: {error_code: much}}", ":3:34: 'much' is no"),
+        (RULE + "{fields: {error_code: {x: {$peer: port}}}}", ":3:34: a dict is no"),
+        (RULE + "{fields: {error_code: null}}", ":3:34: is null"),
+        (RULE + "{body: {errorCode: {$text: x}}}", ":3:31: 'eA==' is no"),
+        (RULE + "{body: {_unknownTags: {x: ''}}}", ":3:34: 'x' is no tag"),
+        (RULE + "null\n    keep: {g: 'group_id[" + "1" * 5000 + "]'}", "is no path such as topics[0].name"),
         (RULE + "{raw: {$txt: x}}", ":3:18: there is no '$txt'; did you mean '$text'?"),
         (RULE + "{raw: {$text: x, y: z}}", ":3:18: 'y' can't stand beside $text"),
         (RULE + "{raw: {$hex: xx}}", ":3:18: 'xx' is no hex"),
@@ -307,3 +353,61 @@ def test_the_place_within_a_list(tmp_path: Path) -> None:
             - {name: b, errorCode: no}
 """
     assert faults(tmp_path, text)[0].startswith(":7:36: 'no' ")
+
+
+def test_the_place_behind_elements_that_are_made_later(tmp_path: Path) -> None:
+    text = """rules:
+  - request: MetadataRequest
+    keep: {first: "topics[0]"}
+    reply:
+      - body:
+          topics:
+            - {$kept: first}
+            - name: b
+              partitions:
+                - {$kept: first}
+                - {$request: "topics[0]"}
+                - {partitionIndex: 1, isrNodes: [{$peer: port}, no]}
+        fields:
+          topics:
+            - {$kept: first}
+            - {name: {$peer: host}, errorCode: maybe}
+"""
+    assert [line.split(" is ")[0] for line in faults(tmp_path, text)] == [":12:65: 'no'", ":16:48: 'maybe'"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("{body: {}, header: {unknown_tags: {5: eA==}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
+        ("{body: {}, header: {unknown_tags: {5: {$text: x}}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
+        ("{body: {}, header: {correlation_id: {$request: generation_id}}}", "0000000c  00000000 00  00000000 0000 00"),
+        ("{body: {_unknownTags: {5: {$hex: '78'}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
+        ("{body: {_unknownTags: {5: {$kept: id}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
+    ],
+)
+def test_headers_and_tags_are_json_too(tmp_path: Path, reply: str, expected: str) -> None:
+    peer = play(tmp_path, f"{RULE}{reply}\n    keep: {{id: member_id}}")
+    asked = kafka.HeartbeatRequest(member_id="eA==")
+    assert actions(peer.connect(), asked, 4) == [Send(bytes.fromhex(expected))]
+    assert peer.problems == []
+
+
+def test_fields_that_are_missing_in_a_field_are_defaults(tmp_path: Path) -> None:
+    text = "rules: [{request: MetadataRequest, reply: {body: {}, fields: {topics: [{name: {$request: 'topics[0].name'}}]}}}]"
+    (topic,) = answer(play(tmp_path, text).connect(), METADATA, 9).topics
+    assert (topic.name, topic.error_code) == ("a", 0)
+
+
+def test_paths_and_batches_are_read_with_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+        rules:
+          - request: FetchRequest
+            when: {max_bytes: {$request: max_bytes}}
+            reply:
+              {body: {responses: [{partitions: [{records: {$records: [{key: k}]}}]}]}, fields: {error_code: 3}}
+    """
+    connection = play(tmp_path, text).connect()
+    for name in ("tagwire.records.build", "tagwire_cli.mocking.values.RequestPath"):
+        monkeypatch.setattr(name, None)
+    assert answer(connection, kafka.FetchRequest(), 12).error_code == 3
