@@ -394,7 +394,8 @@ def test_headers_and_tags_are_json_too(tmp_path: Path, reply: str, expected: str
 
 
 def test_fields_that_are_missing_in_a_field_are_defaults(tmp_path: Path) -> None:
-    text = "rules: [{request: MetadataRequest, reply: {body: {}, fields: {topics: [{name: {$request: 'topics[0].name'}}]}}}]"
+    reply = "{body: {}, fields: {topics: [{name: {$request: 'topics[0].name'}}]}}"
+    text = f"rules: [{{request: MetadataRequest, reply: {reply}}}]"
     (topic,) = answer(play(tmp_path, text).connect(), METADATA, 9).topics
     assert (topic.name, topic.error_code) == ("a", 0)
 
