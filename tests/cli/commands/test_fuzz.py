@@ -51,6 +51,31 @@ def test_all_messages_of_a_kind_with_a_dictionary(tmp_path: Path) -> None:
     assert len(names) > 50 and all(name.endswith("Response") for name in names)
 
 
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (["--frames", "--kind", "response"], []),
+        (["--frames"], ["HeartbeatRequest_v4"]),
+        (["--kind", "response", "--prefix", "key"], ["HeartbeatResponse_v4"]),
+        (["--kind", "request"], []),
+    ],
+)
+def test_keys_of_the_versions_that_seeds_have(tmp_path: Path, words: list[str], keys: list[str]) -> None:
+    """API key 12 and version 4, each an int16."""
+    tokens = tmp_path / "tokens.dict"
+    kinds = ["Request", "Response"] if "--kind" not in words else [words[words.index("--kind") + 1].title()]
+    names = [f"Heartbeat{kind}" for kind in kinds]
+    out = tmp_path / "seeds"
+    assert run(*names, "--versions", "4", "--output", out, "--dictionary", tokens, *words)[0] == 0
+    found = [line for line in tokens.read_text().splitlines() if line.startswith("Heartbeat")]
+    assert found == [rf'{key}="\x00\x0c\x00\x04"' for key in keys]
+
+
+def test_a_name_counts_once(tmp_path: Path) -> None:
+    words = ["--versions", "4", "--output", tmp_path]
+    assert run("HeartbeatRequest", "HeartbeatRequest", *words) == run("HeartbeatRequest", *words)
+
+
 def test_the_same_files_each_time(tmp_path: Path) -> None:
     words = ["--package", "tagwire_drafts.kip482", "--output", tmp_path / "a"]
     assert run(*words)[0] == 0
@@ -79,3 +104,4 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
 def test_what_is_refused(tmp_path: Path, words: list[str], said: str) -> None:
     code, err = run(*words, "--output", tmp_path / "seeds")
     assert code == 2 and said in " ".join(err.split())
+    assert not (tmp_path / "seeds").exists()

@@ -84,20 +84,21 @@ def command(
     if in_frames:
         require_headers(registry)
     messages = _messages(registry, names, _KINDS if in_frames and kind is None else (kind,), prefix)
+    chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
+    if not chosen:
+        raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
     framed = _framed(registry) if in_frames else _bare
     output.mkdir(parents=True, exist_ok=True)
     written = size = 0
-    for cls in messages:
-        for version in cls.VERSIONS if versions is None else cls.VERSIONS & versions:
-            for name, data in _seeds(cls, version, framed):
-                seed = _prefix(data, prefix, cls, version) + data
-                (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
-                written, size = written + 1, size + len(seed)
-    if not written:
-        raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
+    for cls, version in chosen:
+        for name, data in _seeds(cls, version, framed):
+            seed = _prefix(data, prefix, cls, version) + data
+            (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
+            written, size = written + 1, size + len(seed)
     say(f"wrote {count(written, 'seed')}, {count(size, 'byte')}, to {output}", err=True)
     if dictionary is not None:
-        tokens = dictionary_of(messages, has_keys=in_frames or prefix == "key")
+        keyed = [each for each in chosen if prefix == "key" or (in_frames and each[0].KIND == "request")]
+        tokens = dictionary_of(dict.fromkeys(cls for cls, _ in chosen), keys=keyed)
         dictionary.write_text(dictionary_text(tokens), encoding="ascii")
         say(f"wrote {count(len(tokens), 'token')} to {dictionary}", err=True)
 
@@ -106,7 +107,7 @@ def _messages(
     registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
 ) -> "list[type[Message]]":
     """The messages that are named, or all of these kinds (None is any). Raises click.UsageError."""
-    found = [find_message(registry, name) for name in names]
+    found = list(dict.fromkeys(find_message(registry, name) for name in names))
     for cls in found:
         if not {None, cls.KIND}.intersection(kinds):
             expected = " or ".join(filter(None, kinds))
@@ -146,6 +147,7 @@ def _prefix(data: bytes, prefix: str | None, cls: "type[Message]", version: int)
     if prefix == "size":
         return len(data).to_bytes(4, "big")
     if prefix == "key":
-        assert cls.API_KEY is not None
-        return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
+        from tagwire.testing.corpus import key_bytes
+
+        return key_bytes(cls, version)
     return b""

@@ -1,8 +1,9 @@
 """What fuzzers begin with: seeds, which are valid messages of many shapes, and a dictionary of telling bytes.
 
     seeds(C, version)                 messages with a name for each shape, the smallest first
-    dictionary_of(registry, names)    tokens for the dictionary of a fuzzer, by name
+    dictionary_of(messages)           tokens for the dictionary of a fuzzer, by name
     dictionary_text(tokens)           the file that libFuzzer and AFL++ read
+    key_bytes(C, version)             API key and version, as requests begin with them
 
 The same input gives the same bytes, always. docs/howto-fuzzing.md shows how fuzzers take them.
 """
@@ -12,13 +13,13 @@ from typing import TYPE_CHECKING
 from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tagwire.testing.corpus.dictionary import dictionary_of, dictionary_text
+    from tagwire.testing.corpus.dictionary import dictionary_of, dictionary_text, key_bytes
     from tagwire.testing.corpus.seeds import seeds
 
-__all__ = ["dictionary_of", "dictionary_text", "seeds"]
+__all__ = ["dictionary_of", "dictionary_text", "key_bytes", "seeds"]
 
 _MODULES = {
-    "tagwire.testing.corpus.dictionary": ("dictionary_of", "dictionary_text"),
+    "tagwire.testing.corpus.dictionary": ("dictionary_of", "dictionary_text", "key_bytes"),
     "tagwire.testing.corpus.seeds": ("seeds",),
 }
 

@@ -14,7 +14,7 @@ from tagwire.message.base import Message
 from tagwire.message.field_table import FieldRow
 from tagwire.wire.varint import uvarint_bytes
 
-__all__ = ["dictionary_of", "dictionary_text"]
+__all__ = ["dictionary_of", "dictionary_text", "key_bytes"]
 
 _BOUNDS: Final = {
     "int16_null": b"\xff\xff",
@@ -32,27 +32,29 @@ _BOUNDS: Final = {
 """Lengths and counts at their bounds and beyond; bytes that are no UTF-8."""
 
 
-def dictionary_of(messages: Iterable[type[Message]], *, has_keys: bool = False) -> dict[str, bytes]:
+def dictionary_of(
+    messages: Iterable[type[Message]], *, keys: Iterable[tuple[type[Message], int]] = ()
+) -> dict[str, bytes]:
     """Tokens by name: tags, members of enums, extreme numbers, bounds of lengths.
 
-    With `has_keys`, for inputs that have them, also API key and version of each message. No two have the
-    same bytes; the first name stays.
+    `keys` are the messages and versions of which inputs have API key and version; these are tokens too.
+    No two tokens have the same bytes; the first name stays.
     """
     made: dict[bytes, str] = {}
+    for cls, version in keys:
+        made.setdefault(key_bytes(cls, version), f"{cls.NAME}_v{version}")
     for cls in messages:
-        for name, token in (*(_keys(cls) if has_keys else ()), *_tokens(cls)):
+        for name, token in _tokens(cls):
             made.setdefault(token, name)
     for name, token in _BOUNDS.items():
         made.setdefault(token, name)
     return {name: token for token, name in made.items()}
 
 
-def _keys(cls: type[Message]) -> Iterator[tuple[str, bytes]]:
-    """API key and version, as the header of a request has them."""
-    if cls.API_KEY is not None:
-        for version in cls.VERSIONS:
-            key = cls.API_KEY.to_bytes(2, "big", signed=True)
-            yield f"{cls.NAME}_v{version}", key + version.to_bytes(2, "big")
+def key_bytes(cls: type[Message], version: int) -> bytes:
+    """API key and version, as the header of a request has them. The message must have an API key."""
+    assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
+    return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 
 
 def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:

@@ -71,13 +71,15 @@ def test_seeds_are_the_same_each_time() -> None:
 
 
 def test_a_dictionary() -> None:
-    tokens = dictionary_of([kafka.ApiVersionsRequest, kafka.ApiVersionsResponse], has_keys=True)
+    messages = [kafka.ApiVersionsRequest, kafka.ApiVersionsResponse]
+    tokens = dictionary_of(messages, keys=[(kafka.ApiVersionsRequest, 3)])
     assert tokens["ApiVersionsRequest_v3"] == bytes.fromhex("0012 0003")
     assert tokens["tag_2"] == b"\x02"
     assert tokens["int64_1"] == bytes.fromhex("7fffffffffffffff")
     assert tokens["varint_highest"] == bytes.fromhex("ffffffff0f")
     assert len(set(tokens.values())) == len(tokens)
-    assert "ApiVersionsRequest_v3" not in dictionary_of([kafka.ApiVersionsRequest])
+    assert [name for name in tokens if name.startswith("ApiVersions")] == ["ApiVersionsRequest_v3"]
+    assert "ApiVersionsRequest_v3" not in dictionary_of(messages)
 
 
 LINE = re.compile(r'\w+="((?:[^"\\]|\\x[0-9a-f]{2})+)"')
@@ -85,7 +87,8 @@ LINE = re.compile(r'\w+="((?:[^"\\]|\\x[0-9a-f]{2})+)"')
 
 def test_dictionaries_can_be_read_by_fuzzers() -> None:
     """A name, and bytes in quotes with escapes of two hex digits; a token has at most 128 bytes (AFL++)."""
-    tokens = dictionary_of(map(kafka.registry.__getitem__, kafka.registry), has_keys=True)
+    keys = [(kafka.registry.request(key), version) for key in kafka.ApiKey for version in (0, 1)]
+    tokens = dictionary_of(map(kafka.registry.__getitem__, kafka.registry), keys=keys)
     lines = dictionary_text(tokens).splitlines()
     assert len(lines) == len(tokens) > 100
     for line, token in zip(lines, tokens.values(), strict=True):
