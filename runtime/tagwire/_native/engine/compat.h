@@ -91,19 +91,6 @@ static inline int tw_exact_int(PyObject *value, int64_t *x)
 #endif
 }
 
-/* Whether a value is an int, no subclass, of one digit: then an int32 has it. 0 also where that can't be seen at once. */
-static inline int tw_is_small_int(PyObject *value)
-{
-#if defined(Py_LIMITED_API)
-    int64_t x;
-    return tw_exact_int(value, &x) && x == (int32_t)x;
-#elif PY_VERSION_HEX >= 0x030C0000
-    return PyLong_CheckExact(value) && PyUnstable_Long_IsCompact((PyLongObject *)value);
-#else
-    return PyLong_CheckExact(value) && (size_t)(Py_SIZE(value) + 1) <= 2;
-#endif
-}
-
 /* What a class's namespace and those of its bases hold under a name: borrowed, and NULL without an error. */
 static inline PyObject *tw_class_attribute(PyTypeObject *cls, PyObject *name)
 {

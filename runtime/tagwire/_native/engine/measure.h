@@ -137,7 +137,7 @@ static inline int tw_measure_items(const tw_struct *s, PyObject *object, tw_meas
         return 0;
     }
     m->size += all;
-    for (const tw_look *look = s->looks_end[TW_LOOK_INT32S]; look < s->looks_end[TW_LOOK_CLOSELY]; look++)
+    for (const tw_look *look = s->looks_end[TW_LOOK_ONCE]; look < s->looks_end[TW_LOOK_CLOSELY]; look++)
         if (TW_UNLIKELY(tw_measure_item(look->item, object, m) < 0))
             return -1;
     return 0;
@@ -209,6 +209,45 @@ static inline int tw_measure_element(const tw_field *e, PyObject *value, tw_meas
     return tw_measure_value(e, value, m);
 }
 
+/* An element of an array, at its index; `tuple` is held by the caller. */
+static inline int tw_measure_at(const tw_field *e, PyObject *tuple, Py_ssize_t index, tw_measure *m)
+{
+    return TW_LIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) == 0) ? 0 : tw_within(m, PyLong_FromSsize_t(index));
+}
+
+/* Whether a version has nothing but items of a struct, and perhaps unknown tagged fields. */
+static inline int tw_is_items_alone(const tw_struct *s)
+{
+    return s->section == TW_TAGGED_SECTION && !s->tagged_count && !s->missing_count && s->length == TW_NO_LENGTH;
+}
+
+/* Structs of items alone, most of which take no more than a look. */
+static int tw_measure_structs(const tw_field *e, PyObject *tuple, Py_ssize_t count, tw_measure *m)
+{
+    const tw_struct *s = e->child;
+    const tw_look *closely = s->looks_end[TW_LOOK_ONCE], *end = s->looks_end[TW_LOOK_CLOSELY];
+    for (Py_ssize_t index = 0; index < count; index++) {
+        PyObject *object = TW_TUPLE_GET(tuple, index);
+        int64_t size = -1;
+        if (index + TW_AHEAD < count)
+            TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
+        if (TW_LIKELY(Py_TYPE(object) == s->made.cls && TW_SLOT(object, s->unknown_slot) == m->shared->no_tags))
+            size = tw_look_at_items(s, object, m->shared);
+        if (TW_UNLIKELY(size < 0)) {
+            if (tw_measure_at(e, tuple, index, m) < 0)
+                return -1;
+            continue;
+        }
+        m->size += size + 1; /* no tags */
+        for (const tw_look *look = closely; look < end; look++)
+            if (TW_UNLIKELY(tw_measure_item(look->item, object, m) < 0)) {
+                tw_within_struct(s, object, m);
+                return tw_within(m, PyLong_FromSsize_t(index));
+            }
+    }
+    return 0;
+}
+
 /* `tuple` is exactly one, held by the caller. */
 static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m)
 {
@@ -222,11 +261,13 @@ static int tw_measure_elements(const tw_field *f, PyObject *tuple, tw_measure *m
     }
     for (Py_ssize_t index = 0; index < count && index < TW_AHEAD; index++)
         TW_PREFETCH(TW_TUPLE_GET(tuple, index));
+    if (e->kind == TW_STRUCT && e->marker == TW_NO_MARKER && tw_is_items_alone(e->child))
+        return tw_measure_structs(e, tuple, count, m);
     for (Py_ssize_t index = 0; index < count; index++) {
         if (index + TW_AHEAD < count)
             TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
-        if (TW_UNLIKELY(tw_measure_element(e, TW_TUPLE_GET(tuple, index), m) < 0))
-            return tw_within(m, PyLong_FromSsize_t(index));
+        if (TW_UNLIKELY(tw_measure_at(e, tuple, index, m) < 0))
+            return -1;
     }
     return 0;
 }

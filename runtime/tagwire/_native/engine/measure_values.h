@@ -59,13 +59,19 @@ static inline int tw_fits(int kind, int64_t x)
     }
 }
 
-/* Whether a value is an int that an int32 has, if that can be seen at once. Most are small, and known by their places. */
+/* Whether a value is one of the small ints that Python has ready: known by its place, not by its number. An int16 has them. */
+static inline int tw_is_ready(const tw_shared *shared, PyObject *value)
+{
+    return (size_t)value - shared->ready_ints < shared->ready_size;
+}
+
+/* Whether a value, which may be NULL, is an int that an int32 has, if that can be seen at once. */
 static inline int tw_is_int32(const tw_shared *shared, PyObject *value)
 {
     int64_t x;
-    if (TW_LIKELY((size_t)value - shared->ready_ints < shared->ready_size) || TW_LIKELY(tw_is_small_int(value)))
+    if (TW_LIKELY(tw_is_ready(shared, value)))
         return 1;
-    return tw_exact_int(value, &x) && x == (int32_t)x;
+    return value != NULL && tw_exact_int(value, &x) && x == (int32_t)x;
 }
 
 /* Whether a value is one that a kind of fixed width takes, if that can be seen at once; else 0. */
@@ -233,43 +239,71 @@ static inline int64_t tw_look_at_int32s(const tw_shared *shared, const tw_field 
     return more < 0 || !tw_are_int32s(shared, value, (Py_ssize_t)count) ? -1 : 4 * count + more;
 }
 
+/* The bytes of a struct's arrays of int32; -1 where a look is not enough. */
+static inline int64_t tw_look_at_all_int32s(const tw_look *look, const tw_look *end, PyObject *object, const tw_shared *shared)
+{
+    int64_t all = 0, size = 0;
+    PyObject *last = shared->empty_tuple; /* the short array before: a partition's replicas are mostly those in sync as well */
+    for (; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (value == last) {
+            all += size;
+        } else if (value != shared->empty_tuple) {
+            if (TW_UNLIKELY(value == NULL || (size = tw_look_at_int32s(shared, look->item, value)) < 0))
+                return -1;
+            all += size;
+            last = value;
+            if (TW_UNLIKELY(size == 0 || size > 4 * TW_SHORT)) { /* null and long lengths depend on the field */
+                last = shared->empty_tuple;
+                size = 0;
+            }
+        }
+    }
+    return all;
+}
+
+/* The bytes of a value beyond those that all of its kind take; -1 where a look is not enough. */
+static inline int64_t tw_look_at(const tw_field *f, PyObject *value, const tw_shared *shared)
+{
+    if (TW_UNLIKELY(value == NULL))
+        return -1;
+    if (f->kind == TW_TEXT)
+        return tw_look_at_text(f, value);
+    if (f->kind == TW_BINARY)
+        return tw_look_at_binary(f, value);
+    return tw_is_fixed(shared, f->kind, value) ? 0 : -1;
+}
+
 /* The bytes of all items of a struct but those that are looked at closely; -1 where a look is not enough. */
 static inline int64_t tw_look_at_items(const tw_struct *s, PyObject *object, const tw_shared *shared)
 {
-    const tw_look *look = s->looks;
-    int64_t all = s->looks_width, size = 0;
-    PyObject *value, *last = NULL; /* the short array before: a partition's replicas are mostly those in sync as well */
-    for (; look < s->looks_end[TW_LOOK_INT32]; look++)
-        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || !tw_is_int32(shared, value)))
-            return -1;
-    for (; look < s->looks_end[TW_LOOK_FIXED]; look++)
-        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || !tw_is_fixed(shared, look->item->kind, value)))
-            return -1;
-    for (; look < s->looks_end[TW_LOOK_TEXT]; look++, all += size)
-        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || (size = tw_look_at_text(look->item, value)) < 0))
-            return -1;
-    for (; look < s->looks_end[TW_LOOK_BINARY]; look++, all += size)
-        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL || (size = tw_look_at_binary(look->item, value)) < 0))
-            return -1;
-    for (; look < s->looks_end[TW_LOOK_INT32S]; look++) {
-        if (TW_UNLIKELY((value = TW_SLOT(object, look->slot)) == NULL))
-            return -1;
-        if (value == shared->empty_tuple)
+    const tw_look *look = s->looks, *end = s->looks_end[TW_LOOK_INT];
+    int64_t all = s->looks_width, size;
+    for (; look < end; look++) {
+        PyObject *value = TW_SLOT(object, look->slot);
+        if (TW_LIKELY(tw_is_ready(shared, value)))
             continue;
-        if (value != last && TW_UNLIKELY((size = tw_look_at_int32s(shared, look->item, value)) < 0))
+        if (TW_UNLIKELY(value == NULL || !tw_is_fixed(shared, look->item->kind, value)))
             return -1;
-        last = size > 0 && size <= 4 * TW_SHORT ? value : NULL; /* null and long lengths depend on the field */
+    }
+    end = s->looks_end[TW_LOOK_INT32S];
+    if (look < end) {
+        if (TW_UNLIKELY((size = tw_look_at_all_int32s(look, end, object, shared)) < 0))
+            return -1;
         all += size;
     }
+    for (look = end, end = s->looks_end[TW_LOOK_ONCE]; look < end; look++, all += size)
+        if (TW_UNLIKELY((size = tw_look_at(look->item, TW_SLOT(object, look->slot), shared)) < 0))
+            return -1;
     return all;
 }
 
 static inline enum tw_look_way tw_look_way_of(const tw_field *f)
 {
-    if (f->kind <= TW_UUID)
-        return f->kind == TW_INT32 ? TW_LOOK_INT32 : TW_LOOK_FIXED;
-    if (f->kind == TW_TEXT || f->kind == TW_BINARY)
-        return f->kind == TW_TEXT ? TW_LOOK_TEXT : TW_LOOK_BINARY;
+    if (f->kind == TW_INT16 || f->kind == TW_INT32 || f->kind == TW_INT64)
+        return TW_LOOK_INT;
+    if (f->kind <= TW_UUID || f->kind == TW_TEXT || f->kind == TW_BINARY)
+        return TW_LOOK_ONCE;
     return f->kind == TW_ARRAY && f->element->kind == TW_INT32 ? TW_LOOK_INT32S : TW_LOOK_CLOSELY;
 }
 

@@ -81,7 +81,7 @@ struct tw_fresh {
 };
 
 /* How measuring looks at an item; the last way is no look. See measure_values.h. */
-enum tw_look_way { TW_LOOK_INT32, TW_LOOK_FIXED, TW_LOOK_TEXT, TW_LOOK_BINARY, TW_LOOK_INT32S, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
+enum tw_look_way { TW_LOOK_INT, TW_LOOK_INT32S, TW_LOOK_ONCE, TW_LOOK_CLOSELY, TW_LOOK_WAYS };
 
 typedef struct {
     Py_ssize_t slot;
