@@ -7,6 +7,7 @@
 #define TAGWIRE_DATA_CLASS_H
 
 #include "engine/defaults.h"
+#include "engine/tracking.h"
 
 /* What a constructor makes of an argument. */
 enum tw_takes { TW_TAKES_ANY, TW_TAKES_ARRAY, TW_TAKES_ARRAY_OR_NULL, TW_TAKES_STRUCT, TW_TAKES_UUID };
@@ -127,6 +128,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
 {
     PyObject *object = tw_unfilled_object(c);
     const tw_attribute *a = c->attributes, *end = a + c->count;
+    int atomic = c->made.watched;
     if (object == NULL)
         return NULL;
     for (; a < end; a++, arguments++) {
@@ -134,8 +136,10 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
         if (TW_UNLIKELY(value == NULL))
             return tw_drop_unfilled(c, object, a);
         TW_SLOT(object, a->slot) = value;
+        atomic = atomic && (value == a->fresh || tw_is_atomic(value));
     }
-    PyObject_GC_Track(object);
+    if (!atomic)
+        PyObject_GC_Track(object);
     return object;
 }
 
@@ -154,6 +158,7 @@ static TW_NOINLINE TW_MAYBE_UNUSED PyObject *tw_object_of_list(const tw_data_cla
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
+    int atomic = c->made.watched;
     if (made == NULL)
         return NULL;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {
@@ -161,8 +166,10 @@ static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *o
         if (TW_UNLIKELY(value == NULL || value == a->deleted || !tw_takes_as_it_is(a, value)))
             return tw_drop_unfilled(c, made, a);
         TW_SLOT(made, a->slot) = Py_NewRef(value);
+        atomic = atomic && (value == a->fresh || tw_is_atomic(value));
     }
-    PyObject_GC_Track(made);
+    if (!atomic)
+        PyObject_GC_Track(made);
     return made;
 }
 

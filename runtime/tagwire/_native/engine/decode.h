@@ -167,7 +167,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
             return NULL;
         r->end = r->p + size;
     }
-    object = tw_new_object(&s->made, r->untracked);
+    object = tw_new_object(&s->made, r->untracked || (s->atomic && r->views == NULL));
     if (object == NULL)
         return NULL;
     if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end) ||

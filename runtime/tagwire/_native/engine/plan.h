@@ -71,6 +71,7 @@ typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
     Py_ssize_t slots_size;  /* bytes behind the object's head, where those are its slots alone; else 0 */
+    uint8_t watched;        /* whether its objects need no tracking while they hold nothing but atomic values: see tracking.h */
 } tw_class;
 
 /* A struct as its constructor makes it without arguments, copied slot by slot. */
@@ -112,6 +113,7 @@ struct tw_struct {
     uint8_t leaves;         /* a tuple of what has no references */
     uint8_t marks_count;    /* how many lengths and checksums it has */
     uint8_t tuple_size;     /* of a tuple: how many values it has */
+    uint8_t atomic;         /* of objects: they need no tracking, unless they hold views: see tracking.h */
     uint8_t is_short;       /* of objects: each of its items has a short way */
 };
 

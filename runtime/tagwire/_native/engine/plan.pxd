@@ -89,6 +89,7 @@ cdef extern from "engine/plan.h":
         PyTypeObject *cls
         allocfunc alloc
         Py_ssize_t slots_size
+        uint8_t watched
     ctypedef struct tw_fresh:
         tw_class made
         Py_ssize_t count
@@ -108,7 +109,7 @@ cdef extern from "engine/plan.h":
         Py_ssize_t unknown_slot
         PyObject *known_tags
         const tw_rules *rules
-        uint8_t framed, shape, enclosed, leaves, marks_count, tuple_size
+        uint8_t framed, shape, enclosed, leaves, marks_count, tuple_size, atomic
     ctypedef struct tw_shared:
         PyObject *no_tags
         PyObject *empty_tuple

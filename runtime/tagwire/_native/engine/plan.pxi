@@ -78,6 +78,7 @@ cdef class Builder:
         self.section(s, layout.cls, layout.section)
         s.rules = rules_of(self, layout)
         self.fill(s)
+        s.atomic = s.made.watched and has_atomic_values(s)
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:
@@ -257,6 +258,27 @@ cdef class Builder:
         self.templates[cls] = template
         self.kept.append(template)
         return template
+
+
+cdef bint has_atomic_values(const tw_struct *s):
+    """Whether all that a reader puts into an object is atomic, as tracking.h has it; bytes are, views of them are not."""
+    cdef Py_ssize_t index
+    for index in range(s.items_count):
+        if not is_atomic_field(&s.items[index]):
+            return False
+    for index in range(s.tagged_count):
+        if not is_atomic_field(&s.tagged[index]):
+            return False
+    for index in range(s.missing_count):
+        if s.missing[index].value == NULL or not tw_is_atomic(s.missing[index].value):
+            return False
+    return True
+
+
+cdef bint is_atomic_field(const tw_field *field):
+    if field.kind == TW_ARRAY or field.kind == TW_OPTIONAL:
+        return field.element.kind != TW_ARRAY and is_atomic_field(field.element)
+    return field.kind not in (TW_ENUM, TW_STRUCT)
 
 
 cdef const tw_enum *members_of(list kept, object wire) except NULL:
