@@ -221,16 +221,27 @@ static inline int tw_is_items_alone(const tw_struct *s)
     return s->section == TW_TAGGED_SECTION && !s->tagged_count && !s->missing_count && s->length == TW_NO_LENGTH;
 }
 
+/* Fetches what one of the next structs holds beside numbers: its texts, UUIDs and arrays. */
+static inline void tw_fetch_parts(const tw_struct *s, PyObject *object)
+{
+    if (Py_TYPE(object) == s->made.cls)
+        for (const tw_look *look = s->looks_end[TW_LOOK_INT32S]; look < s->looks_end[TW_LOOK_CLOSELY]; look++)
+            TW_PREFETCH(TW_SLOT(object, look->slot));
+}
+
 /* Structs of items alone, most of which take no more than a look. */
 static int tw_measure_structs(const tw_field *e, PyObject *tuple, Py_ssize_t count, tw_measure *m)
 {
     const tw_struct *s = e->child;
     const tw_look *closely = s->looks_end[TW_LOOK_ONCE], *end = s->looks_end[TW_LOOK_CLOSELY];
+    int has_parts = s->looks_end[TW_LOOK_INT32S] < end;
     for (Py_ssize_t index = 0; index < count; index++) {
         PyObject *object = TW_TUPLE_GET(tuple, index);
         int64_t size = -1;
         if (index + TW_AHEAD < count)
             TW_PREFETCH(TW_TUPLE_GET(tuple, index + TW_AHEAD));
+        if (has_parts && index + 2 < count)
+            tw_fetch_parts(s, TW_TUPLE_GET(tuple, index + 2));
         if (TW_LIKELY(Py_TYPE(object) == s->made.cls && TW_SLOT(object, s->unknown_slot) == m->shared->no_tags))
             size = tw_look_at_items(s, object, m->shared);
         if (TW_UNLIKELY(size < 0)) {
