@@ -11,6 +11,11 @@ SECOND = $(shell for python in python3.13 $${PYENV_ROOT:-$$HOME/.pyenv}/versions
 SECOND_BIN := .venv-3.13/bin
 SECOND_STAMP := .venv-3.13/.installed
 
+# The oldest Spark that pyproject.toml allows, in front of the one in .venv: an import finds it first.
+OLDEST_SPARK := build/oldest-spark
+OLDEST_SPARK_PINS := pyspark==4.2.0 pyarrow==18.0.0
+OLDEST_SPARK_TESTS := tests/spark/columns tests/spark/log_write tests/spark/rpc tests/spark/sources
+
 # What the native engine is made of. Where a compiler is, it must compile: a mistake must not end as a pure engine.
 ENGINE := $(wildcard runtime/tagwire/_native/*/*)
 CAN_COMPILE = $(shell command -v cc >/dev/null && $(PYTHON) -c 'import pathlib, sysconfig; \
@@ -37,7 +42,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo demo-generate test test-rest test-all quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist site test-site clean
+.PHONY: help install demo demo-generate test test-rest test-all test-oldest-spark quick check check-source check-style check-mypy check-pyright check-generated check-workflows check-wheel sanitize fuzz fix generate archive bench bench-compare lock dist site test-site clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -57,6 +62,11 @@ $(SECOND_STAMP): pyproject.toml constraints.txt hatch_build.py $(ENGINE)
 	$(SECOND) -m venv .venv-3.13
 	$(SECOND_BIN)/python -m pip install --quiet --no-compile --editable '.[test]'
 	@$(REQUIRED) $(SECOND_BIN)/python $(WHICH_ENGINE)
+	@touch $@
+
+$(OLDEST_SPARK)/.installed: pyproject.toml
+	rm -rf $(OLDEST_SPARK)
+	PIP_CONSTRAINT= $(BIN)/python -m pip install --quiet --no-compile --no-deps --target $(OLDEST_SPARK) $(OLDEST_SPARK_PINS)
 	@touch $@
 
 # The first minute of a new user: what every command needs, with the pure engine, unless all of it is installed already.
@@ -85,12 +95,19 @@ test: $(STAMP) ## run the suite in five minutes, with both engines; `make test-a
 # The last command of either branch is pytest: its closing line is the last one printed.
 test-rest: $(STAMP) ## run what `make test` leaves out, on Python 3.13 too where there is one
 	$(BIN)/python $(PYTEST) -m 'not ($(QUICK))'
+	$(MAKE) --no-print-directory test-oldest-spark
 	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m 'not slow' $(filter-out $(GOLDEN_TESTS),$(ENGINE_TESTS))
 	@second='$(SECOND)'; \
 	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
 	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && \
 	TAGWIRE_ENGINE=python $(SECOND_BIN)/python $(PYTEST) -m 'not slow' $(ENGINE_TESTS) && \
 	$(SECOND_BIN)/python $(PYTEST) -m 'not slow and not package'
+
+# Without Java these tests skip, and half a gigabyte need not be fetched.
+test-oldest-spark: $(STAMP) ## run the main tests of the Spark part with the oldest PySpark and pyarrow that it supports
+	@if command -v java >/dev/null; then set -x; $(MAKE) --no-print-directory $(OLDEST_SPARK)/.installed && \
+	PYTHONPATH=$(OLDEST_SPARK) $(BIN)/python -c 'import pyspark; assert f"pyspark=={pyspark.__version__}" in "$(OLDEST_SPARK_PINS)"' && \
+	PYTHONPATH="$(CURDIR)/$(OLDEST_SPARK)" $(BIN)/python $(PYTEST) -m '$(QUICK)' $(OLDEST_SPARK_TESTS); fi
 
 test-all: test test-rest ## run the whole suite: some 25 minutes on two cores
 
