@@ -35,6 +35,7 @@ SCHEMAS: Final = {
     "log convert": "log-convert",
     "whatif": "whatif",
     "mock serve": "mock-serve",
+    "record": "record",
     "lint": "lint",
     "export": "export",
     "collide": "collide",

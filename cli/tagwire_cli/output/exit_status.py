@@ -37,6 +37,7 @@ FOUND: Final = {
     "log convert": "a fault in a log, or data that the format can't carry",
     "whatif": "a fault in a log",
     "mock serve": "a script with faults; requests that it does not answer, or other problems",
+    "record": "bytes that are no frames, or other problems",
     "spark convert": "a fault in a log, or data that the format can't carry",
     "spark compact": "a fault in a log",
     "spark whatif": "a fault in a log",

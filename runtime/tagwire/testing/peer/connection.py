@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import TagwireError
 from tagwire.frames.splitter import FrameSplitter
+from tagwire.testing.addresses import Address
 from tagwire.testing.peer.actions import Action, Close
-from tagwire.testing.peer.journal import Address, Problem, Received
+from tagwire.testing.peer.journal import Problem, Received
 from tagwire.testing.peer.replies import Reply, actions_of, frame_of
 
 if TYPE_CHECKING:

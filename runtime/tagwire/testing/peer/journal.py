@@ -13,23 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tagwire.sensitive import showing_sensitive
+from tagwire.testing.addresses import Address
 
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["Address", "Journal", "Problem", "Received"]
+__all__ = ["Journal", "Problem", "Received"]
 
 T = TypeVar("T")
-
-
-class Address(NamedTuple):
-    """Where a peer listens. As a text it is what clients take as their bootstrap server."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.base import Message
+from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire.testing.peer import assertions
 from tagwire.testing.peer.announcing import announcement_of, announcing_message, fallback_message
 from tagwire.testing.peer.connection import PeerConnection
 from tagwire.testing.peer.errors import PeerError
-from tagwire.testing.peer.journal import Address, Journal, Problem, Received
+from tagwire.testing.peer.journal import Journal, Problem, Received
 from tagwire.testing.peer.replies import Reply
 from tagwire.testing.peer.rules import Rule
 from tagwire.text_format import shown
@@ -27,9 +28,7 @@ from tagwire.versions import Versions
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["LOOPBACK", "MockPeer"]
-
-LOOPBACK = "127.0.0.1"
+__all__ = ["MockPeer"]
 
 
 class MockPeer:

@@ -8,16 +8,15 @@ anybody, and is for tests.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import threading
 from collections.abc import AsyncGenerator, Generator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from tagwire.testing.addresses import Address, check_listening
 from tagwire.testing.peer.actions import Action, Close, Send, Wait
 from tagwire.testing.peer.errors import PeerError
-from tagwire.testing.peer.journal import Address
 
 if TYPE_CHECKING:
     from tagwire.testing.peer.mock_peer import MockPeer
@@ -30,7 +29,7 @@ _READ_SIZE: Final = 65536
 @asynccontextmanager
 async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -> AsyncGenerator[Address]:
     """See `MockPeer.serving`."""
-    _check_host(host, allow_remote=allow_remote)
+    check_listening(host, "a mock peer", PeerError, allow_remote=allow_remote)
     if peer.address is not None:
         raise PeerError(f"the peer listens at {peer.address} already; make another one")
     tasks: set[asyncio.Task[None]] = set()
@@ -56,18 +55,6 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
-
-
-def _check_host(host: str, *, allow_remote: bool) -> None:
-    """Refuse to listen where other machines come in, unless that is wanted."""
-    is_loopback = host == "localhost"
-    with suppress(ValueError):
-        is_loopback = is_loopback or ipaddress.ip_address(host).is_loopback
-    if not is_loopback and not allow_remote:
-        raise PeerError(
-            f"{host or 'every address'} is reachable from other machines, and a mock peer answers anybody; "
-            f"listen on 127.0.0.1 or ::1, or allow remote clients (allow_remote=True, --allow-remote)"
-        )
 
 
 async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

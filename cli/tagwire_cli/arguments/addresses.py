@@ -1,0 +1,31 @@
+"""Options whose values are addresses of servers."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from tagwire.testing.addresses import Address
+
+__all__ = ["ADDRESS", "LISTENING"]
+
+
+class _AddressType(click.ParamType):  # type: ignore[type-arg]
+    """HOST:PORT; with a default host, the port alone too."""
+
+    name = "address"
+
+    def __init__(self, host: str = "") -> None:
+        self._host = host
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Address":
+        from tagwire.testing.addresses import Address, AddressError
+
+        try:
+            return value if isinstance(value, Address) else Address.parse(value, self._host)
+        except AddressError as error:
+            self.fail(str(error), param, ctx)
+
+
+ADDRESS: Final = _AddressType()
+LISTENING: Final = _AddressType("127.0.0.1")

@@ -1,0 +1,107 @@
+"""Addresses that servers advertise in responses, and the versions that they announce, as clients of a proxy get them.
+
+Which fields are addresses is found in the messages of a package, for each version: a text
+`host` and an integer `port` of a struct that also says whose they are, by a field whose name
+ends with `_id`. So no list of APIs or versions is kept here. A version that the package lacks
+can't be rewritten, so no such version of these APIs is announced to clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.selection.rows import DROP
+from tagwire.testing.peer.announcing import announcement_of
+from tagwire.versions import Versions
+
+if TYPE_CHECKING:
+    from tagwire.frames.frame_selection import ResponseSelection
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message, Struct
+
+    Moved = Callable[[str, int], tuple[str, int]]
+    """From the address that a server advertises to the one that clients get."""
+
+__all__ = ["Advertised", "address_structs"]
+
+_PORTS: Final = range(1, 1 << 16)
+_INTEGERS: Final = ("uint16", "int32", "uint32", "int64")
+
+
+class Advertised:
+    """Rewrites responses of a package."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._announcement = announcement_of(registry)
+        self._selections: dict[tuple[int, int], list[ResponseSelection]] = {}
+        self._announced: ResponseSelection | None = None
+
+    def is_changed(self, api_key: int, version: int) -> bool:
+        """Whether responses to this version of an API may have to be changed."""
+        return self._announces(api_key) or bool(self._addresses(api_key, version))
+
+    def changed(self, frame: bytes, api_key: int, version: int, moved: Moved) -> bytes:
+        """A response with other addresses. Raises TagwireError for one that can't be read."""
+
+        def move(host: str, port: int) -> tuple[str, int]:
+            return moved(host, port) if host and port in _PORTS else (host, port)  # others say that there is none
+
+        if self._announces(api_key):
+            frame = self._announcing().rewrite(frame, version, self._offered)
+        for selection in self._addresses(api_key, version):
+            frame = selection.rewrite(frame, version, move)
+        return frame
+
+    def _announces(self, api_key: int) -> bool:
+        how = self._announcement
+        return how is not None and api_key == self._registry[how.request].API_KEY
+
+    def _announcing(self) -> ResponseSelection:
+        if self._announced is None:
+            how = self._announcement
+            assert how is not None
+            fields = (f"{how.entries}[].{each}" for each in (how.api_key, how.lowest, how.highest))
+            self._announced = self._registry.select_response(self._registry[how.request].API_KEY or 0, *fields)
+        return self._announced
+
+    def _offered(self, api_key: int, lowest: int, highest: int) -> Any:
+        """The announced versions of an API; of one whose responses have addresses, those that the package has."""
+        response = self._response(api_key)
+        if response is None or next(address_structs(response), None) is None:
+            return api_key, lowest, highest
+        known = response.VERSIONS
+        both = Versions(max(lowest, 0), highest) & known
+        return (api_key, both.lowest, both.highest) if both else DROP
+
+    def _response(self, api_key: int) -> type[Message] | None:
+        try:
+            return self._registry.response(api_key)
+        except UnknownMessageError:
+            return None
+
+    def _addresses(self, api_key: int, version: int) -> list[ResponseSelection]:
+        """Selections of the addresses in a version, one for each struct that has them."""
+        response = self._response(api_key)
+        if response is None or version not in response.VERSIONS:
+            return []
+        if (api_key, version) not in self._selections:
+            self._selections[api_key, version] = [
+                self._registry.select_response(api_key, f"{path}host", f"{path}port")
+                for path in address_structs(response, version)
+            ]
+        return self._selections[api_key, version]
+
+
+def address_structs(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[str]:
+    """The paths, up to the last dot, of the structs that have an address; in any version if it is None."""
+    rows = {row.name: row for row in cls.FIELDS if version is None or version in row.versions}
+    host, port = (rows[name].type if name in rows else "" for name in ("host", "port"))
+    if host == "string" and port in _INTEGERS and any(name.endswith("_id") for name in rows):
+        yield path
+    for row in rows.values():
+        if row.struct is not None and not row.type.startswith("[][]"):
+            inner = f"{path}{row.name}{'[]' if row.type.startswith('[]') else ''}."
+            yield from address_structs(row.struct, None if version is None else row.struct_version(version), inner)

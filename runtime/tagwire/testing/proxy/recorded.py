@@ -1,0 +1,56 @@
+"""A frame that passed a proxy, and the line that it is in a capture file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tagwire.testing.addresses import Address
+
+__all__ = ["RecordedFrame", "line_of"]
+
+_PIECE: Final = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """A frame as its sender sent it: a response has the addresses of the servers themselves."""
+
+    connection: int
+    """The number of its connection, from 1."""
+    is_request: bool
+    api_key: int
+    """That of the request, also for a response."""
+    version: int
+    """That of the request, also for a response."""
+    correlation_id: int | None
+    client_id: str | None
+    server: Address
+    """The server that the client asked."""
+    time: float
+    """Seconds since 1970."""
+    data: bytes
+    """Header and body, without the size."""
+
+
+def line_of(frame: RecordedFrame, run: str, label: str | None) -> Iterator[bytes]:
+    """The line of a frame in a capture file, in pieces: so a long one keeps no other thread waiting."""
+    row = {
+        "run": run,
+        "conn": frame.connection,
+        "client_label": label or frame.client_id or "?",
+        "client_id": frame.client_id,
+        "dir": "req" if frame.is_request else "resp",
+        "api_key": frame.api_key,
+        "api_version": frame.version,
+        "correlation_id": frame.correlation_id,
+        "server": str(frame.server),
+        "timestamp": round(frame.time * 1000),
+    }
+    yield json.dumps(row)[:-1].encode() + b', "hex": "'
+    for start in range(0, len(frame.data), _PIECE):
+        yield frame.data[start : start + _PIECE].hex().encode()
+    yield b'"}\n'

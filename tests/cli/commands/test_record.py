@@ -1,0 +1,155 @@
+"""`tagwire record`: as a process in front of a mock peer, up to its end."""
+
+import gzip
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import tagwire_cli
+import tagwire_messages as kafka
+from tagwire.testing.peer import MockPeer
+from tagwire_cli.app import app
+
+SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "record.json").read_text())
+ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
+
+
+def asked(message: object) -> bytes:
+    frame = kafka.registry.encode_request(message, message.VERSIONS.highest, correlation_id=7)  # type: ignore
+    return len(frame).to_bytes(4, "big") + frame
+
+
+BEAT = asked(kafka.HeartbeatRequest(group_id="g", member_id="m"))
+
+
+@pytest.fixture
+def peer() -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
+    peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
+    with peer.running():
+        yield peer
+
+
+@contextmanager
+def recording(*words: object) -> Generator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "tagwire", "record", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        guard = threading.Timer(60, process.kill)
+        guard.start()
+        try:
+            yield process
+        finally:
+            guard.cancel()
+            process.kill()
+
+
+def ask(port: int, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+        client.sendall(data)
+        client.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: client.recv(1000), b""))
+
+
+def port_of(process: "subprocess.Popen[str]") -> int:
+    assert process.stdout is not None
+    address = json.loads(process.stdout.readline())
+    jsonschema.validate(address, SCHEMA)
+    return int(address["port"])
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_up_to_a_signal(ending: signal.Signals, peer: MockPeer, tmp_path: Path) -> None:
+    file = tmp_path / "frames.jsonl.gz"
+    with recording("--to", peer.address, "-o", file, "--json", "--run", "r1", "--label", "me") as process:
+        assert ask(port_of(process), BEAT) == ANSWER
+        process.send_signal(ending)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (0, "", "recorded 1 request and 1 response of 1 connection\n")
+    request, response = rows(file)
+    assert (request["dir"], request["hex"], response["dir"]) == ("req", BEAT[4:].hex(), "resp")
+    assert {(row["run"], row["client_label"], row["api_key"], row["api_version"]) for row in (request, response)} == {
+        ("r1", "me", 12, 4)
+    }
+    done = CliRunner().invoke(app, ["demo", str(file)])
+    assert (done.exit_code, "Decoded 2 frames strictly" in done.stdout) == (0, True)
+
+
+def test_a_killed_process_leaves_what_it_wrote(peer: MockPeer, tmp_path: Path) -> None:
+    file = tmp_path / "frames.jsonl.gz"
+    with recording("--to", peer.address, "-o", file, "--json") as process:
+        ask(port_of(process), BEAT)
+        while not file.read_bytes():
+            threading.Event().wait(0.01)
+        process.kill()
+        process.wait(timeout=30)
+    assert [row["dir"] for row in rows(file)] == ["req", "resp"]
+
+
+def test_problems(peer: MockPeer, tmp_path: Path) -> None:
+    with recording("--to", peer.address, "-o", tmp_path / "frames.jsonl.gz", "--json") as process:
+        assert ask(port_of(process), b"GET / HTTP/1.1\r\n\r\n") == b""
+        process.terminate()
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert err.splitlines() == [
+        "tagwire: connection 1, from the client: byte 0: found size 1195725856 of a frame, expected 0 to 104857600; "
+        "from here on bytes are passed on untouched, and not recorded",
+        "recorded 0 requests and 0 responses of 1 connection",
+        "tagwire: there was 1 problem",
+    ]
+
+
+def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
+    file = tmp_path / "frames.jsonl.gz"
+    with recording("--to", peer.address, "-o", file, "--json", "--redact") as process:
+        data = ask(port_of(process), asked(kafka.SaslAuthenticateRequest(auth_bytes=b"secret")))
+        assert b"secret" in data, "it passes, and is not recorded"
+        process.terminate()
+        process.communicate(timeout=30)
+    assert len(rows(file)) == 2 and not any(b"secret".hex() in str(row["hex"]) for row in rows(file))
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["record", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:
+    code, out, err = run("--to", peer.address, "-o", tmp_path / "frames.jsonl", "--time", "0.05")
+    assert (code, err) == (0, "recorded 0 requests and 0 responses of 0 connections\n")
+    assert out.startswith("listening at 127.0.0.1:") and out.endswith(f" for {peer.address}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["--to", "broker", "-o", "new"], 2, "'broker' is no address; HOST:PORT with a port up to 65535"),
+        (["--to", "b:1", "--listen", "x", "-o", "new"], 2, "'x' is no address; PORT or HOST:PORT"),
+        (["--to", "b:1", "--listen", "0.0.0.0:0", "-o", "new"], 1, "0.0.0.0 is reachable from other machines"),
+        (["--to", "b:1", "-o", "old"], 1, "old is there already; a recording begins a new file"),
+        (["--to", "b:1", "-o", "new", "--package", "tagwire_records"], 2, "this package has no RequestHeader"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str], code: int, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old").write_text("kept")
+    found = run(*words)
+    assert (found[0], found[1]) == (code, "") and expected in found[2]
+    assert not Path("new").exists() and Path("old").read_text() == "kept"

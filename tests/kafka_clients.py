@@ -1,0 +1,76 @@
+"""Programs of real Kafka clients: each bootstraps, produces one record, and consumes it.
+
+They know `bootstrap`, and print the offset of what they produced, then offset, key and value of what they consumed.
+"""
+
+import importlib.util
+import subprocess
+import sys
+from typing import Final
+
+import pytest
+
+__all__ = ["CLIENTS", "PRINTED", "printed", "printed_by"]
+
+SECONDS: Final = 60
+PRINTED: Final = ["0", "0 b'k' b'v'"]
+
+CLIENTS: Final = {
+    "confluent_kafka": """
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+producer = Producer({"bootstrap.servers": bootstrap, "message.timeout.ms": 20000})
+producer.produce("orders", key=b"k", value=b"v", on_delivery=lambda error, message: print(error or message.offset()))
+producer.flush(20)
+consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "enable.auto.commit": False})
+consumer.assign([TopicPartition("orders", 0, 0)])
+message = consumer.poll(20)
+print(message.error() or message.offset(), message.key(), message.value())
+consumer.close()
+""",
+    "kafka": """
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+producer = KafkaProducer(bootstrap_servers=bootstrap)
+print(producer.send("orders", key=b"k", value=b"v").get(20).offset)
+producer.close(5)
+consumer = KafkaConsumer(
+    bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None, consumer_timeout_ms=20000
+)
+consumer.assign([TopicPartition("orders", 0)])
+record = next(consumer)
+print(record.offset, record.key, record.value)
+consumer.close()
+""",
+    "aiokafka": """
+import asyncio
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+async def main():
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap) as producer:
+        print((await producer.send_and_wait("orders", key=b"k", value=b"v")).offset)
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest", group_id=None)
+    consumer.assign([TopicPartition("orders", 0)])
+    async with consumer:
+        record = await asyncio.wait_for(consumer.getone(), 20)
+        print(record.offset, record.key, record.value)
+
+asyncio.run(main())
+""",
+}
+"""By the module that must be there."""
+
+
+def printed_by(client: str, bootstrap: object) -> list[str]:
+    """The lines that a client prints. Skips the test if it is not installed."""
+    if importlib.util.find_spec(client) is None:
+        pytest.skip(f"there is no module {client}: pip install confluent-kafka kafka-python aiokafka")
+    program = f"import sys\nbootstrap = sys.argv[1]\n{CLIENTS[client]}"
+    return printed([sys.executable, "-c", program, str(bootstrap)])
+
+
+def printed(command: list[str]) -> list[str]:
+    """The lines that a process prints, which must end well, and soon."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()

@@ -1,0 +1,279 @@
+"""Proxies on sockets, with a mock peer behind them: what needs sockets. All else is tested without."""
+
+import asyncio
+import gzip
+import json
+import socket
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_clients import CLIENTS, PRINTED, printed_by
+
+import tagwire_messages as kafka
+from tagwire.frames.redaction import Redaction
+from tagwire.testing.addresses import Address
+from tagwire.testing.peer import MockPeer, Reply
+from tagwire.testing.proxy import CaptureFile, ProxyError, RecordedFrame, RecordingProxy, capture_file
+from tagwire_cli.mocking.script import read_script
+from tagwire_messages.metadata_response import MetadataResponseBroker
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "kafka_peer.yaml"
+BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
+ASKED = len(BEAT).to_bytes(4, "big") + BEAT
+ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
+
+
+@pytest.fixture
+def peer() -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
+    with peer.running():
+        yield peer
+
+
+def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
+    """The proxy after a play that is bounded in time."""
+    frames: list[RecordedFrame] = []
+    address = peer.address if isinstance(peer, MockPeer) else peer
+    assert address is not None
+    proxy = RecordingProxy(address, frames.append)
+
+    async def run() -> None:
+        async with proxy.serving() as listening, asyncio.timeout(60):
+            await play(proxy, listening)
+
+    asyncio.run(run())
+    proxy.frames = frames  # type: ignore[attr-defined]
+    return proxy
+
+
+@asynccontextmanager
+async def connected(address: Address) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
+
+
+def test_a_hundred_connections(peer: MockPeer) -> None:
+    async def client(address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED * 20)
+            assert await reader.readexactly(16 * 20) == ANSWER * 20
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        await asyncio.gather(*(client(address) for _ in range(100)))
+
+    proxy: Any = proxied(peer, play)
+    assert (len(proxy.frames), proxy.connection_count, proxy.problems) == (4000, 100, [])
+    assert len({each.connection for each in proxy.frames}) == 100
+
+
+def test_half_closed(peer: MockPeer) -> None:
+    """A client that sends no more still gets its answers."""
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            writer.write_eof()
+            assert await reader.read() == ANSWER
+
+    assert proxied(peer, play).problems == []
+
+
+@pytest.mark.parametrize("reply", [Reply(kafka.HeartbeatResponse(), cut_at=9), Reply(raw=b"oops", close=True)])
+def test_a_server_that_closes(peer: MockPeer, reply: Reply) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(reply)
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            assert await reader.read() == (reply.raw or ANSWER[:9])
+
+    assert len(proxied(peer, play).problems) == 1
+
+
+def test_a_client_that_resets(peer: MockPeer) -> None:
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        for _ in range(5):
+            async with connected(address) as (_, writer):
+                writer.write(ASKED)
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            assert await reader.readexactly(16) == ANSWER
+
+    assert proxied(peer, play).connection_count == 6
+
+
+def test_a_server_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = Address(*listening.getsockname())
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            with pytest.raises(ConnectionError):
+                assert await reader.readexactly(1)
+
+    proxy = proxied(nobody, play)
+    assert proxy.problems[0].startswith(f"connection 1: {nobody} can't be reached: ")
+
+
+def test_nothing_piles_up() -> None:
+    """Neither side reads: after some time no more bytes are taken."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        taken = 0
+
+        async def play(proxy: RecordingProxy, address: Address) -> None:
+            nonlocal taken
+            async with connected(address) as (_, writer):
+                chunk = b"\0\x0f\xff\xfc" + bytes(0xFFFFC)
+                while True:
+                    writer.write(chunk)
+                    try:
+                        await asyncio.wait_for(writer.drain(), 2)
+                    except TimeoutError:
+                        return
+                    taken += len(chunk)
+                    assert taken < 100_000_000
+
+        proxied(Address(*deaf.getsockname()), play)
+
+
+def test_further_servers_get_listeners_of_their_own(peer: MockPeer) -> None:
+    with MockPeer_of(7) as other:
+        assert other.address is not None
+        brokers = [
+            MetadataResponseBroker(node_id=1, host=peer.address.host, port=peer.address.port),  # type: ignore[union-attr]
+            MetadataResponseBroker(node_id=2, host=other.address.host, port=other.address.port),
+        ]
+        peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(brokers=brokers))
+        frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
+
+        async def play(proxy: RecordingProxy, address: Address) -> None:
+            answer: Any = None
+            async with connected(address) as (reader, writer):
+                for _ in range(2):
+                    writer.write(len(frame).to_bytes(4, "big") + frame)
+                    size = int.from_bytes(await reader.readexactly(4), "big")
+                    answer = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
+            first, second = (Address(each.host, each.port) for each in answer.brokers)
+            assert first == address != second
+            assert proxy.listeners == {peer.address: first, other.address: second}
+            async with connected(second) as (reader, writer):
+                writer.write(ASKED)
+                assert await reader.readexactly(16) != ANSWER
+
+        proxy: Any = proxied(peer, play)
+        assert [each.server for each in proxy.frames] == [peer.address] * 4 + [other.address] * 2
+        assert proxy.problems == [] and proxy.listeners == {}
+
+
+@contextmanager
+def MockPeer_of(error_code: int) -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=error_code))
+    with peer.running():
+        yield peer
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_real_clients_stay_behind_the_proxy(client: str, tmp_path: Path) -> None:
+    peer = read_script(EXAMPLE).peer(kafka.registry)
+    lines: list[str] = []
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        lines.extend(await asyncio.to_thread(printed_by, client, address))
+
+    with peer.running():
+        proxy: Any = proxied(peer, play)
+    assert lines == PRINTED
+    assert proxy.connection_count == max(each.connection for each in peer.requests), "each came through the proxy"
+    recorded = [each for each in proxy.frames if each.is_request]
+    assert sorted(each.data for each in recorded) == sorted(each.frame for each in peer.requests)
+    assert {0, 1, 3, 18} <= {each.api_key for each in proxy.frames if not each.is_request}
+
+
+def test_where_it_listens(peer: MockPeer) -> None:
+    proxy = RecordingProxy(("127.0.0.1", 1), lambda frame: None)
+
+    async def serve(host: str) -> None:
+        async with proxy.serving(host), proxy.serving():
+            pass
+
+    with pytest.raises(ProxyError, match="reachable from other machines, and a recording proxy answers anybody"):
+        asyncio.run(serve("0.0.0.0"))
+    with pytest.raises(ProxyError, match=r"listens at 127\.0\.0\.1:"):
+        asyncio.run(serve("127.0.0.1"))
+
+
+# ---------------------------------------------------------------- files
+
+
+def frame(number: int, data: bytes = BEAT, *, is_request: bool = True) -> RecordedFrame:
+    return RecordedFrame(1, is_request, 12, 4, number, "c", Address("b", 1), 1.5, data)
+
+
+@pytest.mark.parametrize("name", ["frames.jsonl", "frames.jsonl.gz"])
+def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture_file, "_MEMBER", 500)
+    monkeypatch.setattr(capture_file, "_MOST_WAITING", 2000)
+    path = tmp_path / name
+    with CaptureFile(path, run="r", label="l") as file:
+        for number in range(200):
+            file.add(frame(number))
+    data = path.read_bytes()
+    rows = [json.loads(line) for line in (gzip.decompress(data) if name.endswith("gz") else data).splitlines()]
+    assert [row["correlation_id"] for row in rows] == [*range(200)]
+    expected = {"run": "r", "conn": 1, "client_label": "l", "client_id": "c", "dir": "req", "api_key": 12}
+    expected |= {"api_version": 4, "correlation_id": 0, "server": "b:1", "timestamp": 1500, "hex": BEAT.hex()}
+    assert rows[0] == expected
+    assert file.counts == {True: 200, False: 0}
+    with pytest.raises(ProxyError, match="is there already"):
+        CaptureFile(path)
+    assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_what_is_written_before_the_end(tmp_path: Path) -> None:
+    """A killed process leaves whole members: it is readable at any time."""
+    file = CaptureFile(tmp_path / "frames.jsonl.gz")
+    file.add(frame(1))
+    while not (data := file.path.read_bytes()):
+        threading.Event().wait(0.01)
+    assert json.loads(gzip.decompress(data))["correlation_id"] == 1
+    file.close()
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever adds frames is told, also one who waits."""
+    monkeypatch.setattr(capture_file, "_MEMBER", 500)
+    monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
+
+    def full(self: CaptureFile, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(CaptureFile, "_put", full)
+    file = CaptureFile(tmp_path / "frames.jsonl")
+    with pytest.raises(OSError, match="No space left"):
+        for number in range(1000):
+            file.add(frame(number))
+    with pytest.raises(OSError, match="No space left"):
+        file.close()
+
+
+def test_without_secrets(tmp_path: Path) -> None:
+    problems: list[str] = []
+    secret = kafka.registry.encode_request(kafka.SaslAuthenticateRequest(auth_bytes=b"secret"), 2, correlation_id=1)
+    empty = kafka.registry.encode_request(kafka.SaslAuthenticateRequest(), 2, correlation_id=1)
+    path = tmp_path / "frames.jsonl"
+    with CaptureFile(path, redaction=Redaction(kafka.registry), on_problem=problems.append) as file:
+        file.add(frame(1, secret))
+        file.add(frame(2, secret[:-4]))
+    (row,) = path.read_text().splitlines()
+    assert json.loads(row)["hex"] == empty.hex()
+    assert len(problems) == 1 and "a request is not recorded, for it can't be redacted: " in problems[0]
