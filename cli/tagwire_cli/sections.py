@@ -73,7 +73,14 @@ SECTIONS: Final = (
         },
     ),
     Section("Test clients", "mock", {"mock": "tagwire_cli.commands.mock"}),
-    Section("Record traffic", "cli", {"record": "tagwire_cli.commands.record"}),
+    Section(
+        "Record and replay traffic",
+        "cli",
+        {
+            "record": "tagwire_cli.commands.record",
+            "replay": "tagwire_cli.commands.replay",
+        },
+    ),
     Section("Fuzz decoders", "cli", {"fuzz": "tagwire_cli.commands.fuzz"}),
     Section("Spark", "cli,spark", {"spark": "tagwire_cli.commands.spark"}),
     Section(

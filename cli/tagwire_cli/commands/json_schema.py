@@ -36,6 +36,7 @@ SCHEMAS: Final = {
     "whatif": "whatif",
     "mock serve": "mock-serve",
     "record": "record",
+    "replay": "replay",
     "lint": "lint",
     "export": "export",
     "collide": "collide",

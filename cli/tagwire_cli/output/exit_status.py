@@ -38,6 +38,7 @@ FOUND: Final = {
     "whatif": "a fault in a log",
     "mock serve": "a script with faults; requests that it does not answer, or other problems",
     "record": "bytes that are no frames, or other problems",
+    "replay": "answers that differ or are missing, or none to compare",
     "spark convert": "a fault in a log, or data that the format can't carry",
     "spark compact": "a fault in a log",
     "spark whatif": "a fault in a log",

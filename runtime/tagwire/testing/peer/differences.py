@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from tagwire.message.base import Struct, same
+from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import shown
 
 __all__ = ["Difference", "difference_lines", "differences"]
@@ -21,11 +22,16 @@ class Difference(NamedTuple):
 
 
 def differences(expected: Any, received: Any, path: str = "") -> Iterator[Difference]:
-    """Each field in which two messages or values of fields differ, the innermost ones, in order."""
+    """Each field in which two messages or values of fields differ, the innermost ones, in order; secrets are hidden."""
     if isinstance(expected, Struct) and type(expected) is type(received):
+        secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
         for name in expected.__slots__:
             inner = f"{path}.{name}" if path else name
-            yield from differences(getattr(expected, name), getattr(received, name), inner)
+            one, other = getattr(expected, name), getattr(received, name)
+            if name not in secrets:
+                yield from differences(one, other, inner)
+            elif not same(one, other):
+                yield Difference(inner, HIDDEN, HIDDEN)
     elif isinstance(expected, (tuple, list)) and isinstance(received, (tuple, list)):
         for at in range(max(len(expected), len(received))):
             yield from differences(_element(expected, at), _element(received, at), f"{path}[{at}]")

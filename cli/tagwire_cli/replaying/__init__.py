@@ -1,0 +1,1 @@
+"""Playing captures against servers, and comparing the answers with those that were recorded."""

@@ -1,0 +1,101 @@
+"""Where an answer differs from the one that was recorded, field by field, but for fields that may differ."""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.selection.paths import SelectionError
+from tagwire.selection.selection import select
+from tagwire.testing.peer.differences import Difference, differences
+from tagwire.text_format import shown
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+
+__all__ = ["ALWAYS_IGNORED", "Ignored", "answer_differences", "response_name"]
+
+ALWAYS_IGNORED: Final = ("throttle_time_ms",)
+"""Fields that say how busy a server was."""
+_INDEX: Final = re.compile(r"\[\d+\]")
+_HEADER: Final = "header."
+
+
+class _Path(NamedTuple):
+    message: str
+    """The only response that is meant; empty for all."""
+    path: str
+
+
+class Ignored:
+    """Paths of fields that may differ: `brokers[].host`, `MetadataResponse.cluster_id`, `header.unknown_tags`."""
+
+    def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
+        """Raises SelectionError for a path that none of these responses has."""
+        self._paths = [_parsed(registry, text, responses) for text in texts]
+
+    def __contains__(self, found: tuple[str, str]) -> bool:
+        """Whether a field of a message may differ."""
+        name, place = found
+        path = _INDEX.sub("[]", place)
+        return path.rpartition(".")[2] in ALWAYS_IGNORED or any(
+            each.message in ("", name) and (path == each.path or path.startswith((f"{each.path}.", f"{each.path}[")))
+            for each in self._paths
+        )
+
+
+def _parsed(registry: "Registry", text: str, responses: Collection["type[Message]"]) -> _Path:
+    name, dot, rest = text.partition(".")
+    if dot and name in registry:
+        cls = registry[name]
+        _check(registry, cls, rest)
+        return _Path(cls.NAME, rest)
+    errors = []
+    for cls in responses:
+        try:
+            _check(registry, cls, text)
+        except SelectionError as error:
+            errors.append(error)
+    if errors and len(errors) == len(responses):
+        raise SelectionError(f"no response of the capture has {text}, such as {errors[0]}")
+    return _Path("", text)
+
+
+def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
+    if path.startswith(_HEADER):
+        cls, path = registry.response_header, path.removeprefix(_HEADER)
+    if path.rpartition(".")[2] == "unknown_tags":
+        path = path.rpartition(".")[0]
+    if path:
+        select(cls, path)
+
+
+def response_name(registry: "Registry", api_key: int) -> str:
+    """The name of a response; one that the package lacks has a number."""
+    try:
+        return registry.response(api_key).NAME
+    except UnknownMessageError:
+        return f"API {api_key}"
+
+
+def answer_differences(
+    registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes, ignored: Ignored
+) -> list[Difference]:
+    """The fields in which an answer differs. Where one of both can't be read, their bytes are compared."""
+    if recorded == received:
+        return []
+    try:
+        one = registry.decode_response(recorded, api_key, version)
+    except TagwireError:
+        return [Difference("", shown(recorded), shown(received))]
+    try:
+        other = registry.decode_response(received, api_key, version)
+    except TagwireError as error:
+        return [Difference("", f"a {type(one.message).NAME}", f"what can't be read: {error}")]
+    name = type(one.message).NAME
+    found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]
+    found += differences(one.header, other.header, "header")
+    found += differences(one.message, other.message)
+    return [each for each in found if (name, each.path) not in ignored]
