@@ -79,6 +79,7 @@ SECTIONS: Final = (
         {
             "record": "tagwire_cli.commands.record",
             "replay": "tagwire_cli.commands.replay",
+            "compare": "tagwire_cli.commands.compare",
         },
     ),
     Section("Fuzz decoders", "cli", {"fuzz": "tagwire_cli.commands.fuzz"}),

@@ -37,6 +37,7 @@ SCHEMAS: Final = {
     "mock serve": "mock-serve",
     "record": "record",
     "replay": "replay",
+    "compare": "compare",
     "lint": "lint",
     "export": "export",
     "collide": "collide",

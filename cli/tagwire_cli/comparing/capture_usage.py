@@ -1,0 +1,121 @@
+"""What a capture uses of a protocol: messages in their versions, fields with other values than their defaults, values.
+
+The values of a field are kept while they are few: those of an error code or an isolation level
+say what a client or server can do, and those of an offset or a name say nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.layout import fresh
+from tagwire.message.base import Struct, same
+from tagwire.sensitive import hides
+from tagwire.text_format import shown
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.field_table import FieldRow
+    from tagwire_cli.input.capture_lines import CaptureLine
+
+__all__ = ["CaptureUsage", "FieldUsage", "value_texts"]
+
+_FEW: Final = 16
+"""Values of a field from which on they are too many to be compared."""
+
+
+@dataclass
+class FieldUsage:
+    """A field of a message, in all its versions."""
+
+    row: "FieldRow"
+    used: int = 0
+    """How many messages or elements have another value than the default."""
+    values: set[Any] | None = field(default_factory=set)
+    """All values, the default too; None if they are too many, or no single values."""
+
+    def add(self, value: Any, default: Any) -> None:
+        """Count a value."""
+        self.used += not same(value, default)
+        if self.values is None:
+            return
+        if isinstance(value, bytes | bytearray | memoryview | list | tuple | Struct) or (
+            self.row.sensitive and hides()
+        ):
+            self.values = None
+            return
+        self.values.add(value)
+        if len(self.values) > _FEW:
+            self.values = None
+
+    @property
+    def possible(self) -> frozenset[Any]:
+        """All values that the field can have, if the spec says so and they are few."""
+        if self.row.type == "bool":
+            return frozenset((False, True))
+        members = frozenset(() if self.row.enum is None else self.row.enum)
+        return members if len(members) <= _FEW else frozenset()
+
+
+class CaptureUsage:
+    """What the lines of a capture use."""
+
+    def __init__(self, registry: "Registry", lines: "Iterable[CaptureLine]") -> None:
+        """Raises InputError for a line that is no frame."""
+        self.frames = 0
+        self.unreadable: Counter[str] = Counter()
+        """By message: how many frames could not be read."""
+        self.versions: dict[str, Counter[int]] = {}
+        """By message: how often it was there in each version."""
+        self.fields: dict[str, dict[str, FieldUsage]] = {}
+        """By message, then by path."""
+        self._registry = registry
+        for line in lines:
+            self.frames += 1
+            self._add(line)
+
+    def _add(self, line: "CaptureLine") -> None:
+        kind = "request" if line.is_request else "response"
+        name = f"{kind} of API {line.api[0]}" if line.api else kind
+        try:
+            if line.api:
+                name = self._registry.find(kind, line.api[0]).NAME
+            frame: Any
+            if line.is_request:
+                frame = self._registry.decode_request(line.data)
+            elif line.api is None:
+                self.unreadable[name] += 1
+                return
+            else:
+                frame = self._registry.decode_response(line.data, *line.api)
+        except TagwireError:
+            self.unreadable[name] += 1
+            return
+        name = type(frame.message).NAME
+        self.versions.setdefault(name, Counter())[frame.version] += 1
+        self._walk(self.fields.setdefault(name, {}), frame.message, frame.version, "")
+
+    def _walk(self, fields: dict[str, FieldUsage], value: Struct, version: int | None, path: str) -> None:
+        """Count the fields of a struct."""
+        defaults = fresh(type(value))
+        for row in value.FIELDS:
+            if version is None or version not in row.versions:
+                continue
+            inner = getattr(value, row.name)
+            place = f"{path}{row.name}"
+            fields.setdefault(place, FieldUsage(row)).add(inner, getattr(defaults, row.name))
+            if row.struct is None or row.type.startswith("[][]"):
+                continue
+            at = row.struct_version(version)
+            if isinstance(inner, Struct):
+                self._walk(fields, inner, at, f"{place}.")
+            for element in inner if isinstance(inner, list | tuple) else ():
+                self._walk(fields, element, at, f"{place}[].")
+
+
+def value_texts(values: Iterable[Any]) -> list[str]:
+    """Values in order, as texts; a member of an enum with its name."""
+    ordered = sorted(values, key=lambda value: (value is None, str(type(value)), value if value is not None else 0))
+    return [f"{int(each)} {each.name}" if hasattr(each, "name") else shown(each) for each in ordered]

@@ -1,0 +1,150 @@
+"""`tagwire compare`: what two captures have in common, as text and as JSON."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from build_package import build_package
+from click.testing import CliRunner
+
+import tagwire_cli
+import tagwire_messages as kafka
+from tagwire_cli.app import app
+from tagwire_messages.metadata_request import MetadataRequestTopic
+
+SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "compare.json").read_text())
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+
+
+def line(message: Any, version: int) -> dict[str, Any]:
+    is_request = message.KIND == "request"
+    encode: Any = kafka.registry.encode_request if is_request else kafka.registry.encode_response
+    row = {"dir": "req" if is_request else "resp", "api_key": message.API_KEY, "api_version": version}
+    return {**row, "hex": encode(message, version).hex()}
+
+
+def topics(*names: str) -> Any:
+    return kafka.MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
+
+
+FETCH = kafka.FetchRequest(max_wait_ms=500, isolation_level=1)
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    beat = line(kafka.HeartbeatResponse(error_code=27), 4)
+    a = write(tmp_path / "a", line(topics("x", "y"), 12), line(topics("x"), 11), line(FETCH, 12), beat)
+    b = write(
+        tmp_path / "b",
+        line(topics("x", "z"), 12),
+        line(FETCH.replace(isolation_level=0, rack_id="r"), 12),
+        {"dir": "req", "api_key": 999, "api_version": 0, "hex": "03e70000"},
+        {"dir": "resp", "hex": "00"},
+    )
+    return [str(a), str(b)]
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["compare", *words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_as_text(files: list[str]) -> None:
+    code, out, err = run(*files)
+    assert (code, out) == (
+        0,
+        """\
+message            versions in A   versions in B
+FetchRequest       12 (1)          12 (1)
+HeartbeatResponse  4 (1)           -
+MetadataRequest    11 (1), 12 (1)  12 (1)
+
+fields that one uses          used in A  used in B
+FetchRequest.isolation_level          1          -
+FetchRequest.rack_id                  -          1
+
+values                                               only in A  only in B  in neither
+FetchRequest.isolation_level                         1          0          -
+FetchRequest.rack_id                                 ''         'r'        -
+MetadataRequest.topics[].name                        'y'        'z'        -
+MetadataRequest.allow_auto_topic_creation            -          -          False
+MetadataRequest.include_topic_authorized_operations  -          -          True
+""",
+    )
+    assert err.splitlines() == [
+        f"{files[1]}: 1 frame can't be read: request of API 999",
+        f"{files[1]}: 1 frame can't be read: response",
+    ]
+
+
+def test_as_json(files: list[str]) -> None:
+    code, out, _ = run(*files, "--json")
+    found = json.loads(out)
+    jsonschema.validate(found, SCHEMA)
+    assert code == 0
+    assert (found["a"]["frames"], found["a"]["unreadable"]) == (4, {})
+    assert (found["b"]["frames"], found["b"]["unreadable"]) == (4, {"request of API 999": 1, "response": 1})
+    metadata = found["messages"][2]
+    assert (metadata["versionsInA"], metadata["versionsInB"]) == ({"11": 1, "12": 1}, {"12": 1})
+    by_path = {each["path"]: each for each in metadata["fields"]}
+    assert by_path["topics"] == {"path": "topics", "usedInA": 2, "usedInB": 1, "values": None}
+    assert by_path["topics[].name"]["values"] == {"onlyA": ["'y'"], "onlyB": ["'z'"], "never": []}
+    assert "topics[].topic_id" in by_path and found["messages"][1]["fields"] == []
+
+
+def test_many_values_are_not_compared(tmp_path: Path) -> None:
+    many = write(tmp_path / "a", line(topics(*map(str, range(17))), 12))
+    few = write(tmp_path / "b", line(topics("x"), 12))
+    assert "topics[].name" not in run(str(many), str(few))[1]
+
+
+HEADERS = [
+    {
+        "type": "header",
+        "name": name,
+        "validVersions": "0-1",
+        "flexibleVersions": "none",
+        "fields": [{"name": field, "type": "int16", "versions": "0+"} for field in fields],
+    }
+    for name, *fields in (("RequestHeader", "RequestApiKey", "RequestApiVersion"), ("ResponseHeader", "Number"))
+]
+LOGIN = {
+    "type": "request",
+    "name": "LoginRequest",
+    "apiKey": 4,
+    "validVersions": "0",
+    "flexibleVersions": "none",
+    "fields": [{"name": "Password", "type": "string", "versions": "0+", "sensitive": True}],
+}
+
+
+def test_secrets(tmp_path: Path, own_modules: None) -> None:
+    login: Any = build_package(tmp_path, "login", [*HEADERS, LOGIN])
+    files = []
+    for password in ("secret", "other"):
+        data = login.registry.encode_request(login.LoginRequest(password=password), 0)
+        row = {"dir": "req", "api_key": 4, "api_version": 0, "hex": data.hex()}
+        files.append(str(write(tmp_path / password, row)))
+    words = (*files, "--package", "login")
+    assert "'secret'" not in run(*words)[1]
+    assert "LoginRequest.password  'secret'   'other'" in run(*words, "--show-sensitive")[1]
+
+
+def test_a_capture_and_itself() -> None:
+    code, out, err = run(str(CAPTURES), str(CAPTURES), "--json")
+    found = json.loads(out)
+    jsonschema.validate(found, SCHEMA)
+    assert code == 0 and len(err.splitlines()) == 2
+    assert found["a"] == found["b"] and found["a"]["frames"] == 6777
+    for message in found["messages"]:
+        assert message["versionsInA"] == message["versionsInB"]
+        for field in message["fields"]:
+            assert field["usedInA"] == field["usedInB"]
+            assert field["values"] is None or not (field["values"]["onlyA"] or field["values"]["onlyB"])
