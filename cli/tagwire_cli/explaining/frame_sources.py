@@ -7,6 +7,7 @@ same correlation id.
 
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
-from tagwire_cli.input.capture_lines import capture_lines, unpacked
+from tagwire_cli.input.capture_lines import beginning, capture_lines
 
 __all__ = ["InputFrame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
 
@@ -68,10 +69,10 @@ def is_capture(data: bytes) -> bool:
     if data[:4] in MAGIC:
         return True
     try:
-        first = unpacked(data, _NAME, most=1 << 24).lstrip().partition(b"\n")[0]
+        first = beginning(data, 1 << 24).lstrip().partition(b"\n")[0]
         row = json.loads(first)
         return isinstance(row, dict) and "dir" in row and "hex" in row
-    except (ValueError, InputError, RecursionError):
+    except (ValueError, zlib.error, RecursionError):
         return False
 
 

@@ -7,11 +7,12 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any, Final, NamedTuple
 
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["CaptureLine", "capture_lines", "unpacked"]
+__all__ = ["CaptureLine", "beginning", "capture_lines"]
 
 _GZIP: Final = b"\x1f\x8b"
 
@@ -31,8 +32,11 @@ class CaptureLine(NamedTuple):
 
 
 def capture_lines(data: bytes, name: str) -> Iterator[CaptureLine]:
-    """The lines of a capture file, packed with gzip or not. Blank lines are skipped. Raises InputError."""
-    for number, line in enumerate(unpacked(data, name).splitlines(), 1):
+    """The lines of a capture file, packed with gzip or not. Blank lines are skipped. Raises InputError.
+
+    Of a packed file that was cut off, the whole lines come first.
+    """
+    for number, line in enumerate(_lines(data, name), 1):
         if line.strip():
             try:
                 yield _parsed(number, line)
@@ -40,14 +44,23 @@ def capture_lines(data: bytes, name: str) -> Iterator[CaptureLine]:
                 raise InputError(f"{name}: line {number} is not a captured frame: {error}") from None
 
 
-def unpacked(data: bytes, name: str, most: int = 0) -> bytes:
-    """What gzip packed, `most` bytes of it if that is not 0; other data as it is. Raises InputError."""
+def beginning(data: bytes, most: int) -> bytes:
+    """At most so many bytes of what gzip packed; of other data all. Raises zlib.error."""
+    return zlib.decompressobj(31).decompress(data, most) if data.startswith(_GZIP) else data
+
+
+def _lines(data: bytes, name: str) -> Iterator[bytes]:
     if not data.startswith(_GZIP):
-        return data
+        yield from data.splitlines()
+        return
+    done = 0
     try:
-        return zlib.decompressobj(31).decompress(data, most) if most else gzip.decompress(data)
+        with gzip.open(BytesIO(data)) as lines:
+            for line in lines:
+                yield line
+                done += 1
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{name}: can't be unpacked: {error}") from None
+        raise InputError(f"{name}: can't be unpacked behind line {done}: {error}") from None
 
 
 def _parsed(number: int, line: bytes) -> CaptureLine:

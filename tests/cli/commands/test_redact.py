@@ -82,6 +82,14 @@ def test_real_captures() -> None:
     assert all(row | {"hex": ""} == new | {"hex": ""} for row, new in zip(rows, made, strict=True))
 
 
+def test_the_whole_lines_of_a_capture_that_was_cut_off() -> None:
+    """Its members are whole up to the last one: as a recording that grows."""
+    row = json.dumps({"dir": "req", "hex": BEAT.hex()}).encode() + b"\n"
+    done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9])
+    assert done.exit_code == 1 and len(done.stdout.splitlines()) in range(2, 6)
+    assert "can't be unpacked behind line" in done.stderr
+
+
 def test_a_capture_with_a_login() -> None:
     row = {"run": "r", "dir": "req", "api_key": 36, "api_version": 2, "hex": LOGIN.hex()}
     done = run("redact", stdin=json.dumps(row).encode())

@@ -1,28 +1,26 @@
 """Writing frames to a capture file while they pass.
 
-A thread of its own writes, so that passing frames wait neither for compression nor for the
-disk; when more waits than a limit, `add` waits, and with it all who pass frames: no frame
-is left out, and memory is bounded.
-
-The file grows by whole gzip members, at least twice a second, so that what a killed process
-leaves can be read. A member that is full before its time is only stored, others are
-compressed: zlib compresses 40 MB of frames a second and stores ten times as much, and
-the traffic is not to wait for it.
+A process of its own writes them (`writing`), and a thread gives them to it, so that passing
+frames wait for neither. When more waits than a limit, `add` waits, and with it all who pass
+frames: no frame is left out, and memory is bounded.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
-import zlib
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import TagwireError
 from tagwire.testing.proxy.errors import ProxyError
-from tagwire.testing.proxy.recorded import RecordedFrame, line_of
+from tagwire.testing.proxy.recorded import RecordedFrame, line_start
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -32,10 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["CaptureFile"]
 
 _MOST_WAITING: Final = 1 << 26
-_MEMBER: Final = 1 << 22
-"""Bytes of frames that are worth a member before its time."""
-_PERIOD: Final = 0.5
-_GZIP: Final = 31
+_PIPE_SIZE: Final = 1 << 20
+_WRITER: Final = Path(__file__).with_name("writing.py")
 
 
 class CaptureFile:
@@ -44,7 +40,7 @@ class CaptureFile:
     `run` is the name of the recording in each line, by default the time; `label` is that of
     the clients, by default their client id. With a `redaction`, frames are written without
     secrets; those that can't be read may have some, so they are left out, and
-    `on_problem` is told (by the thread that writes). Raises ProxyError for a file that is there.
+    `on_problem` is told (by another thread). Raises ProxyError for a file that is there.
     """
 
     def __init__(
@@ -68,14 +64,27 @@ class CaptureFile:
         self._is_closing = False
         self._error: OSError | None = None
         self._changed = threading.Condition()
-        try:
-            self._file = self.path.open("xb", buffering=0)
-        except FileExistsError:
-            raise ProxyError(
-                f"{path} is there already; a recording begins a new file, so choose another name"
-            ) from None
+        self._process = self._started()
         self._thread = threading.Thread(target=self._work, name="tagwire capture file", daemon=True)
         self._thread.start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process that writes. An interrupt does not reach it: it ends when it has written everything."""
+        command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
+        try:
+            with self.path.open("xb") as file:
+                return subprocess.Popen(
+                    command,
+                    bufsize=0,
+                    stdin=subprocess.PIPE,
+                    stdout=file,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+        except FileExistsError:
+            raise ProxyError(
+                f"{self.path} is there already; a recording begins a new file, so choose another name"
+            ) from None
 
     def add(self, frame: RecordedFrame) -> None:
         """Write a frame soon. Waits while too many bytes wait. Raises OSError where the file can't be written."""
@@ -84,10 +93,9 @@ class CaptureFile:
                 self._changed.wait()
             if self._error is not None:
                 raise self._error
-            before = self._size
             self._waiting.append(frame)
             self._size += len(frame.data)
-            if before < _MEMBER <= self._size or len(self._waiting) == 1:
+            if len(self._waiting) == 1:
                 self._changed.notify_all()
 
     def close(self) -> None:
@@ -96,7 +104,6 @@ class CaptureFile:
             self._is_closing = True
             self._changed.notify_all()
         self._thread.join()
-        self._file.close()
         if self._error is not None:
             raise self._error
 
@@ -110,54 +117,47 @@ class CaptureFile:
             self.path.unlink(missing_ok=True)
 
     def _work(self) -> None:
-        try:
-            while frames := self._next():
-                self._write(frames, is_full=sum(len(each.data) for each in frames) >= _MEMBER)
-        except OSError as error:
+        """Give frames to the process, and wait for its end."""
+        process = self._process
+        assert process.stdin is not None and process.stderr is not None
+        _widen(process.stdin.fileno())
+        with suppress(OSError), process.stdin:  # it has ended, and says why
+            while (frame := self._next()) is not None:
+                self._write(frame)
+        why = process.stderr.read().decode(errors="replace").strip()
+        process.stderr.close()
+        if process.wait() or not self._is_closing:
             with self._changed:
-                self._error = error
+                self._error = OSError(f"{self.path}: {why or f'its writer ended with {process.returncode}'}")
                 self._changed.notify_all()
 
-    def _next(self) -> list[RecordedFrame]:
-        """The frames of the next member; none at the end."""
+    def _next(self) -> RecordedFrame | None:
+        """The next frame; None at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
-            self._changed.wait_for(lambda: self._size >= _MEMBER or self._is_closing, _PERIOD)
-            frames, size = [], 0
-            while self._waiting and size < _MEMBER:
-                frames.append(self._waiting.popleft())
-                size += len(frames[-1].data)
-            return frames
+            return self._waiting.popleft() if self._waiting else None
 
-    def _write(self, frames: list[RecordedFrame], *, is_full: bool) -> None:
-        """Write a member."""
-        pack = zlib.compressobj(0 if is_full else 1, zlib.DEFLATED, _GZIP) if self._is_packed else None
-        for frame in frames:
-            written = self._redacted(frame)
-            if written is not None:
-                for piece in line_of(written, self._run, self._label):
-                    self._put(piece if pack is None else pack.compress(piece))
-                self.counts[frame.is_request] += 1
-            with self._changed:
-                self._size -= len(frame.data)
-                self._changed.notify_all()
-        self._put(b"" if pack is None else pack.flush())
-
-    @property
-    def _is_packed(self) -> bool:
-        return self.path.suffix == ".gz"
+    def _write(self, frame: RecordedFrame) -> None:
+        written = self._redacted(frame)
+        if written is not None:
+            start = line_start(written, self._run, self._label)
+            self._put(len(start).to_bytes(4, "big") + len(written.data).to_bytes(4, "big") + start)
+            self._put(written.data)
+            self.counts[frame.is_request] += 1
+        with self._changed:
+            self._size -= len(frame.data)
+            self._changed.notify_all()
 
     def _put(self, data: bytes) -> None:
+        assert self._process.stdin is not None
         rest = memoryview(data)
         while rest:
-            rest = rest[self._file.write(rest) or 0 :]
+            rest = rest[self._process.stdin.write(rest) or 0 :]
 
     def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
         """The frame without secrets; None if it can't be read."""
         if self._redaction is None:
             return frame
-        from dataclasses import replace
-
         try:
             data = (
                 self._redaction.request(frame.data)
@@ -172,3 +172,11 @@ class CaptureFile:
                 )
             return None
         return replace(frame, data=data)
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold more than the usual 64 KB, where that can be had: fewer switches between the processes."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)

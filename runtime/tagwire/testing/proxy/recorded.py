@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
 
-__all__ = ["RecordedFrame", "line_of"]
-
-_PIECE: Final = 1 << 14
+__all__ = ["RecordedFrame", "line_start"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +33,8 @@ class RecordedFrame:
     """Header and body, without the size."""
 
 
-def line_of(frame: RecordedFrame, run: str, label: str | None) -> Iterator[bytes]:
-    """The line of a frame in a capture file, in pieces: so a long one keeps no other thread waiting."""
+def line_start(frame: RecordedFrame, run: str, label: str | None) -> bytes:
+    """The line of a frame in a capture file, up to the hex digits of its bytes."""
     row = {
         "run": run,
         "conn": frame.connection,
@@ -50,7 +47,4 @@ def line_of(frame: RecordedFrame, run: str, label: str | None) -> Iterator[bytes
         "server": str(frame.server),
         "timestamp": round(frame.time * 1000),
     }
-    yield json.dumps(row)[:-1].encode() + b', "hex": "'
-    for start in range(0, len(frame.data), _PIECE):
-        yield frame.data[start : start + _PIECE].hex().encode()
-    yield b'"}\n'
+    return json.dumps(row)[:-1].encode() + b', "hex": "'

@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import json
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -17,7 +19,7 @@ import tagwire_messages as kafka
 from tagwire.frames.redaction import Redaction
 from tagwire.testing.addresses import Address
 from tagwire.testing.peer import MockPeer, Reply
-from tagwire.testing.proxy import CaptureFile, ProxyError, RecordedFrame, RecordingProxy, capture_file
+from tagwire.testing.proxy import CaptureFile, ProxyError, RecordedFrame, RecordingProxy, capture_file, writing
 from tagwire_cli.mocking.script import read_script
 from tagwire_messages.metadata_response import MetadataResponseBroker
 
@@ -221,7 +223,6 @@ def frame(number: int, data: bytes = BEAT, *, is_request: bool = True) -> Record
 
 @pytest.mark.parametrize("name", ["frames.jsonl", "frames.jsonl.gz"])
 def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_file, "_MEMBER", 500)
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 2000)
     path = tmp_path / name
     with CaptureFile(path, run="r", label="l") as file:
@@ -249,21 +250,38 @@ def test_what_is_written_before_the_end(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever adds frames is told, also one who waits."""
-    monkeypatch.setattr(capture_file, "_MEMBER", 500)
     monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
-
-    def full(self: CaptureFile, data: bytes) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(CaptureFile, "_put", full)
     file = CaptureFile(tmp_path / "frames.jsonl")
-    with pytest.raises(OSError, match="No space left"):
-        for number in range(1000):
-            file.add(frame(number))
-    with pytest.raises(OSError, match="No space left"):
+    file._process.kill()
+    expected = rf"{file.path}: its writer ended with -9"
+    with pytest.raises(OSError, match=expected):
+        while True:
+            file.add(frame(1))
+    with pytest.raises(OSError, match=expected):
         file.close()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "plain"])
+def test_a_full_disk(kind: str) -> None:
+    """The process says so, and ends."""
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, writing.__file__, kind]
+        done = subprocess.run(
+            command, input=bytes(3) + b"\2\0\0\0\1{}x", stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, b"No space left on device" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
+def test_members(sizes: list[int], tmp_path: Path) -> None:
+    """Full ones and others; a frame of any size is one line."""
+    with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
+        for number, size in enumerate(sizes):
+            file.add(frame(number, bytes([number]) * size))
+    rows = [json.loads(line) for line in gzip.decompress(file.path.read_bytes()).splitlines()]
+    assert [bytes.fromhex(row["hex"]) for row in rows] == [bytes([n]) * size for n, size in enumerate(sizes)]
 
 
 def test_without_secrets(tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""The process that writes a capture file. It runs alone, so it imports nothing of tagwire.
+
+It is a process, because hex digits and compression in a thread of the proxy would hold up the
+frames that pass: only one thread of a process runs Python at a time. It ends when its input
+ends, so it also completes the file of a proxy that was killed.
+
+Standard input has a frame after the other: two sizes of four bytes, the beginning of the line up
+to the hex digits, and the bytes that these are of. Standard output is the file. It grows by
+whole gzip members, at least twice a second. A member that is full before its time is only
+stored, others are compressed: zlib compresses 40 MB of frames a second and stores ten times as
+much, and the traffic is not to wait for it.
+"""
+
+import os
+import select
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+_HEAD: Final = 8
+_READ_SIZE: Final = 1 << 20
+_PIECE: Final = 1 << 18
+_MEMBER: Final = 1 << 22
+"""Bytes of frames that are worth a member before its time."""
+_PERIOD: Final = 0.5
+_GZIP: Final = 31
+
+
+def _members() -> Iterator[tuple[list[tuple[bytes, bytes]], bool]]:
+    """The lines of each member, as their beginnings and frames; and whether it is full before its time."""
+    frames: list[tuple[bytes, bytes]] = []
+    waiting = bytearray()
+    size = 0
+    end = 0.0
+    while True:
+        is_due = bool(frames) and not select.select([0], [], [], max(end - time.monotonic(), 0))[0]
+        data = b"" if is_due else os.read(0, _READ_SIZE)
+        waiting += data
+        for frame in _taken(waiting):
+            end = end if frames else time.monotonic() + _PERIOD
+            frames.append(frame)
+            size += len(frame[1])
+        if frames and (size >= _MEMBER or not data or time.monotonic() > end):
+            yield frames, size >= _MEMBER
+            frames, size = [], 0
+        if not data and not is_due:
+            return
+
+
+def _taken(waiting: bytearray) -> Iterator[tuple[bytes, bytes]]:
+    """The whole frames at the beginning of these bytes, which are removed."""
+    at = 0
+    while len(waiting) - at >= _HEAD:
+        start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
+        begin = at + _HEAD
+        if len(waiting) < begin + start + size:
+            break
+        with memoryview(waiting) as view:
+            yield bytes(view[begin : begin + start]), bytes(view[begin + start : begin + start + size])
+        at = begin + start + size
+    del waiting[:at]
+
+
+def _lines(frames: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """The lines, in pieces."""
+    for start, frame in frames:
+        yield start
+        for at in range(0, len(frame), _PIECE):
+            yield frame[at : at + _PIECE].hex().encode()
+        yield b'"}\n'
+
+
+def _write(data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(1, rest) :]
+
+
+def main(is_packed: bool) -> None:
+    """Write the frames up to the end of the input. Raises OSError."""
+    for frames, is_full in _members():
+        if is_packed:
+            pack = zlib.compressobj(0 if is_full else 1, zlib.DEFLATED, _GZIP)
+            pieces = [pack.compress(piece) for piece in _lines(frames)]
+            _write(b"".join([*pieces, pack.flush()]))
+        else:
+            _write(b"".join(_lines(frames)))
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1] == "gzip")
+    except OSError as error:
+        sys.exit(str(error))
