@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tagwire.errors import TagwireError
 from tagwire.testing.proxy.pairing import Asked, Pairing
-from tagwire.testing.proxy.passing import HEAD, Passing
+from tagwire.testing.proxy.passing import HEAD, Bytes, Passing
 from tagwire.testing.proxy.recorded import RecordedFrame
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class ProxyConnection:
         )
         self._responses = passing(begins=self._begins, ends=self._response, note=partial(self._note, "from the server"))
 
-    def receive_from_client(self, data: bytes) -> list[bytes | memoryview]:
+    def receive_from_client(self, data: bytes) -> list[Bytes]:
         """Take some bytes of the client; empty bytes say that it sends no more. Returns the bytes for the server."""
         return self._requests.feed(data) if data else self._requests.close()
 
-    def receive_from_server(self, data: bytes) -> list[bytes | memoryview]:
+    def receive_from_server(self, data: bytes) -> list[Bytes]:
         """Take some bytes of the server; empty bytes say that it sends no more. Returns the bytes for the client."""
         return self._responses.feed(data) if data else self._responses.close()
 

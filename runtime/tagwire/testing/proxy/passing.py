@@ -9,13 +9,16 @@ that all connections share: a frame that does not fit goes on and is not recorde
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from tagwire.text_format import count
 
-__all__ = ["Budget", "Passing"]
+__all__ = ["HEAD", "Budget", "Bytes", "Passing"]
+
+Bytes: TypeAlias = bytes | bytearray | memoryview
 
 _SIZE: Final = 4
+_SMALL: Final = 4096
 HEAD: Final = 8
 """Bytes of a frame that say what it is: API key, version and correlation id, or the id alone."""
 
@@ -59,14 +62,14 @@ class Passing:
         """The size and the first bytes of a frame, while it is not known what it is."""
         self._size = 0
         self._left = 0
-        self._parts: list[bytes | memoryview] | None = None
+        self._parts: list[Bytes] | None = None
         """What came of the frame; None if it is not recorded."""
         self._collected = 0
         self._is_held = False
 
-    def feed(self, data: bytes) -> list[bytes | memoryview]:
+    def feed(self, data: bytes) -> list[Bytes]:
         """Take some bytes of the stream; returns those that go on now."""
-        out: list[bytes | memoryview] = []
+        out: list[Bytes] = []
         rest = memoryview(data)
         while len(rest):
             if self.is_lost:
@@ -79,9 +82,9 @@ class Passing:
                 rest = self._feed_head(rest, out)
         return out
 
-    def close(self) -> list[bytes | memoryview]:
+    def close(self) -> list[Bytes]:
         """The stream has ended; returns what was still held."""
-        rest: list[bytes | memoryview] = [self._head] if self._head else []
+        rest: list[Bytes] = [self._head] if self._head else []
         if self._left:
             if self._is_held:
                 rest = self._released()
@@ -93,7 +96,7 @@ class Passing:
         self._head, self._left, self.is_lost = b"", 0, True
         return rest
 
-    def _feed_head(self, rest: memoryview, out: list[bytes | memoryview]) -> memoryview:
+    def _feed_head(self, rest: memoryview, out: list[Bytes]) -> memoryview:
         """Take what is missing of the size, or of the first bytes behind it; returns what is left of `rest`."""
         wanted = _SIZE if len(self._head) < _SIZE else _SIZE + min(self._size, HEAD)
         missing = wanted - len(self._head)
@@ -113,7 +116,7 @@ class Passing:
             self._begin(out)
         return rest[missing:]
 
-    def _begin(self, out: list[bytes | memoryview]) -> None:
+    def _begin(self, out: list[Bytes]) -> None:
         head, self._head = self._head, b""
         self._is_held = self._begins(head[_SIZE:])
         if not self._is_held:
@@ -123,13 +126,13 @@ class Passing:
         if not self._left:
             self._finish(out)
 
-    def _take(self, part: memoryview, out: list[bytes | memoryview]) -> None:
+    def _take(self, part: memoryview, out: list[Bytes]) -> None:
         """More bytes of a frame."""
         self._left -= len(part)
         if not self._is_held:
             out.append(part)
         if self._parts is not None:
-            self._parts.append(part)
+            self._collect(self._parts, part)
             if self._left:
                 self._collected += len(part)
                 self._budget.held += len(part)
@@ -138,7 +141,16 @@ class Passing:
         if not self._left:
             self._finish(out)
 
-    def _give_up(self, out: list[bytes | memoryview]) -> None:
+    def _collect(self, parts: list[Bytes], part: memoryview) -> None:
+        """Keep a part; small ones are joined, since each object takes memory of its own."""
+        if len(part) >= _SMALL:
+            parts.append(part)
+        elif isinstance(parts[-1], bytearray):
+            parts[-1] += part
+        else:
+            parts.append(bytearray(part))
+
+    def _give_up(self, out: list[Bytes]) -> None:
         """Go on without collecting this frame."""
         changes = ", and its addresses stay as they are" if self._is_held else ""
         self._note(
@@ -150,7 +162,7 @@ class Passing:
         self._forget()
         self._is_held = False
 
-    def _released(self) -> list[bytes | memoryview]:
+    def _released(self) -> list[Bytes]:
         assert self._parts is not None, "a held frame is collected"
         return [self._size.to_bytes(_SIZE, "big"), *self._parts]
 
@@ -159,7 +171,7 @@ class Passing:
         self._collected = 0
         self._parts = None
 
-    def _finish(self, out: list[bytes | memoryview]) -> None:
+    def _finish(self, out: list[Bytes]) -> None:
         parts = self._parts
         self._forget()
         if parts is not None:

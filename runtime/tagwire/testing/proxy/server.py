@@ -20,6 +20,7 @@ from tagwire.testing.proxy.errors import ProxyError
 
 if TYPE_CHECKING:
     from tagwire.testing.proxy.connection import ProxyConnection
+    from tagwire.testing.proxy.passing import Bytes
     from tagwire.testing.proxy.recording_proxy import RecordingProxy
 
 __all__ = ["serving"]
@@ -188,7 +189,7 @@ class _Side(asyncio.Protocol):
 
     def __init__(self, link: _Link) -> None:
         self.transport: asyncio.Transport | None = None
-        self.receive: Callable[[bytes], list[bytes | memoryview]] = lambda data: []
+        self.receive: Callable[[bytes], list[Bytes]] = lambda data: []
         self.is_gone = False
         self._link = link
         self._has_ended = False
@@ -252,7 +253,7 @@ class _Side(asyncio.Protocol):
                 self.transport.close()
                 to.close()
 
-    def _send_on(self, parts: list[bytes | memoryview]) -> None:
+    def _send_on(self, parts: list[Bytes]) -> None:
         to = self.other.transport
         if to is None or to.is_closing():
             return

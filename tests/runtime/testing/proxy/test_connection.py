@@ -1,5 +1,6 @@
 """Connections through a proxy without sockets: what goes on, what is recorded, and what is noted, however it is cut."""
 
+import tracemalloc
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,20 @@ def test_a_held_response_that_ends_early_goes_on_as_it_is() -> None:
     assert b"".join(it.connection.receive_from_server(b"")) == answer[:20]
     assert "16 bytes of a frame of" in it.proxy.problems[0]
     assert it.proxy.budget.held == 0
+
+
+def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
+    it = Recording()
+    size = 200_000
+    it.from_client(size.to_bytes(4, "big") + bytes(8))
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(size - 100):
+            it.connection.receive_from_client(b"x")
+        assert tracemalloc.get_traced_memory()[0] - before < 2 * size
+    finally:
+        tracemalloc.stop()
 
 
 def test_frames_that_memory_does_not_hold() -> None:
