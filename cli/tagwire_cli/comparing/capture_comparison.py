@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tagwire.message.base import Struct
 from tagwire_cli.comparing.capture_usage import CaptureUsage, FieldUsage, value_texts
 
 __all__ = ["FieldComparison", "MessageComparison", "compare_captures"]
@@ -64,11 +65,19 @@ def compare_captures(a: CaptureUsage, b: CaptureUsage) -> list[MessageComparison
 def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[FieldComparison]:
     for path in [*a, *(path for path in b if path not in a)]:
         one, other = a.get(path), b.get(path)
-        known = one or other
-        assert known is not None
-        one, other = one or FieldUsage(known.row), other or FieldUsage(known.row)
-        values = None
-        if one.values is not None and other.values is not None:
-            never = known.possible - one.values - other.values
-            values = value_texts(one.values - other.values), value_texts(other.values - one.values), value_texts(never)
-        yield FieldComparison(path, one.used, other.used, values)
+        used = one.used if one else 0, other.used if other else 0
+        yield FieldComparison(path, *used, _values(one, other))
+
+
+def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
+    """The values of a field by who has them. A capture without the field has its default, as a reader would see it."""
+    known = one or other
+    assert known is not None, "a capture has it"
+    if known.values is None or isinstance(known.default, Struct):
+        return None
+    sides = [{known.default} if each is None else each.values for each in (one, other)]
+    if None in sides:
+        return None
+    left, right = (side or set() for side in sides)
+    seen = {*(one.values or () if one else ()), *(other.values or () if other else ())}
+    return value_texts(left - right), value_texts(right - left), value_texts(known.possible - seen)

@@ -31,14 +31,15 @@ class FieldUsage:
     """A field of a message, in all its versions."""
 
     row: "FieldRow"
+    default: Any
     used: int = 0
     """How many messages or elements have another value than the default."""
     values: set[Any] | None = field(default_factory=set)
     """All values, the default too; None if they are too many, or no single values."""
 
-    def add(self, value: Any, default: Any) -> None:
+    def add(self, value: Any) -> None:
         """Count a value."""
-        self.used += not same(value, default)
+        self.used += not same(value, self.default)
         if self.values is None:
             return
         if isinstance(value, bytes | bytearray | memoryview | list | tuple | Struct) or (
@@ -105,7 +106,7 @@ class CaptureUsage:
                 continue
             inner = getattr(value, row.name)
             place = f"{path}{row.name}"
-            fields.setdefault(place, FieldUsage(row)).add(inner, getattr(defaults, row.name))
+            fields.setdefault(place, FieldUsage(row, getattr(defaults, row.name))).add(inner)
             if row.struct is None or row.type.startswith("[][]"):
                 continue
             at = row.struct_version(version)

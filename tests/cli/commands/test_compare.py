@@ -1,5 +1,6 @@
 """`tagwire compare`: what two captures have in common, as text and as JSON."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -148,3 +149,17 @@ def test_a_capture_and_itself() -> None:
         for field in message["fields"]:
             assert field["usedInA"] == field["usedInB"]
             assert field["values"] is None or not (field["values"]["onlyA"] or field["values"]["onlyB"])
+
+
+def test_old_and_new_clients(tmp_path: Path) -> None:
+    """A field that a capture lacks has its default there: that is no value of the other one alone."""
+    rows = [json.loads(line) for line in gzip.decompress(CAPTURES.read_bytes()).splitlines()]
+    old, new = (
+        str(write(tmp_path / run, *(row for row in rows if row["run"].startswith(run)))) for run in ("kb0.9", "k44")
+    )
+    found = json.loads(run(old, new, "--json")[1])
+    jsonschema.validate(found, SCHEMA)
+    metadata = next(each for each in found["messages"] if each["message"] == "MetadataRequest")
+    by_path = {each["path"]: each["values"] for each in metadata["fields"]}
+    assert by_path["include_topic_authorized_operations"] == {"onlyA": [], "onlyB": ["True"], "never": []}
+    assert by_path["allow_auto_topic_creation"]["onlyB"] == ["False"]
