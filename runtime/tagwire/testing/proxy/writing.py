@@ -16,6 +16,7 @@ import select
 import sys
 import time
 import zlib
+from binascii import hexlify
 from collections.abc import Iterator
 from typing import Final
 
@@ -68,7 +69,7 @@ def _lines(frames: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
     for start, frame in frames:
         yield start
         for at in range(0, len(frame), _PIECE):
-            yield frame[at : at + _PIECE].hex().encode()
+            yield hexlify(frame[at : at + _PIECE])
         yield b'"}\n'
 
 
