@@ -1,6 +1,6 @@
 """`tagwire fuzz corpus`: seeds and a dictionary for fuzzers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,9 +17,6 @@ from tagwire_cli.output.echo import say
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
-
-    Framed = Callable[[Message, int], bytes]
-    """What writes a message in a version."""
 
 __all__ = ["command"]
 
@@ -78,7 +75,8 @@ def command(
       tagwire fuzz corpus --kind request --frames --output seeds --dictionary requests.dict
       tagwire fuzz corpus --kind response --prefix key --output seeds
     """
-    from tagwire.testing.corpus import dictionary_of, dictionary_text
+    from tagwire.testing.corpus import dictionary_of, dictionary_text, seeds
+    from tagwire.testing.framing import Framing
 
     registry = find_registry(package)
     if in_frames:
@@ -87,12 +85,12 @@ def command(
     chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
     if not chosen:
         raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
-    framed = _framed(registry) if in_frames else _bare
     output.mkdir(parents=True, exist_ok=True)
     written = size = 0
     for cls, version in chosen:
-        for name, data in _seeds(cls, version, framed):
-            seed = _prefix(data, prefix, cls, version) + data
+        framing = Framing(registry, cls, version, frames=in_frames, prefix=prefix)
+        for name, message in seeds(cls, version):
+            seed = framing.write(message, version)
             (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
             written, size = written + 1, size + len(seed)
     say(f"wrote {count(written, 'seed')}, {count(size, 'byte')}, to {output}", err=True)
@@ -124,30 +122,3 @@ def _messages(
             text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
             raise click.UsageError(f"{text}: --prefix key does not tell them apart; choose one, or a --kind.")
     return found
-
-
-def _seeds(cls: "type[Message]", version: int, framed: "Framed") -> Iterator[tuple[str, bytes]]:
-    from tagwire.testing.corpus import seeds
-
-    return ((name, framed(message, version)) for name, message in seeds(cls, version))
-
-
-def _bare(message: "Message", version: int) -> bytes:
-    return message.encode(version)
-
-
-def _framed(registry: "Registry") -> "Framed":
-    """What writes a message with its header."""
-    writers: dict[str, Framed] = {"request": registry.encode_request, "response": registry.encode_response}
-    return lambda message, version: writers[message.KIND](message, version)
-
-
-def _prefix(data: bytes, prefix: str | None, cls: "type[Message]", version: int) -> bytes:
-    """What comes before a seed."""
-    if prefix == "size":
-        return len(data).to_bytes(4, "big")
-    if prefix == "key":
-        from tagwire.testing.corpus import key_bytes
-
-        return key_bytes(cls, version)
-    return b""
