@@ -36,6 +36,7 @@ FOUND: Final = {
     "log compact": "a fault in a log",
     "log convert": "a fault in a log, or data that the format can't carry",
     "whatif": "a fault in a log",
+    "fuzz minimise": "an input that does not fail",
     "mock serve": "a script with faults; requests that it does not answer, or other problems",
     "spark convert": "a fault in a log, or data that the format can't carry",
     "spark compact": "a fault in a log",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +10,7 @@ from tagwire.errors import VersionsError
 from tagwire.text_format import count
 from tagwire.versions import Versions
 from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.framing_options import KINDS, framing_options
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers
 from tagwire_cli.output.echo import say
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from tagwire.message import Message
 
 __all__ = ["command"]
-
-_KINDS: Final = ("request", "response")
-_PREFIXES: Final = ("size", "key")
 
 
 def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> Versions | None:
@@ -38,11 +36,7 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 )
 @click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Write a dictionary, too.")
 @click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
-@click.option("--kind", type=click.Choice(_KINDS), help="Only messages of this kind.")
-@click.option("--frames", "in_frames", is_flag=True, help="Write requests and responses with their headers.")
-@click.option(
-    "--prefix", type=click.Choice(_PREFIXES), help="Begin each seed with its size, or with API key and version."
-)
+@framing_options
 @package_option
 def command(
     names: Sequence[str],
@@ -81,7 +75,7 @@ def command(
     registry = find_registry(package)
     if in_frames:
         require_headers(registry)
-    messages = _messages(registry, names, _KINDS if in_frames and kind is None else (kind,), prefix)
+    messages = _messages(registry, names, KINDS if in_frames and kind is None else (kind,), prefix)
     chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
     if not chosen:
         raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")

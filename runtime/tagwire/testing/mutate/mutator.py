@@ -46,7 +46,7 @@ class Mutator:
         self.framing = Framing(registry, message, version, kind=kind, frames=frames, prefix=prefix)
         self._messages: Sequence[tuple[type[Message], int]] = ()
 
-    def __call__(self, data: bytes, max_size: int, seed: int) -> bytes:
+    def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
         """Bytes of any kind, at most `max_size` of them."""
         return self.mutate(bytes(data), seed, max_size=max_size).data
 
