@@ -12,7 +12,7 @@ from tagwire.testing.framing import Framing, FramingError, Input
 from tagwire.testing.mutate.mutation import Kind, Mutation
 from tagwire.testing.mutate.near import near_patch
 from tagwire.testing.mutate.odd import odd_edit
-from tagwire.testing.mutate.wrong import RULES, wrong_edit
+from tagwire.testing.mutate.wrong import DIALECT_RULES, RULES, wrong_edit
 from tagwire.testing.sites import Patch, Site, sites_of
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Mutator:
     ) -> Mutation:
         """A mutation of `data`; of a seed of the corpus, where `data` is none of these inputs.
 
-        `rule` is one of `RULES`, which invalid bytes are to break. Where the message
+        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes are to break. Where the message
         has no place for what is asked for, another seed is taken. What is longer than
         `max_size` is cut, and then claims nothing. Raises FramingError where no message
         has such a place.
         """
-        if rule is not None and rule not in RULES:
+        if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
             raise FramingError(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
         random = seed if isinstance(seed, Random) else Random(seed)
         chosen = "invalid" if rule is not None else kind if kind is not None else random.choice(_KINDS)

@@ -14,12 +14,13 @@ from typing import Final, NamedTuple
 
 from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, LengthCode, Nested, NullableFixed, Sized
 from tagwire.testing.framing import Input
+from tagwire.testing.mutate.dialect_rules import no_alternative, no_member, same_key, two_alternatives
 from tagwire.testing.mutate.mutation import Fault
 from tagwire.testing.mutate.truncation import truncated
 from tagwire.testing.sites import Site, length_bytes, splice
 from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
 
-__all__ = ["RULES", "wrong_edit"]
+__all__ = ["DIALECT_RULES", "RULES", "wrong_edit"]
 
 
 _Broken = tuple[bytes, Fault]
@@ -28,9 +29,9 @@ _Break = Callable[[Input, Site, Random], _Broken | None]
 
 def wrong_edit(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
     """The bytes with one rule broken, and which; None where the message has no place for `rule`, or for any."""
-    rules = list(RULES) if rule is None else [rule]
+    rules = list(_ALL) if rule is None else [rule]
     for name in random.sample(rules, len(rules)):
-        kinds, broken = RULES[name]
+        kinds, broken = _ALL[name]
         places = [site for site in sites if site.kind in kinds]
         for site in random.sample(places, min(len(places), _TRIES)):
             found = broken(read, site, random)
@@ -169,7 +170,7 @@ def _too_high(read: Input, site: Site, random: Random) -> _Broken | None:
 
 def _bad_text(read: Input, site: Site, random: Random) -> _Broken | None:
     head, type = _head(read, site), site.type
-    if head is None or not isinstance(type, Sized) or type.wire.name != "string":
+    if head is None or not isinstance(type, Sized) or type.wire.family != "text":
         return None
     good = random.choice((b"", b"a", "é".encode(), b"topic-"))
     bad = random.choice((b"\xff", b"\x80", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xc3"))
@@ -275,4 +276,14 @@ RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
     "a tagged field that is too short": (("entry",), _cut_value),
     "an API key that nobody has": (("fixed",), _no_key),
 }
-"""Each rule by its name in `Fault.rule`: the kinds of site at which it can be broken, and how."""
+"""Each rule of Kafka's format by its name in `Fault.rule`: the kinds of site at which it is broken, and how."""
+
+DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
+    "a number that its enum does not have": (("fixed",), no_member),
+    "two elements with the same key": (("array",), same_key),
+    "no alternative of a union": (("section",), no_alternative),
+    "two alternatives of a union": (("section",), two_alternatives),
+}
+"""Those that only messages of the tagwire dialect have."""
+
+_ALL: Final = RULES | DIALECT_RULES

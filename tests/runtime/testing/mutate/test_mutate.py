@@ -1,17 +1,20 @@
 """Mutations keep what they claim: valid ones are read and written, invalid ones refused at the place that they name."""
 
 from collections import Counter
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from build_package import build_package
 from mutation_claims import broken_claims, mutations
+from parcel_specs import PARCEL
 
 import tagwire_drafts.kip482
 import tagwire_messages as kafka
 from tagwire import DecodeError, UnsupportedVersionError
 from tagwire.testing.corpus import seeds
-from tagwire.testing.mutate import RULES, Framing, FramingError, Mutation, Mutator
+from tagwire.testing.mutate import DIALECT_RULES, RULES, Framing, FramingError, Mutation, Mutator
 
 ENDS = [
     (registry, registry[name], version)
@@ -97,6 +100,38 @@ def test_framed_inputs(name: str) -> None:
 def common(one: bytes, other: bytes) -> int:
     """How many first bytes are the same."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+LEVEL = {
+    "name": "Level",
+    "type": "register",
+    "keys": "int8",
+    "closed": True,
+    "entries": [{"key": 1, "name": "LOW"}, {"key": 7, "name": "HIGH"}],
+}
+GAUGE = {
+    "dialect": "tagwire",
+    "name": "Gauge",
+    "type": "data",
+    "validVersions": "0",
+    "flexibleVersions": "0+",
+    "fields": [
+        {"name": "Level", "type": "int8", "enum": "Level", "versions": "0+", "default": "LOW"},
+        {"name": "Levels", "type": "[]int8", "enum": "Level", "versions": "0+"},
+        {"name": "Name", "type": "string", "versions": "0+"},
+    ],
+}
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
+    """Closed enums, unique keys and unions stay right, or are broken where the fault says."""
+    registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
+    each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
+    made = [mutation for one in each for mutation in mutations(*one, 60)]
+    assert [text for mutation in made for text in broken_claims(mutation)] == []
+    rules = {mutation.fault.rule for mutation in made if mutation.fault is not None}
+    assert rules >= set(DIALECT_RULES)
 
 
 def test_near_bytes_differ_in_one_place() -> None:
