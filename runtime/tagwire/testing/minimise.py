@@ -69,7 +69,7 @@ def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str,
     """Class, file and line of what is raised."""
     try:
         target(data)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return type(error), last.filename, last.lineno
     return None

@@ -1,5 +1,6 @@
 """`tagwire fuzz minimise`: what is kept, what is written, and what is refused."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -15,8 +16,11 @@ import sys
 
 import tagwire_messages as kafka
 
+TEXT = "no function"
+
 
 def target(data: bytes) -> None:
+    print("called")
     message = kafka.MetadataResponse.decode(data, 12)
     if any(topic.is_internal for topic in message.topics):
         raise RuntimeError("internal")
@@ -30,6 +34,7 @@ if __name__ == "__main__":
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "fuzz_target.py").write_text(TARGET)
+    (tmp_path / "broken_target.py").write_text("raise SystemExit(3)\n")
     (tmp_path / "crash").write_bytes(dict(seeds(kafka.MetadataResponse, 12))["many"].encode(12))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -49,7 +54,9 @@ def test_what_a_function_raises(folder: Path) -> None:
     assert (code, [topic.is_internal for topic in message.topics]) == (0, [True])
     assert out.startswith(f"# MetadataResponse v12: {len(made)} bytes\n") and "topics[0].is_internal" in out
     size = (folder / "crash").stat().st_size
-    assert err.startswith(f"{size} bytes became {len(made)}, after ") and err.endswith(" inputs were tried\n")
+    *printed, last = err.splitlines()
+    assert set(printed) == {"called"} and "called" not in out
+    assert re.fullmatch(rf"{size} bytes became {len(made)}, after \d+ inputs were tried", last)
     assert [path.name for path in (folder / "new").iterdir()] == ["small"]
 
 
@@ -94,7 +101,9 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--target", "a:b", "--says", "c"], 2, "--says is about the output of --command"),
         (["--target", "nothing"], 2, "'nothing' is not MODULE:FUNCTION"),
         (["--target", "nowhere:to_be_found"], 2, "can't be imported"),
-        (["--target", "fuzz_target:other"], 2, "can't be imported"),
+        (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
+        (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is no function"),
+        (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
         (["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"], 2, "do not say which version"),
         (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
         (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),

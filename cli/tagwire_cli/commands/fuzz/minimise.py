@@ -1,5 +1,6 @@
 """`tagwire fuzz minimise`: what a fuzzer found, made as small as it can be."""
 
+import contextlib
 import importlib
 import os
 import shlex
@@ -124,9 +125,17 @@ def _raises(target: str, data: bytes) -> "Keeps":
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
     try:
         function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise click.BadParameter(f"{target!r} can't be imported: {error}", param_hint=_TARGET) from None
-    return same_failure(function, data)
+    except (Exception, SystemExit) as error:
+        text = f"{target!r} can't be imported: {type(error).__name__}: {error}"
+        raise click.BadParameter(text, param_hint=_TARGET) from None
+    if not callable(function):
+        raise click.BadParameter(f"{target!r} is no function", param_hint=_TARGET)
+
+    def quiet(changed: bytes) -> None:
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is ours
+            function(changed)
+
+    return same_failure(quiet, data)
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":

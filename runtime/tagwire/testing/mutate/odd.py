@@ -42,7 +42,8 @@ _TEXTS: Final = (
     "../",
     "%s",
 )
-_TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX)
+_TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
+"""Not the highest: Kafka's own classes read it, and can't write it."""
 _DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
 
 
@@ -226,8 +227,9 @@ def _struct(read: Input, site: Site, random: Random) -> _Change | None:
 
 
 def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
-    """An unknown tagged field in its place among the others."""
-    known = {field.tag for field in _section(site).fields}
+    """An unknown tagged field in its place among the others; not one that other versions know, which Kafka refuses."""
+    cls: Any = site.struct.cls if site.struct is not None else None
+    known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
     there = {_tag(entry) for entry in site.inner}
     tag = random.choice([*_TAGS, random.randrange(UVARINT_MAX)])
     if tag in known | there:
