@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,11 @@ def test_submodules_do_not_hide_the_functions() -> None:
         "import tagwire as t;"
         "assert callable(t.trace) and callable(t.engine) and callable(t.negotiate) and callable(t.annotate)"
     )
+    run("import tagwire.testing.corpus.shapes, tagwire.testing.corpus as corpus; assert callable(corpus.seeds)")
+
+
+@pytest.mark.parametrize("name", ["tagwire.testing.corpus", "tagwire.testing.mutate"])
+def test_what_fuzzing_takes_is_there_and_says_what_it_is(name: str) -> None:
+    module = import_module(name)
+    assert set(module.__all__) == {each for names in module._MODULES.values() for each in names} <= set(dir(module))
+    assert all(getattr(module, each).__doc__ for each in module.__all__)

@@ -36,6 +36,7 @@ FOUND: Final = {
     "log compact": "a fault in a log",
     "log convert": "a fault in a log, or data that the format can't carry",
     "whatif": "a fault in a log",
+    "fuzz minimise": "an input that does not fail",
     "mock serve": "a script with faults; requests that it does not answer, or other problems",
     "record": "bytes that are no frames, or other problems",
     "replay": "answers that differ or are missing, or none to compare",

@@ -18,11 +18,13 @@ _NAMES = ("request_api_key", "request_api_version")
 def made_header(message: Message, version: int, cls: type[Message], fields: dict[str, Any], **optional: Any) -> Message:
     """A header of those of these fields that it has. A package's own header may lack any, unless they are given.
 
+    A field that is None, and that the version of the header lacks, keeps its default.
     Raises EncodeError for an optional field that is given and that it lacks, and for one that it requires beside these.
     """
     for name, value in optional.items():
         if name in cls.__slots__:
-            fields[name] = value
+            if value is not None or _has(cls, message.header_version(version), name):
+                fields[name] = value
         elif value:
             raise _refusal(message, version, f"{name} is given, but the {cls.NAME} of this package has no such field")
     try:
@@ -34,6 +36,11 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
             reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
             raise _refusal(message, version, reason)
     return cls(**fields)
+
+
+def _has(cls: type[Message], header_version: int, name: str) -> bool:
+    """Whether a version of a header has a field."""
+    return any(row.name == name and header_version in row.versions for row in cls.FIELDS)
 
 
 def names_request(cls: type[Message]) -> bool:

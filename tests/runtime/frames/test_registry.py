@@ -339,3 +339,18 @@ def test_optional_fields_of_a_draft_come_before_the_api_key(monkeypatch: pytest.
     assert not names_request(RequestHeader)
     monkeypatch.setattr(RequestHeader, "OPTIONAL_FIELDS", OptionalFields(Versions.parse("9+")))
     assert names_request(RequestHeader)
+
+
+def test_every_request_has_a_header_of_its_defaults() -> None:
+    """Also where the header has no client id, which is null elsewhere: version 0, of ControlledShutdownRequest v0."""
+    for name in messages.registry:
+        cls = messages.registry[name]
+        for version in cls.VERSIONS if cls.KIND == "request" else ():
+            data = messages.registry.encode_request(cls(), version)
+            assert messages.registry.decode_request(data).message == cls.decode(cls().encode(version), version)
+    assert (
+        messages.registry.encode_request(messages.ControlledShutdownRequest(), 0).hex(" ", 4)
+        == "00070000 00000000 00000000"
+    )
+    with pytest.raises(EncodeError, match="client_id"):
+        messages.registry.encode_request(messages.ControlledShutdownRequest(), 0, client_id="c")

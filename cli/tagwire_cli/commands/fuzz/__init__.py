@@ -10,13 +10,14 @@ __all__ = ["FUZZ_COMMANDS", "command"]
 
 FUZZ_COMMANDS: Final = {
     "corpus": "tagwire_cli.commands.fuzz.corpus",
+    "minimise": "tagwire_cli.commands.fuzz.minimise",
 }
 """Name to module."""
 
 
 @click.group("fuzz", cls=CommandTable, sections={"Commands": FUZZ_COMMANDS})
 def command() -> None:
-    """Prepare the fuzzing of programs that read messages.
+    """Fuzz programs that read messages: begin with seeds, end with small inputs.
 
     docs/howto-fuzzing.md shows how libFuzzer, AFL++, Atheris and Jazzer take what is
     written.
@@ -24,4 +25,5 @@ def command() -> None:
     \b
     Examples:
       tagwire fuzz corpus MetadataResponse --output seeds
+      tagwire fuzz minimise crash-1 MetadataResponse 12 --target target:target --output small
     """

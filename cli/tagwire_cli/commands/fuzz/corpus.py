@@ -1,8 +1,8 @@
 """`tagwire fuzz corpus`: seeds and a dictionary for fuzzers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +10,7 @@ from tagwire.errors import VersionsError
 from tagwire.text_format import count
 from tagwire.versions import Versions
 from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.framing_options import KINDS, framing_options
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers
 from tagwire_cli.output.echo import say
@@ -18,13 +19,7 @@ if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
 
-    Framed = Callable[[Message, int], bytes]
-    """What writes a message in a version."""
-
 __all__ = ["command"]
-
-_KINDS: Final = ("request", "response")
-_PREFIXES: Final = ("size", "key")
 
 
 def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> Versions | None:
@@ -41,11 +36,7 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 )
 @click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Write a dictionary, too.")
 @click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
-@click.option("--kind", type=click.Choice(_KINDS), help="Only messages of this kind.")
-@click.option("--frames", "in_frames", is_flag=True, help="Write requests and responses with their headers.")
-@click.option(
-    "--prefix", type=click.Choice(_PREFIXES), help="Begin each seed with its size, or with API key and version."
-)
+@framing_options
 @package_option
 def command(
     names: Sequence[str],
@@ -78,21 +69,22 @@ def command(
       tagwire fuzz corpus --kind request --frames --output seeds --dictionary requests.dict
       tagwire fuzz corpus --kind response --prefix key --output seeds
     """
-    from tagwire.testing.corpus import dictionary_of, dictionary_text
+    from tagwire.testing.corpus import dictionary_of, dictionary_text, seeds
+    from tagwire.testing.framing import Framing
 
     registry = find_registry(package)
     if in_frames:
         require_headers(registry)
-    messages = _messages(registry, names, _KINDS if in_frames and kind is None else (kind,), prefix)
+    messages = _messages(registry, names, KINDS if in_frames and kind is None else (kind,), prefix)
     chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
     if not chosen:
         raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
-    framed = _framed(registry) if in_frames else _bare
     output.mkdir(parents=True, exist_ok=True)
     written = size = 0
     for cls, version in chosen:
-        for name, data in _seeds(cls, version, framed):
-            seed = _prefix(data, prefix, cls, version) + data
+        framing = Framing(registry, cls, version, frames=in_frames, prefix=prefix)
+        for name, message in seeds(cls, version):
+            seed = framing.write(message, version)
             (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
             written, size = written + 1, size + len(seed)
     say(f"wrote {count(written, 'seed')}, {count(size, 'byte')}, to {output}", err=True)
@@ -124,30 +116,3 @@ def _messages(
             text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
             raise click.UsageError(f"{text}: --prefix key does not tell them apart; choose one, or a --kind.")
     return found
-
-
-def _seeds(cls: "type[Message]", version: int, framed: "Framed") -> Iterator[tuple[str, bytes]]:
-    from tagwire.testing.corpus import seeds
-
-    return ((name, framed(message, version)) for name, message in seeds(cls, version))
-
-
-def _bare(message: "Message", version: int) -> bytes:
-    return message.encode(version)
-
-
-def _framed(registry: "Registry") -> "Framed":
-    """What writes a message with its header."""
-    writers: dict[str, Framed] = {"request": registry.encode_request, "response": registry.encode_response}
-    return lambda message, version: writers[message.KIND](message, version)
-
-
-def _prefix(data: bytes, prefix: str | None, cls: "type[Message]", version: int) -> bytes:
-    """What comes before a seed."""
-    if prefix == "size":
-        return len(data).to_bytes(4, "big")
-    if prefix == "key":
-        from tagwire.testing.corpus import key_bytes
-
-        return key_bytes(cls, version)
-    return b""

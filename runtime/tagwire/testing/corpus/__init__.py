@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 from tagwire.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tagwire.testing.corpus.dictionary import dictionary_of, dictionary_text, key_bytes
-    from tagwire.testing.corpus.seeds import seeds
+    from tagwire.testing.corpus.dictionary import dictionary_of, dictionary_text
+    from tagwire.testing.corpus.shapes import seeds
+    from tagwire.testing.framing import key_bytes
 
 __all__ = ["dictionary_of", "dictionary_text", "key_bytes", "seeds"]
 
 _MODULES = {
-    "tagwire.testing.corpus.dictionary": ("dictionary_of", "dictionary_text", "key_bytes"),
-    "tagwire.testing.corpus.seeds": ("seeds",),
+    "tagwire.testing.corpus.dictionary": ("dictionary_of", "dictionary_text"),
+    "tagwire.testing.corpus.shapes": ("seeds",),
+    "tagwire.testing.framing": ("key_bytes",),
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from tagwire.message.base import Message
 from tagwire.message.field_table import FieldRow
+from tagwire.testing.framing import key_bytes
 from tagwire.wire.varint import uvarint_bytes
 
-__all__ = ["dictionary_of", "dictionary_text", "key_bytes"]
+__all__ = ["BOUNDS", "dictionary_of", "dictionary_text"]
 
-_BOUNDS: Final = {
+BOUNDS: Final = {
     "int16_null": b"\xff\xff",
     "int16_highest": b"\x7f\xff",
     "int16_lowest": b"\x80\x00",
@@ -46,15 +47,9 @@ def dictionary_of(
     for cls in messages:
         for name, token in _tokens(cls):
             made.setdefault(token, name)
-    for name, token in _BOUNDS.items():
+    for name, token in BOUNDS.items():
         made.setdefault(token, name)
     return {name: token for token, name in made.items()}
-
-
-def key_bytes(cls: type[Message], version: int) -> bytes:
-    """API key and version, as the header of a request has them. The message must have an API key."""
-    assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
-    return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")
 
 
 def _tokens(cls: type[Message]) -> Iterator[tuple[str, bytes]]:

@@ -14,7 +14,7 @@ import tagwire_messages as kafka
 from tagwire import Message, UnsupportedVersionError
 from tagwire.records import read_batches
 from tagwire.testing.corpus import dictionary_of, dictionary_text, seeds
-from tagwire.testing.corpus.seeds import SHAPES
+from tagwire.testing.corpus.shapes import SHAPES
 
 REGISTRIES = (kafka.registry, tagwire_drafts.kip482.registry)
 ALL = [(registry[name], version) for registry in REGISTRIES for name in registry for version in registry[name].VERSIONS]

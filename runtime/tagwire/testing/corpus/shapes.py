@@ -18,7 +18,7 @@ from tagwire.layout import Array, Nested, Sized, StructLayout, TaggedSection, Ty
 from tagwire.message.base import Message
 from tagwire.message.field_table import FieldRow, layout_of
 
-__all__ = ["SHAPES", "seeds"]
+__all__ = ["SHAPES", "Filler", "seeds"]
 
 M = TypeVar("M", bound=Message)
 
@@ -63,14 +63,14 @@ def seeds(cls: type[M], version: int) -> Iterator[tuple[str, M]]:
     layout = layout_of(cls, version)
     seen: set[bytes] = set()
     for name, shape in SHAPES.items():
-        message: M = _Filler(shape, version).struct(layout.root)
+        message: M = Filler(shape, version).struct(layout.root)
         data = message.encode(version)
         if data not in seen:
             seen.add(data)
             yield name, message
 
 
-class _Filler:
+class Filler:
     """Makes the values of one shape in one version."""
 
     def __init__(self, shape: Shape, version: int) -> None:

@@ -1,0 +1,28 @@
+"""The options that say how inputs of a fuzz target are framed."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+__all__ = ["KINDS", "framing_options"]
+
+KINDS: Final = ("request", "response")
+_PREFIXES: Final = ("size", "key")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def framing_options(function: F) -> F:
+    """The options `--kind`, `--frames` (as `in_frames`) and `--prefix`."""
+    for option in (
+        click.option(
+            "--prefix",
+            type=click.Choice(_PREFIXES),
+            help="Each input begins with its size, or with API key and version.",
+        ),
+        click.option("--frames", "in_frames", is_flag=True, help="Inputs are requests and responses with headers."),
+        click.option("--kind", type=click.Choice(KINDS), help="Inputs are messages of this kind only."),
+    ):
+        function = option(function)
+    return function

@@ -1,0 +1,112 @@
+"""Fuzzes the decoders of kafka-python with mutated responses, and prints each kind of finding with small bytes for it.
+
+    python fuzz_kafka_python.py --runs 20000
+    python fuzz_kafka_python.py --atheris work seeds
+
+An input is a response behind its API key and version, as `tagwire fuzz corpus --kind response --prefix key` writes it.
+Without --atheris it is a loop over mutations, which needs no fuzzer.
+"""
+
+import argparse
+import re
+import struct
+import sys
+from collections import Counter
+from collections.abc import Callable
+from importlib import import_module
+from random import Random
+from typing import Any
+
+import tagwire
+from tagwire.testing.minimise import minimise
+from tagwire.testing.mutate import Mutator
+from tagwire_messages import registry
+
+for name in ("admin", "consumer", "metadata", "producer", "sasl"):
+    import_module(f"kafka.protocol.{name}")
+DECODERS: dict[int, Any] = import_module("kafka.protocol.api_header").ResponseClassRegistry._response_class_registry
+CAUGHT = (ValueError, struct.error)
+"""What kafka.protocol.parser turns into a KafkaProtocolError; others end the client's thread for its connection."""
+
+_DETAILS = re.compile(r"\d+ ?|: .*|s\b")
+"""What differs between faults of the same kind."""
+
+
+def ours(cls: type[tagwire.Message], body: bytes, version: int) -> tuple[bool, str]:
+    """Whether the bytes are as an encoder writes them, and why Kafka's own reader refuses them, "" if it does not."""
+    try:
+        cls.decode(body, version, strict=False)
+    except tagwire.DecodeError as error:
+        return False, _DETAILS.sub("", f"{error.found}, expected {error.expected}")
+    try:
+        return cls.decode(body, version).encode(version) == body, ""
+    except tagwire.DecodeError:
+        return False, ""
+
+
+def finding(data: bytes) -> str:
+    """What kafka-python does that Kafka's format does not allow, "" for nothing."""
+    key, version, body = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:4], "big"), data[4:]
+    decoder = DECODERS.get(key)
+    if len(data) < 4 or decoder is None or version > decoder.max_version:
+        return ""
+    cls = registry.response(key)
+    if version not in cls.VERSIONS:
+        return ""
+    is_canonical, fault = ours(cls, body, version)
+    try:
+        read = decoder.decode(body, version=version)
+    except CAUGHT as error:
+        return f"refuses valid bytes: {type(error).__name__}" if is_canonical else ""
+    except Exception as error:
+        return f"{'valid' if is_canonical else 'invalid'} bytes raise {type(error).__name__}"
+    if fault:
+        return f"accepts: {fault}"
+    return "writes other bytes than it read" if is_canonical and bytes(read.encode()) != body else ""
+
+
+def target(data: bytes) -> None:
+    """For fuzzers and `tagwire fuzz minimise`: raises what was found."""
+    found = finding(data)
+    if found:
+        raise AssertionError(found)
+
+
+def same(found: str) -> Callable[[bytes], bool]:
+    """The property that is kept while bytes become fewer."""
+    return lambda data: finding(data) == found
+
+
+def loop(mutator: Mutator, runs: int, seed: int) -> None:
+    """Mutate seeds, and print what was found, with how often it was."""
+    random, smallest, counts = Random(seed), dict[str, bytes](), Counter[str]()
+    for _ in range(runs):
+        data = mutator.mutate(mutator.seed(random), random).data
+        found = finding(data)
+        if found:
+            counts[found] += 1
+            smallest[found] = min(smallest.get(found, data), data, key=len)
+    for found, count in counts.most_common():
+        data = minimise(smallest[found], same(found), mutator.framing, tries=2000).data
+        sys.stdout.write(f"{count:6} {found}\n       {data.hex(' ')}\n")
+
+
+def main() -> None:
+    """Run the loop, or Atheris."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--atheris", nargs=argparse.REMAINDER, help="the words of Atheris")
+    options = parser.parse_args()
+    mutator = Mutator(registry, kind="response", prefix="key")
+    if options.atheris is None:
+        loop(mutator, options.runs, options.seed)
+        return
+    atheris: Any = import_module("atheris")
+    atheris.instrument_all()
+    atheris.Setup([sys.argv[0], *options.atheris], target, custom_mutator=mutator)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

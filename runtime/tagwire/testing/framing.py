@@ -1,0 +1,159 @@
+"""How inputs of a fuzz target are framed: what stands before a message, and which message it is.
+
+The same four ways that `tagwire fuzz corpus` writes: a message alone, behind its API key and
+version, as a frame with its header, and as a frame behind its size. A `Framing` writes inputs
+and reads them as a trace, so that seeds, mutations and smaller inputs agree on the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.errors import DecodeError, TagwireError, UnsupportedVersionError
+from tagwire.explain.trace import Trace, trace, trace_request, trace_response
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.message.base import Message
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
+__all__ = ["Framing", "FramingError", "Input", "key_bytes"]
+
+_KINDS: Final = ("request", "response")
+_BEFORE: Final = 4
+"""Bytes of a size, or of API key and version."""
+
+
+class FramingError(TagwireError, ValueError):
+    """A description of inputs by which they can't be read."""
+
+
+class Input(NamedTuple):
+    """An input, as far as it could be read."""
+
+    data: bytes
+    begin: int
+    """Where the message or frame begins, behind what `prefix` says."""
+    has_size: bool
+    """Whether the size of the rest stands before `begin`."""
+    trace: Trace
+    cls: type[Message]
+    version: int
+
+    @property
+    def error(self) -> DecodeError | None:
+        """Why reading stopped; its offset counts from `begin`."""
+        return self.trace.error
+
+
+class Framing:
+    """The form of inputs: `kind`, `frames` and `prefix` as the options of `tagwire fuzz corpus`.
+
+    With `message` and `version`, inputs are of these. Without them, the input says
+    which message it is: by `prefix="key"` for messages of one kind, and requests
+    with `frames=True` by their header. Raises FramingError for a description by
+    which an input would not say it, and UnsupportedVersionError.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        message: type[Message] | None = None,
+        version: int | None = None,
+        *,
+        kind: str | None = None,
+        frames: bool = False,
+        prefix: str | None = None,
+    ) -> None:
+        if prefix not in (None, "size", "key"):
+            raise FramingError(f"the prefix {prefix!r} is none; size, key or None was expected")
+        self.registry = registry
+        self.message = message
+        self.version = version
+        self.kind = message.KIND if message else kind or ("request" if frames else None)
+        self.frames = frames
+        self.prefix = prefix
+        self._names_itself = prefix == "key" or (frames and self.kind == "request")
+        self._check()
+
+    def _check(self) -> None:
+        message, version = self.message, self.version
+        if self.frames and self.kind not in _KINDS:
+            raise FramingError(f"a {self.kind} has no header; leave out frames, or choose a request or response")
+        if not self._names_itself and (message is None or version is None):
+            what = "message" if message is None else f"version of {message.NAME}"
+            raise FramingError(f"inputs of this form do not say which {what} they are; give it, or prefix='key'")
+        if self.prefix == "key" and message is None and self.kind not in _KINDS:
+            raise FramingError("an API key alone does not say the message; give a kind, request or response")
+        if self.prefix == "key" and message is not None and message.API_KEY is None:
+            raise FramingError(f"{message.NAME} has no API key, which prefix='key' needs")
+        if message is not None and version is not None and version not in message.VERSIONS:
+            raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
+
+    def write(self, message: Message, version: int) -> bytes:
+        """An input that holds this message."""
+        if not self.frames:
+            data = message.encode(version)
+        elif message.KIND == "request":
+            data = self.registry.encode_request(message, version)
+        else:
+            data = self.registry.encode_response(message, version)
+        return self._before(data, message, version) + data
+
+    def _before(self, data: bytes, message: Message, version: int) -> bytes:
+        if self.prefix == "size":
+            return len(data).to_bytes(_BEFORE, "big")
+        return key_bytes(type(message), version) if self.prefix == "key" else b""
+
+    def read(self, data: bytes, *, strict: bool = True) -> Input | None:
+        """What an input holds, up to its first fault; None where it does not say which message it is."""
+        begin = _BEFORE if self.prefix else 0
+        if len(data) < begin:
+            return None
+        found = self._named(data, begin)
+        if found is None:
+            return None
+        cls, version = found
+        rest = data[begin:]
+        if not self.frames:
+            read = trace(cls, rest, version, strict=strict)
+        elif cls.KIND == "request":
+            read = trace_request(self.registry, rest, strict=strict)
+        else:
+            assert cls.API_KEY is not None  # a response has one
+            read = trace_response(self.registry, rest, cls.API_KEY, version, strict=strict)
+        return Input(data, begin, self.prefix == "size", read, cls, version)
+
+    def _named(self, data: bytes, begin: int) -> tuple[type[Message], int] | None:
+        """Message and version, as the input says them, if they are among those that were asked for."""
+        cls, version = self.message, self.version
+        if self._names_itself:
+            at = 0 if self.prefix == "key" else begin
+            key, version = (int.from_bytes(data[place : place + 2], "big", signed=True) for place in (at, at + 2))
+            cls = self._of_key(key)
+        if cls is None or version is None or version not in cls.VERSIONS:
+            return None
+        return (cls, version) if self.version in (None, version) else None
+
+    def _of_key(self, key: int) -> type[Message] | None:
+        if self.message is not None:
+            return self.message if key == self.message.API_KEY else None
+        try:
+            return self.registry.find(self.kind or "", key)
+        except UnknownMessageError:
+            return None
+
+    def messages(self) -> Iterator[tuple[type[Message], int]]:
+        """Every message and version that inputs may be of."""
+        names = [self.message.NAME] if self.message else self.registry.names()
+        for cls in (self.registry[name] for name in names):
+            if self.kind in (None, cls.KIND):
+                for version in cls.VERSIONS if self.version is None else (self.version,):
+                    yield cls, version
+
+
+def key_bytes(cls: type[Message], version: int) -> bytes:
+    """API key and version, as the header of a request has them. The message must have an API key."""
+    assert cls.API_KEY is not None, f"{cls.NAME} has no API key"
+    return cls.API_KEY.to_bytes(2, "big", signed=True) + version.to_bytes(2, "big")

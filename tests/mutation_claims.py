@@ -1,0 +1,124 @@
+"""What a mutation claims of its bytes, held against the engines: the native one, generated code, and the interpreter.
+
+`python tests/mutation_claims.py --count 300000` tries more of them than tests have time for, and counts.
+"""
+
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+from typing import Any, cast
+
+from native_engine import Plan
+
+import tagwire_messages
+from tagwire import DecodeError, Limits, Message
+from tagwire.frames.registry import Registry
+from tagwire.interpreter import reader
+from tagwire.message.engines import python_serializer
+from tagwire.message.field_table import layout_of
+from tagwire.message.serializer import READ_FAULTS
+from tagwire.testing.corpus import seeds
+from tagwire.testing.mutate import Mutation, Mutator
+
+__all__ = ["broken_claims", "mutations"]
+
+_LIMITS = Limits()
+Way = tuple[str, Any, DecodeError | None]
+"""An engine, and what it made of the bytes: a value or an error."""
+
+
+@cache
+def _plan(cls: type[Message], version: int) -> Any:
+    return None if Plan is None else Plan(layout_of(cls, version))
+
+
+def _natively(cls: type[Message], version: int, data: bytes) -> Iterator[Way]:
+    plan = _plan(cast(Any, cls), version)
+    if plan is None:
+        return
+    try:
+        yield "native", plan.decode(data), None
+    except DecodeError as error:
+        yield "native", None, error
+
+
+def _by_layout(cls: type[Message], version: int, data: bytes) -> Way:
+    try:
+        value, _ = reader.decode(layout_of(cls, version), data, whole=True, strict=True, limits=_LIMITS)
+    except DecodeError as error:
+        return "interpreter", None, error
+    return "interpreter", value, None
+
+
+def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
+    try:
+        return bool(python_serializer(cls, version).read(data, data, 0)[1] == len(data))
+    except READ_FAULTS:
+        return False
+
+
+def broken_claims(made: Mutation) -> list[str]:
+    """What is not as a mutation of a message without a frame claims; and where engines differ."""
+    cls, version = made.message, made.version
+    assert cls is not None and version is not None
+    ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
+    found = []
+    if len({str(error) for _, _, error in ways}) > 1 or any(value != ways[0][1] for _, value, _ in ways):
+        found.append("the engines differ")
+    if _reads_purely(cls, version, made.data) != (ways[0][2] is None):
+        found.append("generated code differs from the interpreter")
+    for name, value, error in ways:
+        if made.kind == "valid":
+            found += [f"{name}: {text}" for text in _not_valid(made, value, error)]
+        if made.fault is not None and (error is None or (error.path, error.offset) != made.fault[1:]):
+            found.append(f"{name}: {error}, and not {made.fault}")
+    return [f"{cls.NAME} v{version} {made.data.hex()} {made.changes}: {text}" for text in found]
+
+
+def _not_valid(made: Mutation, value: Any, error: DecodeError | None) -> Iterator[str]:
+    assert made.version is not None
+    if error is not None:
+        yield f"refused: {error}"
+        return
+    written = value.encode(made.version)
+    if (written == made.data) != made.canonical:
+        yield f"canonical is {made.canonical}, and it is written as {written.hex()}"
+    if type(value).decode(written, made.version) != value:
+        yield "is another value when it is written and read again"
+
+
+def mutations(registry: Registry, cls: type[Message], version: int, count: int) -> Iterator[Mutation]:
+    """Some of each seed; the same ones each time."""
+    mutator = Mutator(registry, cls, version)
+    for shape, message in seeds(cls, version):
+        data = message.encode(version)
+        for number in range(count):
+            yield mutator.mutate(data, Random(f"{cls.NAME} {version} {shape} {number}"))
+
+
+def main() -> int:
+    parser = ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--count", type=int, default=300_000, help="how many mutations to try, about")
+    wanted = parser.parse_args().count
+    registry = tagwire_messages.registry
+    versions = [(registry[name], version) for name in registry.names() for version in registry[name].VERSIONS]
+    each = max(1, wanted // sum(len(list(seeds(cls, version))) for cls, version in versions))
+    counts: Counter[str] = Counter()
+    broken = 0
+    for cls, version in versions:
+        for made in mutations(registry, cls, version, each):
+            counts[made.fault.rule if made.fault else made.kind] += 1
+            for text in broken_claims(made):
+                broken += 1
+                print(text)
+    print(f"{counts.total()} mutations, {broken} broken claims", file=sys.stderr)
+    for name, number in counts.most_common():
+        print(f"{number:8} {name}", file=sys.stderr)
+    return broken > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
