@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["CaptureLine", "capture_lines", "unpacked"]
+__all__ = ["CaptureLine", "capture_line", "capture_lines", "unpacked"]
 
 _GZIP: Final = b"\x1f\x8b"
 
@@ -34,10 +34,15 @@ def capture_lines(data: bytes, name: str) -> Iterator[CaptureLine]:
     """The lines of a capture file, packed with gzip or not. Blank lines are skipped. Raises InputError."""
     for number, line in enumerate(unpacked(data, name).splitlines(), 1):
         if line.strip():
-            try:
-                yield _parsed(number, line)
-            except ValueError as error:
-                raise InputError(f"{name}: line {number} is not a captured frame: {error}") from None
+            yield capture_line(number, line, name)
+
+
+def capture_line(number: int, line: bytes, name: str) -> CaptureLine:
+    """What a line says. Raises InputError."""
+    try:
+        return _parsed(number, line)
+    except ValueError as error:
+        raise InputError(f"{name}: line {number} is not a captured frame: {error}") from None
 
 
 def unpacked(data: bytes, name: str, most: int = 0) -> bytes:
