@@ -23,8 +23,8 @@ REPLY = registry.encode_response(messages.MetadataResponse(cluster_id="blue"), 1
 
 
 def line(direction: str, data: bytes, conn: int = 1, **more: Any) -> str:
-    """A line of a capture."""
-    return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex(), **more})
+    """A line of a capture, with other facts or other values of these."""
+    return json.dumps({"run": "r", "conn": conn, "dir": direction, "hex": data.hex()} | more)
 
 
 def write_lines(path: Path, *lines: str) -> Path:

@@ -171,7 +171,7 @@ class Browser(App[None]):
         if cursor is not None and cursor.data is item:  # else another entry is shown already
             self.bytes.show(item.buffer, item.begin, item.end)
             self.field.update(
-                "  ".join(filter(None, (item.path, item.type if item.type != item.path else "", item.value)))
+                "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
             )
 
     def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:

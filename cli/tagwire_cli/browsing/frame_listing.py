@@ -162,7 +162,7 @@ class FrameListing(Listing):
         if term.key == "id":
             fits = number_test(term)
             return lambda entry: table.kinds[entry] != DAMAGED and fits(table.ids[entry])
-        values = [value.casefold() for value in term.values]
+        values = [value.casefold() for value in (term.value, *term.values)]  # a name may have commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
         return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])

@@ -83,7 +83,8 @@ class FrameTable:
         partner = NONE
         if kind == REQUEST:
             id = _int(data[4:8])
-            api = api or (_int(data[:2]), _int(data[2:4]))
+            if api is None and len(data) >= 4:
+                api = _int(data[:2]), _int(data[2:4])
             self._ask((conn, id), len(self.kinds))
         else:
             id = _int(data[:4])

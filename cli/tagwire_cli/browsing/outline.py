@@ -13,6 +13,7 @@ from tagwire.explain.text import kind_of, rows_of, title_of, value_of
 from tagwire.explain.trace import Trace
 from tagwire.text_format import count, printable
 from tagwire_cli.browsing.listing import Looked
+from tagwire_cli.explaining.explained import facts_of
 
 __all__ = ["Buffer", "Item", "outline", "way_to"]
 
@@ -83,6 +84,9 @@ def outline(looked: Looked, note: Note) -> tuple[Buffer, list[Item]]:
     if not traces:
         if looked.explained.fault:
             items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
+        if looked.explained.guess is not None:  # what it may be, and how to explain it as that
+            facts = looked.explained._replace(title="")
+            items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
         if looked.data:
             items.append(_rest(buffer, 0, len(looked.data)))
     return buffer, items

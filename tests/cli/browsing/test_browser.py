@@ -69,7 +69,7 @@ def test_a_field_marks_its_bytes_and_a_byte_finds_its_field(capture: Path) -> No
         shown = screen_text(app)
         assert "[00 00 00 07]" in shown
         assert "bytes 4-7 of" in shown
-        assert "correlation_id  int32  7" in shown
+        assert "correlation_id  7  int32" in shown
         await pilot.press("tab", "right", "right", "right", "right", "down")
         await settle(pilot)
         assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
@@ -157,10 +157,10 @@ def test_a_fault_is_shown_with_what_was_read(capture: Path) -> None:
         await settle(pilot)
         shown = screen_text(app)
         assert "frame 4, request; ! MetadataRequest v12: " in shown
-        assert "!  at byte" in shown and "▼ MetadataRequest v12" in shown
+        assert "at byte 17" in shown and "▼ MetadataRequest v12" in shown
         await pilot.press("down")
         await settle(pilot)
-        assert "line 5 is not a captured frame: it is not JSON" in screen_text(app)
+        assert "line 5 is not a captured frame: it is not JSON" in " ".join(screen_text(app).split())
 
     asyncio.run(browse(listing_of(capture), steps))
 
@@ -302,3 +302,18 @@ def test_the_help_lists_keys_and_filters(capture: Path) -> None:
         assert app.focused is app.entries
 
     asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_response_without_its_request_is_guessed(tmp_path: Path) -> None:
+    equal = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
+    path = write_lines(tmp_path / "a.jsonl", line("resp", REPLY), line("resp", equal))
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        assert "frame 1, response; response MetadataResponse v" in screen_text(app)
+        await pilot.press("down")
+        await settle(pilot)
+        shown = screen_text(app)
+        assert "readings, none clearly the best" in shown
+        assert "tagwire explain --response" in shown and "not read  10 bytes" in shown
+
+    asyncio.run(browse(listing_of(path), steps, size=(160, 30)))

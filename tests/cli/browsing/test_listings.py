@@ -9,6 +9,7 @@ from browsed import METADATA, REPLY, line, listing_of, registry, write_lines
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
+import tagwire_records
 from tagwire.errors import TagwireError
 from tagwire.records import read_batches
 from tagwire.sensitive import showing_sensitive
@@ -123,6 +124,29 @@ def test_faults_are_explained_with_what_was_read(capture: Path) -> None:
     assert cut.explained.traces[0].error is not None
     assert cut.explained.traces[0].root.end == len(METADATA) - 3
     assert listing.look(5).explained.guess is not None
+
+
+def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "a.jsonl",
+        line("req", METADATA, client_label="e\x1b[31m\n\u65e5", run="a,b"),
+        line("req", b"\0\3"),
+        line("resp", b"", api_key=10**30, api_version=-1),
+        line("req", b"\x7f\xff\0\1" + bytes(9)),
+    )
+    listing = read(path)
+    cells = [tuple(listing.cells(entry)) for entry in range(listing.count)]
+    assert cells[0][-2:] == ("e\\x1b[31m\\n\u65e5", "a,b 1")
+    assert [each[2:4] for each in cells[1:]] == [("?", ""), ("?", ""), ("API 32767", "1")]
+    assert found(listing, "conn='a,b 1'") == [1]
+    assert found(listing, "is=fault") == [2, 4]
+    assert all(listing.look(entry).explained.fault for entry in (1, 2, 3))
+
+
+def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
+    listing = read(write_lines(tmp_path / "a.jsonl", line("req", METADATA)), package=tagwire_records.registry)
+    assert found(listing, "is=fault") == [1]
+    assert "tagwire_records has no RequestHeader" in listing.look(0).explained.fault
 
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
