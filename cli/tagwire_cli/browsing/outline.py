@@ -11,13 +11,17 @@ from typing import Final, NamedTuple
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import kind_of, rows_of, title_of, value_of
 from tagwire.explain.trace import Trace
-from tagwire.text_format import count, printable
+from tagwire.text_format import count, printable, shown
 from tagwire_cli.browsing.listing import Looked
 from tagwire_cli.explaining.explained import facts_of
 
 __all__ = ["Buffer", "Item", "outline", "way_to"]
 
 _AT_ONCE: Final = 1000
+_LONGEST_TEXT: Final = 1000
+"""Bytes that may be shown as text."""
+_ASKED: Final = 8
+"""Fields of an element that may say what it is."""
 
 Note = Callable[[Node], str]
 
@@ -126,8 +130,31 @@ def _item(node: Node, name: str, buffer: Buffer, note: Note) -> Item:
     inside = buffer if node.unpacked is None else Buffer(f"{node.path}, unpacked", node.unpacked)
     is_branch = next(node.parts(), None) is not None
     make = (lambda: _children(node, inside, note)) if is_branch else None
-    value, place = printable(value_of(node, note)), (node.offset, node.end)
+    value = _telling(node, note) if is_branch and name.startswith("[") else _value(node, note)
+    place = node.offset, node.end
     return Item(printable(name), value, node.type, kind_of(node), buffer, *place, make, printable(node.path))
+
+
+def _value(node: Node, note: Note) -> str:
+    """The value in a few words; of bytes that are text, the text."""
+    value = node.value
+    if isinstance(value, bytes | bytearray | memoryview) and 0 < len(value) <= _LONGEST_TEXT and not node.is_hidden:
+        text = bytes(value).decode("utf-8", "replace")
+        if text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text:
+            return shown(text)
+    return printable(value_of(node, note))
+
+
+def _telling(node: Node, note: Note) -> str:
+    """What tells an element of an array from others: its own value, its first text, or else its first number."""
+    found = _value(node, note)
+    for child in islice(node.parts(), 0 if found else _ASKED):
+        value = _value(child, note)
+        if "'" in value:
+            return f"{_name(child, node)} {value}"
+        if kind_of(child) == "number":
+            found = found or f"{_name(child, node)} {value}"
+    return found
 
 
 def _children(node: Node, buffer: Buffer, note: Note) -> Iterator[Item]:

@@ -40,8 +40,8 @@ a.jsonl  5 frames
 frame 1, request, alice
 ▶ RequestHeader v2                     bytes 16-19 of 20
 ▼ MetadataRequest v12                       0 00 03 00 0c 00 00 00 07  ........
-├ topics  0  nullable compact []Metadat     8 00 05 61 6c 69 63 65 00  ..alice.
-├ allow_auto_topic_creation  True  bool    16[01 01 00 00]             ....
+├ topics  0  nullable compact []Metada      8 00 05 61 6c 69 63 65 00  ..alice.
+├ allow_auto_topic_creation  True  boo     16[01 01 00 00]             ....
 ├ include_topic_authorized_operations
 └ tagged fields  0
 
@@ -171,6 +171,7 @@ def test_packed_records_are_shown_unpacked() -> None:
         await settle(pilot)
         shown = screen_text(app)
         assert ", unpacked" in shown
+        assert "[4]  key 'order-" in shown
         assert app.bytes.buffer.data != app.listing.look(2).data
         begin = app.bytes.begin
         await pilot.press("tab", "right")
