@@ -5,9 +5,10 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
-__all__ = ["on_terminal", "screen"]
+__all__ = ["at_terminal", "on_terminal", "screen"]
 
 _UNSET = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
 _USUAL = {"TERM": "xterm-256color", "COLUMNS": "200"}
@@ -30,16 +31,38 @@ def on_terminal(*words: str, stdin: bytes = b"", stdout: Path | None = None, **e
     return process.wait(), seen.decode().replace("\r\n", "\n")
 
 
+def at_terminal(*words: str, seen: str, keys: bytes, **environment: str) -> tuple[int, str]:
+    """Exit code, and all that was written to a terminal of 80 columns, of a program that is used in it.
+
+    The keys are pressed when the text has been seen.
+    """
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    env = {key: value for key, value in os.environ.items() if key not in _UNSET} | {"TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "tagwire_cli", *words]
+    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env | environment)
+    os.close(slave)
+    shown = b""
+    while seen.encode() not in shown and (more := _some(master)):
+        shown += more
+    os.write(master, keys)
+    shown += _read_to_end(master)
+    os.close(master)
+    return process.wait(), shown.decode(errors="replace")
+
+
 def _read_to_end(master: int) -> bytes:
     seen = b""
-    while True:
-        try:
-            more = os.read(master, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            return seen
-        if not more:
-            return seen
+    while more := _some(master):
         seen += more
+    return seen
+
+
+def _some(master: int) -> bytes:
+    try:
+        return os.read(master, 65536)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
 
 
 def screen(text: str) -> str:

@@ -13,6 +13,7 @@ _EXTRAS = {
     "lsprotocol": "lsp",
     "pygls": "lsp",
     "rich": "cli",
+    "textual": "browse",
     "yaml": "mock",
 }
 

@@ -53,6 +53,7 @@ SECTIONS: Final = (
             "demo": "tagwire_cli.commands.demo",
         },
     ),
+    Section("Captures and logs in a terminal", "browse", {"browse": "tagwire_cli.commands.browse"}),
     Section(
         "Record batches and logs",
         "cli,records",

@@ -19,9 +19,10 @@ from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
-from tagwire_cli.input.capture_lines import beginning, capture_lines
+from tagwire_cli.input.capture_lines import CaptureLine, beginning, capture_lines
 
-__all__ = ["InputFrame", "captured_frames", "is_capture", "is_stream", "stream_frames", "wanted"]
+__all__ = ["InputFrame", "captured_frames", "connection_of", "frame_of", "is_capture", "is_stream", "stream_frames"]
+__all__ += ["wanted"]
 
 _NAME: Final = "captured frames"
 
@@ -114,12 +115,20 @@ def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, 
 
 def _lines(data: bytes) -> Iterator[tuple[str, InputFrame]]:
     for line in capture_lines(data, _NAME):
-        client = line.row.get("client_label")
-        who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
-        title = f"frame {line.number}, {'request' if line.is_request else 'response'}{who}"
-        api = None if line.is_request else line.api
-        frame = InputFrame(line.number, title, line.data, line.is_request, api)
-        yield f"{line.row.get('run')} {line.row.get('conn')}", frame
+        yield connection_of(line), frame_of(line)
+
+
+def connection_of(line: CaptureLine) -> str:
+    """What tells the connection of a line from others."""
+    return f"{line.row.get('run')} {line.row.get('conn')}"
+
+
+def frame_of(line: CaptureLine) -> InputFrame:
+    """The frame of a line; a response has its API if the line says it."""
+    client = line.row.get("client_label")
+    who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
+    title = f"frame {line.number}, {'request' if line.is_request else 'response'}{who}"
+    return InputFrame(line.number, title, line.data, line.is_request, None if line.is_request else line.api)
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:

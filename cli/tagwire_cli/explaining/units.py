@@ -28,7 +28,7 @@ from tagwire_cli.explaining.frame_sources import (
 )
 from tagwire_cli.explaining.input_encodings import bytes_of
 
-__all__ = ["KINDS", "Asked", "Input", "explain_units", "way_of"]
+__all__ = ["KINDS", "Asked", "Input", "explain_captured", "explain_units", "way_of"]
 
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
@@ -101,10 +101,19 @@ def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
             return
         if frame is None:
             return
-        try:
-            yield way(frame)
-        except TagwireError as error:  # an API or a version that the package lacks
-            yield Explained(frame.title, (), error=str(error))
+        yield _with_errors(way, frame)
+
+
+def _with_errors(way: Way, frame: InputFrame) -> Explained:
+    try:
+        return way(frame)
+    except TagwireError as error:  # an API or a version that the package lacks
+        return Explained(frame.title, (), error=str(error))
+
+
+def explain_captured(asked: Asked, frame: InputFrame) -> Explained:
+    """What a captured frame is; raises nothing."""
+    return _with_errors(lambda each: _captured(asked, each), frame)
 
 
 def _of_version(asked: Asked) -> tuple[Way, Sequence[str]]:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tagwire_cli.input.bytes import InputError
 
-__all__ = ["CaptureLine", "beginning", "capture_lines"]
+__all__ = ["CaptureLine", "beginning", "capture_line", "capture_lines"]
 
 _GZIP: Final = b"\x1f\x8b"
 
@@ -38,10 +38,15 @@ def capture_lines(data: bytes, name: str) -> Iterator[CaptureLine]:
     """
     for number, line in enumerate(_lines(data, name), 1):
         if line.strip():
-            try:
-                yield _parsed(number, line)
-            except ValueError as error:
-                raise InputError(f"{name}: line {number} is not a captured frame: {error}") from None
+            yield capture_line(number, line, name)
+
+
+def capture_line(number: int, line: bytes, name: str) -> CaptureLine:
+    """What a line says. Raises InputError."""
+    try:
+        return _parsed(number, line)
+    except ValueError as error:
+        raise InputError(f"{name}: line {number} is not a captured frame: {error}") from None
 
 
 def beginning(data: bytes, most: int) -> bytes:

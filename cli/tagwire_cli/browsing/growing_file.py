@@ -1,0 +1,202 @@
+"""The bytes of a file that may still grow, in order and at any place, as they are or packed with gzip.
+
+Packed bytes can't be read from the middle. So the state of the decompressor is kept every few
+megabytes, and reading a place begins at the state before it: a packed capture needs no copy on
+disk, and little memory. Members of a gzip file may be added while it is read.
+"""
+
+import os
+import zlib
+from bisect import bisect_right
+from io import FileIO
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from tagwire.log.file_bytes import pread
+from tagwire_cli.input.bytes import InputError
+
+__all__ = ["GrowingFile", "PackedFile", "PlainFile", "open_growing"]
+
+_GZIP: Final = b"\x1f\x8b"
+_CHUNK: Final = 1 << 18
+_SPACING: Final = 1 << 22
+_STATES: Final = 512
+"""States of the decompressor that are kept, some 45 KB each; when there are more, every second one is dropped."""
+_BEHIND: Final = 1 << 20
+"""Unpacked bytes that are kept before the last place, since places near each other are read after each other."""
+
+
+class PlainFile:
+    """A file whose bytes are read as they are."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _opened(path)
+        self._place = 0
+
+    def more(self) -> bytes:
+        """The next bytes in order; b"" at the end that the file has now. Raises InputError for a file that was cut."""
+        data = _read(self._file, self.path, _CHUNK, self._place)
+        if not data:
+            _refuse_cut(self._file, self.path, self._place)
+        self._place += len(data)
+        return data
+
+    def at(self, start: int, size: int) -> bytes:
+        """The bytes at a place; fewer where the file ends."""
+        parts = []
+        while size and (data := _read(self._file, self.path, size, start)):
+            parts.append(data)
+            start, size = start + len(data), size - len(data)
+        return b"".join(parts)
+
+    @property
+    def progress(self) -> float:
+        """How much of the file was read in order, up to 1."""
+        return self._place / max(os.fstat(self._file.fileno()).st_size, 1)
+
+    @property
+    def fault(self) -> str:
+        """What is wrong if the file ends here; "" if nothing is."""
+        return ""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class _Unpacking:
+    """A place in a gzip file, from which it can be unpacked."""
+
+    def __init__(self, file: FileIO, path: Path) -> None:
+        self._file = file
+        self._path = path
+        self._decoder = zlib.decompressobj(31)
+        self.is_inside = False
+        """Whether a member has begun and not ended."""
+        self.packed = 0
+        self.place = 0
+
+    def copy(self) -> "_Unpacking":
+        made = _Unpacking.__new__(_Unpacking)
+        made.__dict__.update(self.__dict__, _decoder=self._decoder.copy())
+        return made
+
+    def more(self) -> bytes:
+        """The next unpacked bytes; b"" at the end that the file has now. Raises InputError."""
+        while True:
+            data = _read(self._file, self._path, _CHUNK, self.packed)
+            if not self.is_inside and (zeros := len(data) - len(data.lstrip(b"\0"))):
+                self.packed += zeros  # some tools fill up the last block
+                continue
+            if not data:
+                _refuse_cut(self._file, self._path, self.packed)
+                if not self.is_inside:
+                    return b""
+            try:
+                found = self._decoder.decompress(data, _CHUNK)
+            except zlib.error as error:
+                raise InputError(f"{self._path}: can't be unpacked after byte {self.packed}: {error}") from None
+            self.is_inside = not self._decoder.eof
+            if self.is_inside:
+                self.packed += len(data) - len(self._decoder.unconsumed_tail)
+            else:
+                self.packed += len(data) - len(self._decoder.unused_data)
+                self._decoder = zlib.decompressobj(31)
+            self.place += len(found)
+            if found or not data:
+                return found
+
+
+class PackedFile:
+    """A gzip file whose unpacked bytes are read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _opened(path)
+        self._next = _Unpacking(self._file, path)
+        self._spacing = _SPACING
+        self._states = [self._next.copy()]
+        self._places = [0]
+        self._near = self._next.copy()
+        self._kept = b""
+        """The unpacked bytes before the place of `_near`."""
+        self._lock = Lock()
+
+    def more(self) -> bytes:
+        """As `PlainFile.more`."""
+        found = self._next.more()
+        if self._next.place - self._places[-1] >= self._spacing:
+            with self._lock:
+                self._keep()
+        return found
+
+    def _keep(self) -> None:
+        self._states.append(self._next.copy())
+        self._places.append(self._next.place)
+        if len(self._states) > _STATES:
+            del self._states[1::2], self._places[1::2]
+            self._spacing *= 2
+
+    def at(self, start: int, size: int) -> bytes:
+        """As `PlainFile.at`. Raises InputError."""
+        with self._lock:
+            begin = self._near.place - len(self._kept)
+            before = bisect_right(self._places, start) - 1
+            if start < begin or self._places[before] > self._near.place:
+                self._near, self._kept = self._states[before].copy(), b""
+            while self._near.place < start + size:
+                more = self._near.more()
+                if not more:
+                    break
+                keep = max(self._near.place - len(more) - start, _BEHIND)
+                self._kept = self._kept[-keep:] + more
+            begin = self._near.place - len(self._kept)
+            return self._kept[start - begin : start - begin + size]
+
+    @property
+    def progress(self) -> float:
+        """As `PlainFile.progress`."""
+        return self._next.packed / max(os.fstat(self._file.fileno()).st_size, 1)
+
+    @property
+    def fault(self) -> str:
+        """As `PlainFile.fault`."""
+        return f"{self.path}: the file ends inside of what gzip packed" if self._next.is_inside else ""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+GrowingFile = PlainFile | PackedFile
+
+
+def open_growing(path: Path) -> GrowingFile:
+    """A file, unpacked where gzip packed it. Raises InputError."""
+    with _opened(path) as file:
+        head = _read(file, path, 2, 0)
+    return PackedFile(path) if head == _GZIP else PlainFile(path)
+
+
+def _opened(path: Path) -> FileIO:
+    try:
+        return FileIO(path)
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error.strerror}") from None
+
+
+def _read(file: FileIO, path: Path, size: int, start: int) -> bytes:
+    try:
+        return pread(file, size, start)
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error.strerror}") from None
+
+
+def _refuse_cut(file: FileIO, path: Path, place: int) -> None:
+    size = os.fstat(file.fileno()).st_size
+    if size < place:
+        raise InputError(
+            f"{path}: the file was cut while it was read: {place} bytes were read, it has {size}; open it again"
+        )

@@ -1,0 +1,62 @@
+"""What the keys do, and what filters may say."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+__all__ = ["HelpScreen", "help_text"]
+
+_KEYS = """\
+Keys
+  up down PgUp PgDn Home End   move in the list, the fields or the bytes
+  Tab, Shift+Tab, or a click   go to the next pane, or to the previous one
+  left right                   in the bytes: move to a byte and its field
+  Enter, Space                 in the fields: open or close a branch
+  p    go to the response of a request, or to the request of a response
+  g    go to a number
+  /    filter             Escape  clear the filter
+  !    only faults        a  only this API     c  only this connection
+  f    stay on the last entry while the input grows
+  ?    this help          q  quit
+"""
+_FILTERS = """\
+A filter is words with blanks between; a frame must match all of them:
+  {keys}
+  api=Fetch,Produce    either of them       version=12-   12 or higher
+  -api=Heartbeat       anything but         is=fault      what can't be read
+  orders, text=a=b     bytes have this text, also where they are packed
+"""
+_LOG_FILTERS = """\
+A filter is words with blanks between; a batch must match all of them:
+  {keys}
+  offset=100-200       has such an offset   is=fault      what can't be read
+  codec=gzip,zstd      either of them       -is=control   anything but
+  orders, text=a=b     a key, value or header has this text
+"""
+
+
+def help_text(keys: Sequence[str]) -> str:
+    """The help for a listing whose filters have these keys."""
+    names = "  ".join(f"{key}=" for key in keys)
+    return f"{_KEYS}\n{(_FILTERS if 'api' in keys else _LOG_FILTERS).format(keys=names)}\n! marks what is at fault."
+
+
+class HelpScreen(ModalScreen[None]):
+    """The help, until a key is pressed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,enter", "dismiss", "close", show=False),
+    ]
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll():
+            yield Static(help_text(self._keys), markup=False)
