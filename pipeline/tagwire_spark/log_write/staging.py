@@ -1,8 +1,8 @@
 """The output of a task: its rows as batches in segments, in a folder of the attempt's own.
 
 Nothing is sorted here: of each partition, rows come in order of offset. Partitions may alternate, as
-they do in a stream, where Spark can't sort. Only some of them are active at a time, so a task holds
-their open batches and few handles, however many rows and partitions it has.
+they do in a stream, where Spark can't sort. The open batches of all of them share a bound of memory,
+and a task has few files open, however many rows and partitions it has.
 
 Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same
 partition from there as well, so the driver may have to move a segment to later offsets (`numbering`).
@@ -36,10 +36,12 @@ _HEAD: Final = 61
 _RECORD: Final = 34
 """At most what a record takes beside its key, value and headers, in any format."""
 _HEADER: Final = 10
-_ACTIVE: Final = 64
-"""Partitions that have an open batch and an open file at a time."""
-_ACTIVE_BYTES: Final = 32 << 20
-"""The same in bytes of their open batches, if there are several."""
+_OBJECT: Final = 200
+"""What a record takes in memory beside its bytes."""
+_OPEN_BYTES: Final = 64 << 20
+"""Of memory that the open batches of several partitions take."""
+_OPEN_FILES: Final = 64
+"""Partitions whose file stays open between two batches."""
 
 
 class StagedSegment(NamedTuple):
@@ -81,8 +83,8 @@ class Output:
         self.folder: Path | None = None
         self.current: _Log | None = None
         self._logs: dict[str, _Log] = {}
-        self._active: dict[str, _Log] = {}
-        """Those with an open batch, the one longest without a row first."""
+        self._held = 0
+        """The memory that open batches take, without the current one."""
 
     def add(self, entry: Entry) -> None:
         """Write a record."""
@@ -96,14 +98,26 @@ class Output:
         return [segment for log in self._logs.values() for segment in log.end()]
 
     def _next(self, facts: Facts) -> None:
+        """Go to another partition."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
-        self.current = self._active[name] = self._active.pop(name, self._logs[name])
-        while len(self._active) > 1 and (
-            len(self._active) > _ACTIVE or sum(log.bytes for log in self._active.values()) > _ACTIVE_BYTES
-        ):
-            self._active.pop(next(iter(self._active))).pause()
+        if self.current is not None:
+            self._held += self.current.held
+            if len(self._logs) > _OPEN_FILES:
+                self.current.close_file()
+        if self._held > _OPEN_BYTES:
+            self._end_fullest()
+        self.current = self._logs[name]
+        self._held -= self.current.held
+
+    def _end_fullest(self) -> None:
+        """End batches until half of the memory is free, so that the search is worth it."""
+        for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
+            self._held -= log.held
+            log.end_batch()
+            if self._held <= _OPEN_BYTES // 2:
+                return
 
     def _begin(self, name: str, facts: Facts) -> "_Log":
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
@@ -153,10 +167,19 @@ class _Log:
         self.count += 1
         self.next_offset = offset + 1
 
-    def pause(self) -> None:
-        """Write what there is, and hold neither records nor a file until the next row."""
+    @property
+    def held(self) -> int:
+        """The memory that its open batch takes."""
+        return self.bytes + _OBJECT * self.count
+
+    def end_batch(self) -> None:
+        """Write what there is; the next row begins another batch."""
         self._flush()
         self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
+        self.close_file()
+
+    def close_file(self) -> None:
+        """Hold no file until a batch is written."""
         if self.segments.writer is not None:
             self.segments.writer.pause()
 
