@@ -83,9 +83,9 @@ def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
 
 
 def _digest(segments: list[StagedSegment]) -> str:
-    """How many records and bytes each partition gets, as a short text."""
+    """How many records each partition gets, and the sum over their content, as a short text."""
     sums: dict[str, tuple[int, int]] = {}
     for each in segments:
-        records, size = sums.get(each.log, (0, 0))
-        sums[each.log] = records + each.records, size + each.bytes
+        records, content = sums.get(each.log, (0, 0))
+        sums[each.log] = records + each.records, content + each.content
     return blake2b(repr(sorted(sums.items())).encode(), digest_size=8).hexdigest()

@@ -8,17 +8,20 @@ Rows without offsets are numbered from the end of the log. Other tasks may numbe
 partition from there as well, so the driver may have to move a segment to later offsets (`numbering`).
 """
 
+import marshal
 import re
 from array import array
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import SegmentWriter
-from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
+from tagwire.records import BatchBuilder, Record, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import Job, staging
@@ -65,6 +68,8 @@ class StagedSegment(NamedTuple):
     """Of its first batch."""
     first_record: int
     """The offset of the first record in it; the batch may begin before that."""
+    content: int
+    """A sum over its records; the sum of a partition's segments is the same for the same records in any order."""
     is_numbered: bool = False
     """Whether its rows came without offsets, so that it may go to others."""
     places: str | None = None
@@ -243,6 +248,7 @@ class _Log:
             where = f"in the batch of {self.name} from offset {self.base_offset} on"
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
         self.segments.append(batch, self.count, self.builder.records[0].offset)
+        self.segments.content += _content(self.builder.records)
         self.count = 0
 
 
@@ -300,7 +306,7 @@ class _Segments:
             self._close()
         kinds = {"index", "txnindex"} if batch.magic == 0 else {"index", "timeindex", "txnindex"}
         writer = self.writer = SegmentWriter(self.folder, batch.base_offset, kinds, self.transactions)
-        self.batches = self.records = 0
+        self.batches = self.records = self.content = 0
         self.epochs: list[tuple[int, int]] = []
         self.has_transactions = False
         self.places: array[int] | None = array("I")
@@ -332,8 +338,8 @@ class _Segments:
             places = str(file.relative_to(root))
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
-        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.is_numbered)
-        self.done.append(StagedSegment(self.name, *numbers, names, *facts, places))
+        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.content)
+        self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, places))
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:
@@ -341,6 +347,12 @@ class _Segments:
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
+
+
+def _content(records: Iterable[Record]) -> int:
+    """A sum over keys, values and headers. Offsets and times may be others where the same rows are written again."""
+    parts = ((record.key, record.value, tuple(record.headers)) for record in records)
+    return sum(crc32(marshal.dumps(part, 2)) for part in parts)  # from version 3 on, equal values may differ in bytes
 
 
 def _number(name: object) -> int:

@@ -83,16 +83,19 @@ def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeyp
     """Not a repetition: its rows would be lost without a word."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
-    def write(topic: str, **options: Any) -> None:
-        job(tmp_path, rows(1, topic=topic), batchId="4", **options)
+    def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
+        job(tmp_path, *(rows(*each, topic=topic) for each in tasks), batchId="4", **options)
 
-    write("good")
-    write("good")
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"):
-        write("bad")
-    write("bad", queryId="q-bad")
-    write("bad", queryId="q-bad")
-    assert offsets(tmp_path) == {"good-0": [0], "bad-0": [0]} and not list(tmp_path.glob(".*"))
+    write("good", (1, 2), (3,))
+    write("good", (1, 2), (3,))
+    write("good", (3,), (2, 1))  # the same rows, which a shuffle has brought in another order
+    refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"
+    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # the latter as many records and bytes
+        with pytest.raises(PipelineError, match=refused):
+            write(topic, values)
+    write("bad", (1,), queryId="q-bad")
+    write("bad", (1,), queryId="q-bad")
+    assert offsets(tmp_path) == {"good-0": [0, 1, 2], "bad-0": [0]} and not list(tmp_path.glob(".*"))
 
 
 class Stop(BaseException):
