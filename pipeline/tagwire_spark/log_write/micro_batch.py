@@ -16,7 +16,7 @@ from tagwire_spark.log_write.staging import StagedSegment
 from tagwire_spark.log_write.target import LogTarget
 from tagwire_spark.options import invalid
 
-__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_repeated", "noted"]
+__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_before", "is_repeated", "noted"]
 
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
@@ -30,16 +30,16 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Of the query, since it was started last; empty where that is not known."""
+    """Of the query, since it was started last; empty where that is not known, or does not matter."""
 
 
 def batch_of_stream() -> MicroBatch:
     """The micro-batch whose task this is. Raises PipelineError."""
-    query, number, run = _of_task()
+    query, number, _ = _of_task()
     if not query or not number.isdecimal():
         text = "Spark does not say which micro-batch a task is of; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number), run)
+    return MicroBatch(query, int(number))  # no query has two sinks, so all that is run again is a repetition
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
@@ -61,14 +61,19 @@ def _of_task() -> tuple[str, str, str]:
     return query, number, run
 
 
+def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
+    """Whether a micro-batch of this number or a later one was committed; `before` is what the last commit noted."""
+    return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
+
+
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Whether a micro-batch was committed earlier; `before` is what the last commit noted.
+    """Whether a write of a micro-batch repeats what was committed.
 
     Raises PipelineError for another write by the same run of a query: that is no repetition, and would be lost.
     """
-    noted = before.get(batch.query)
-    if noted is None or noted["batchId"] < batch.number:
+    if not is_before(batch, before):
         return False
+    noted = before[batch.query]
     is_same = noted["batchId"] == batch.number and noted["runId"] == batch.run != ""
     if is_same and noted["rows"] != _digest(segments):
         text = f"Batch {batch.number} of query {batch.query} has been written here already, by this run and with other "

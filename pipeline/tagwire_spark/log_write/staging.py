@@ -11,7 +11,7 @@ partition from there as well, so the driver may have to move a segment to later 
 import marshal
 import re
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zlib import crc32
@@ -24,7 +24,6 @@ from tagwire.log.writing import SegmentWriter
 from tagwire.records import BatchBuilder, Record, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import Job, staging
 from tagwire_spark.log_write.entries import Entry, Facts, as_record
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
 from tagwire_spark.log_write.numbering import offset_place, places_file
@@ -80,9 +79,10 @@ class StagedSegment(NamedTuple):
 class Output:
     """What one attempt of a task writes. `end` gives its segments. Raises PipelineError."""
 
-    def __init__(self, job: Job, target: LogTarget, *, anew: bool, is_begun: bool = True) -> None:
-        self.job = job
-        self.is_begun = is_begun
+    def __init__(self, root: str, staging: Callable[[], Path], target: LogTarget, *, anew: bool) -> None:
+        self.root = root
+        self.staging = staging
+        """Makes the attempt's folder; asked at the first row."""
         self.target = target
         self.anew = anew
         self.folder: Path | None = None
@@ -128,10 +128,10 @@ class Output:
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
             text = f"{name!r} is not a valid partition of a Kafka topic; its number must be 0 to {_INT32}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        self.folder = self.folder or staging(self.job, is_begun=self.is_begun)
+        self.folder = self.folder or self.staging()
         folder = self.folder / name
         folder.mkdir()
-        return _Log(name, folder, self.target, None if self.anew else Path(self.job.root, name))
+        return _Log(name, folder, self.target, None if self.anew else Path(self.root, name))
 
 
 class _Log:
