@@ -34,6 +34,7 @@ from tagwire_spark.log_write.micro_batch import (
     is_before,
     is_repeated,
     noted,
+    refuse_table,
 )
 from tagwire_spark.log_write.numbering import numbered
 from tagwire_spark.log_write.staging import Output, StagedSegment
@@ -64,6 +65,7 @@ class LogWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[Any]) -> Staged:
         """On a worker: the rows of a task as segments."""
+        refuse_table()
         batch = batch_of_write(self.target)
         output = Output(self.job.root, lambda: staging(self.job), self.target, anew=self.overwrite)
         return Staged(_staged(output, iterator), batch)

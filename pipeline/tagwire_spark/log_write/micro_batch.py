@@ -1,4 +1,4 @@
-"""Which micro-batch of a stream a write belongs to: what makes its repetition have no effect.
+"""What a write is part of: of which micro-batch of a stream, which makes its repetition have no effect; or of a table.
 
 Spark gives a micro-batch the same number each time that it runs it, and a query the same id as long
 as it has its checkpoint. A commit notes the last number of each query, and passes on those of
@@ -14,14 +14,16 @@ from pyspark import TaskContext
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.staging import StagedSegment
 from tagwire_spark.log_write.target import LogTarget
-from tagwire_spark.options import invalid
+from tagwire_spark.options import NO_TABLES, invalid
 
-__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_before", "is_repeated", "noted"]
+__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_before", "is_repeated", "noted", "refuse_table"]
 
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
-"""Local properties of the tasks of a micro-batch."""
+_EXECUTION: Final = "spark.sql.execution.id"
+_ROOT: Final = "spark.sql.execution.root.id"
+"""Local properties of tasks: the first three of those of a micro-batch."""
 
 
 class MicroBatch(NamedTuple):
@@ -53,12 +55,26 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
     return MicroBatch(target.query_id or query, target.batch_id, run if query else "")
 
 
+def refuse_table() -> None:
+    """Raise PipelineError in a task of saveAsTable, which then makes no table: nobody could read it.
+
+    Such a write has the options of any other. But it runs inside of the command that makes the table, where no other
+    write does but that of foreachBatch.
+    """
+    execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
+    if execution != root and not streaming:
+        raise invalid(f"This write is part of another command, such as saveAsTable. {NO_TABLES}")
+
+
 def _of_task() -> tuple[str, str, str]:
-    task = TaskContext.get()
-    if task is None:
-        return "", "", ""
-    query, number, run = (task.getLocalProperty(name) or "" for name in (_QUERY, _BATCH, _RUN))
+    query, number, run = _properties(_QUERY, _BATCH, _RUN)
     return query, number, run
+
+
+def _properties(*names: str) -> list[str]:
+    """What Spark tells a task; empty texts outside of tasks."""
+    task = TaskContext.get()
+    return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
 
 
 def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:

@@ -210,9 +210,3 @@ def test_rows_are_named_by_their_place(spark: "SparkSession") -> None:
         decode_messages(df, "HeartbeatRequest", 4).collect()
     with pytest.raises(PySparkException, match="row 1: HeartbeatRequest v4: "):
         decode_messages(df, "HeartbeatRequest", 4, keep=["topic"]).collect()
-
-
-def test_tables_are_refused(spark: "SparkSession") -> None:
-    df = spark.range(1).selectExpr("'t' as topic", "'v' as value")
-    with pytest.raises(PySparkException, match=r"The path is missing.*saveAsTable.*CREATE TEMPORARY VIEW"):
-        df.write.format("kafka_log").mode("append").saveAsTable("table_of_logs")

@@ -402,6 +402,22 @@ def test_writes_that_are_refused_before_they_begin(
     assert text in str(refused.value) and not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("has_path", [False, True])
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_tables_are_refused(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
+    """Nobody could read them; so there is no table then, and no file."""
+    writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
+    if has_path:
+        writer = writer.option("path", str(tmp_path / "logs"))
+    text = r"INVALID_TAGWIRE_OPTION.*options of tables \(saveAsTable.*CREATE TEMPORARY VIEW"
+    with pytest.raises(PySparkException, match=text):
+        writer.saveAsTable("table_of_logs")
+    assert not spark.catalog.tableExists("table_of_logs") and files(tmp_path) == {}
+    with pytest.raises(PySparkException, match=text):
+        spark.sql(f"create table table_of_logs using kafka_log options (path '{SAMPLE}')")
+    assert not spark.catalog.tableExists("table_of_logs")
+
+
 def test_places_that_can_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PipelineError, match="KAFKA_LOG_WRITE_FAILED"):
