@@ -1,5 +1,7 @@
 """Rows with values that the other side has no place for."""
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
@@ -21,7 +23,7 @@ def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.Monkey
     """They are found by halves: few of them do not make each row be converted alone."""
     calls, original = [0], conversion.converted
 
-    def counted(*arguments: object) -> object:
+    def counted(*arguments: Any) -> Any:
         calls[0] += 1
         return original(*arguments)
 

@@ -57,9 +57,12 @@ def test_committed_reading_begins_behind_a_snapshot(
     tiered(logs / NAMES[0], tmp_path)
     opened: list[str] = []
     original = log.Segment.position_of
-    monkeypatch.setattr(
-        log.Segment, "position_of", lambda self, *rest: opened.append(self.path.name) or original(self, *rest)
-    )
+
+    def noted(self: log.Segment, *rest: Any) -> int:
+        opened.append(self.path.name)
+        return original(self, *rest)
+
+    monkeypatch.setattr(log.Segment, "position_of", noted)
     assert plan(log_query({"path": str(tmp_path), "isolation.level": "read_committed"}))
     assert [name.partition("-")[0] for name in opened] == ["155"]
 
