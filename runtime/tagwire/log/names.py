@@ -25,7 +25,7 @@ __all__ = ["LogFile", "PartitionName", "log_file", "partition_name", "segment_fi
 
 _ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes are 21 characters and two bits
 _FILE: Final = re.compile(
-    rf"(?P<offset>\d{{20}}(-(?P<epoch>\d{{10}}))?|\d{{1,20}}-(?P<copy>[A-Za-z0-9_-]{{22}}))"
+    r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
     r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"
     r"(\.(?P<state>deleted|swap|cleaned))?",
     re.ASCII,
