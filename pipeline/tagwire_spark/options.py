@@ -12,10 +12,16 @@ from typing import Any, Final
 from tagwire.text_format import near
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["MODES", "Options", "invalid"]
+__all__ = ["MODES", "NO_TABLES", "Options", "invalid"]
 
 MODES: Final = ("FAILFAST", "PERMISSIVE")
 """What to do where bytes are wrong: fail, or give a row that says so in `_error`."""
+NO_TABLES: Final = (
+    "Spark does not pass on the options of tables (saveAsTable, insertInto, CREATE TABLE): save to a path with "
+    "save(), and read it by load(), or in SQL by CREATE TEMPORARY VIEW ... USING ... OPTIONS (path '...')."
+)
+_OF_TABLES: Final = {"owner", "provider"}
+"""What Spark adds to the options of CREATE TABLE."""
 _SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
 
 
@@ -34,6 +40,8 @@ class Options:
             raise invalid(
                 f"options is {given!r}; names with their values were expected, such as {{'mode': 'PERMISSIVE'}}."
             )
+        if set(given or ()) - self._names.keys() >= _OF_TABLES:
+            raise invalid(f"This source can't be a table. {NO_TABLES}")
         for name, value in (given or {}).items():
             if not isinstance(name, str) or name.lower() not in self._names:
                 names = sorted(self._names.values())

@@ -24,6 +24,7 @@ __all__ = [
     "fitted",
     "has_other_bytes",
     "in_type",
+    "is_bytes",
     "may_be_null",
     "spark_side",
     "spark_type",
@@ -144,4 +145,16 @@ def with_error(pairs: Any, nulls: Any) -> Any:
     fields = [pa.field(field.name, field.type) for field in value.type]
     return pa.StructArray.from_arrays(
         [*value.flatten(), error], fields=[*fields, pa.field("_error", error.type)], mask=nulls
+    )
+
+
+def is_bytes(type: Any) -> bool:
+    """Whether a column of this Arrow type has bytes, or nulls alone."""
+    kinds = pa.types
+    return bool(
+        kinds.is_binary(type)
+        or kinds.is_large_binary(type)
+        or kinds.is_binary_view(type)
+        or kinds.is_fixed_size_binary(type)
+        or kinds.is_null(type)
     )

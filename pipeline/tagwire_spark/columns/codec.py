@@ -33,7 +33,17 @@ from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.options import MODES, Options, invalid
 
-__all__ = ["OPTIONS", "Decoding", "Encoding", "RowName", "decoding", "encoding", "message_class"]
+__all__ = [
+    "NO_VERSION",
+    "OPTIONS",
+    "Decoding",
+    "Encoding",
+    "RowName",
+    "decoding",
+    "encoding",
+    "message_class",
+    "unversioned",
+]
 
 OPTIONS: Final = ("mode", "package", "strict", "unknown.tagged.fields", "versions")
 """Options of the functions for messages."""
@@ -58,7 +68,13 @@ def _placed(error: TagwireError, row_name: RowName | None) -> TagwireError:
     return error
 
 
-_NO_VERSION: Final = "the version is null"
+NO_VERSION: Final = "the version is null"
+
+
+def unversioned(name: str, row: int) -> PipelineError:
+    """The error of a row with a message but no version."""
+    text = f"row {row}: {name}: {NO_VERSION}, and the row is not; give the version, or leave such rows out."
+    return PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
 
 
 def _without_version(name: str, data: Any, version: Any, *, permissive: bool) -> Any:
@@ -71,8 +87,7 @@ def _without_version(name: str, data: Any, version: Any, *, permissive: bool) ->
     mask = pc.and_(version.is_null(), data.is_valid())
     row = pc.index(mask, True).as_py()
     if row >= 0 and not permissive:
-        text = f"row {row}: {name}: {_NO_VERSION}, and the row is not; give the version, or leave such rows out."
-        raise PipelineError("UNSUPPORTED_KAFKA_MESSAGE_VERSION", text)
+        raise unversioned(name, row)
     return mask if row >= 0 else None
 
 
@@ -119,7 +134,7 @@ class Decoding(NamedTuple):
     def decode(self, data: Any, version: Any = None, row_name: RowName | None = None) -> Any:
         """A column of bytes as a column of structs of `arrow_type`. Raises PipelineError, which names the row."""
         has_versions = self.version is None
-        unversioned = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
+        unknown = _without_version(self.name, data, version, permissive=self.permissive) if has_versions else None
         try:
             column = arrow.decode_column(
                 data,
@@ -137,8 +152,8 @@ class Decoding(NamedTuple):
         made = _types(self)
         if self.permissive:
             pairs = pa.array(column)
-            if unversioned is not None:
-                pairs = _with_reason(pairs, unversioned, _NO_VERSION)
+            if unknown is not None:
+                pairs = _with_reason(pairs, unknown, NO_VERSION)
             if made.has_other_bytes:
                 values, misfits = converted_rows(pairs.field("value"), pa.struct(list(made.type)[:-1]))
                 pairs = pa.StructArray.from_arrays(
@@ -209,12 +224,12 @@ class Encoding(NamedTuple):
         """The Arrow type of the columns that messages are made from. Raises PipelineError."""
         return _column_type(self.name, self.package, self.versions)
 
-    def encode(self, structs: Any, version: Any = None) -> Any:
+    def encode(self, structs: Any, version: Any = None, row_name: RowName | None = None) -> Any:
         """A column of structs as a column of bytes; null where one is refused and mode is PERMISSIVE."""
         structs = _without_error(structs)
         structs, misfits = converted_rows(structs, message_side(structs.type, self.column_type))
         for row, misfit in () if self.permissive else misfits.items():
-            raise _misfit(self.name, row, misfit, "UNENCODABLE_KAFKA_MESSAGE")
+            raise _misfit(self.name, row, misfit, "UNENCODABLE_KAFKA_MESSAGE", row_name)
         has_versions = self.version is None
         if has_versions:
             _without_version(self.name, structs, version, permissive=self.permissive)
@@ -227,7 +242,7 @@ class Encoding(NamedTuple):
                 errors="null" if self.permissive else "raise",
             )
         except TagwireError as error:
-            raise refusal(error, "UNENCODABLE_KAFKA_MESSAGE") from None
+            raise refusal(_placed(error, row_name), "UNENCODABLE_KAFKA_MESSAGE") from None
         return fitted(pa.array(column), pa.binary())
 
 

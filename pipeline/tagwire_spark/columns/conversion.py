@@ -4,6 +4,7 @@ Spark has no unsigned 64-bit integer: it gets a decimal(20,0), as from Spark's o
 count microseconds. A finer time is rounded down, in both directions; a value that the other type can't hold is refused.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
@@ -75,15 +76,23 @@ def converted_rows(array: Any, type: Any) -> tuple[Any, dict[int, Misfit]]:
     """The array in a type of the same shape, null in rows that do not fit, and what is wrong with each of these."""
     try:
         return converted(array, type), {}
-    except Misfit:
-        misfits: dict[int, Misfit] = {}
-    for row in range(len(array)):
-        try:
-            converted(array.slice(row, 1), type)
-        except Misfit as misfit:
-            misfits[row] = misfit
+    except Misfit as misfit:
+        misfits = dict(_misfit_rows(array, type, 0, misfit))
     kept = pa.array([None if row in misfits else row for row in range(len(array))], pa.int64())
     return converted(array.take(kept), type), misfits
+
+
+def _misfit_rows(array: Any, type: Any, first: int, misfit: Misfit) -> Iterator[tuple[int, Misfit]]:
+    """The rows that do not fit, of an array that begins with row `first` and has such rows: sought half by half."""
+    if len(array) == 1:
+        yield first, misfit
+        return
+    half = len(array) // 2
+    for part, row in ((array.slice(0, half), first), (array.slice(half), first + half)):
+        try:
+            converted(part, type)
+        except Misfit as found:
+            yield from _misfit_rows(part, type, row, found)
 
 
 def _is_time(type: Any) -> bool:

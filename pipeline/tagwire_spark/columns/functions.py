@@ -10,7 +10,8 @@ function costs Spark more than columns that go through `decode_messages`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from functools import wraps
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import Column
@@ -25,6 +26,7 @@ from tagwire_spark.options import invalid
 from tagwire_spark.worker import settle_worker
 
 __all__ = [
+    "Call",
     "column_function",
     "from_message",
     "from_message_udf",
@@ -153,25 +155,53 @@ def _version(version: "int | ColumnOrName") -> tuple[int | None, list[Column]]:
 
 
 def _decoder(wanted: Decoding) -> "Callable[..., Column]":
-    return column_function(wanted.decode, wanted.schema, "from_message")
+    return column_function(wanted.decode, wanted.schema, _call("from_message", wanted))
 
 
 def _encoder(wanted: Encoding) -> "Callable[..., Column]":
-    return column_function(wanted.encode, BinaryType(), "to_message")
+    return column_function(wanted.encode, BinaryType(), _call("to_message", wanted))
+
+
+def _call(name: str, wanted: Decoding | Encoding) -> "Call":
+    return Call(name, ("data",) if wanted.version is not None else ("data", "version"))
 
 
 def _record_reader(wanted: RecordReading) -> "Callable[..., Column]":
-    return column_function(wanted.read, record_schema(wanted), "from_record")
+    return column_function(wanted.read, record_schema(wanted), Call("from_record", ("data",), ("key",)))
 
 
-def column_function(run: Callable[..., Any], type: DataType, name: str) -> "Callable[..., Column]":
+class Call(NamedTuple):
+    """How a function is called. Spark passes on whatever number of columns it is given."""
+
+    name: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    def check(self, count: int) -> None:
+        """Raise PipelineError for a number of arguments that the function does not take."""
+        if not 0 <= count - len(self.required) <= len(self.optional):
+            raise invalid(f"{count} {'argument was' if count == 1 else 'arguments were'} given to {self}.")
+
+    def __str__(self) -> str:
+        optional = "".join(f"[, {each}" for each in self.optional) + "]" * len(self.optional)
+        return f"{self.name}({', '.join(self.required)}{optional})"
+
+
+def column_function(run: Callable[..., Any], type: DataType, call: Call) -> "Callable[..., Column]":
     """A UDF of whole Arrow columns. Spark calls a column that it makes by its name and arguments."""
 
     def settled(*columns: pa.Array) -> pa.Array:  # the hints say to Spark which kind of function this is
+        call.check(len(columns))  # SQL calls it by itself
         settle_worker()
         return run(*columns)
 
-    settled.__name__ = name
+    settled.__name__ = call.name
     make: Any = arrow_udf  # its overloads want a number that Spark itself finds out
     made: Callable[..., Column] = make(settled, type)
-    return made
+
+    @wraps(made)  # with all that Spark asks of a UDF that is registered
+    def checked(*columns: ColumnOrName) -> Column:
+        call.check(len(columns))
+        return made(*columns)
+
+    return checked

@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.frames.record_frames import COORDINATOR_LOGS, METADATA_LOGS
-from tagwire_spark.columns.arrow_types import ERROR_TYPE, spark_type
+from tagwire_spark.columns.arrow_types import ERROR_TYPE, is_bytes, spark_type
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.options import MODES, Options, invalid
@@ -41,7 +41,7 @@ class RecordReading(NamedTuple):
         With `always_error`, the structs have `_error` in either mode.
         """
         for name, column in (("data", data), ("key", keys)):
-            if column is not None and not _is_bytes(column.type):
+            if column is not None and not is_bytes(column.type):
                 text = f"{name} is of the Arrow type '{column.type}'; binary was expected."
                 raise PipelineError("MALFORMED_KAFKA_RECORD", text)
         registry = find_registry(self.package)
@@ -65,17 +65,6 @@ class RecordReading(NamedTuple):
             return {"_error": described(error)}
         body = json.dumps(frame.message.to_json(frame.version), separators=(",", ":"), ensure_ascii=False)
         return {"message": frame.message.NAME, "version": frame.version, "body": body}
-
-
-def _is_bytes(type: Any) -> bool:
-    kinds = pa.types
-    return bool(
-        kinds.is_binary(type)
-        or kinds.is_large_binary(type)
-        or kinds.is_binary_view(type)
-        or kinds.is_fixed_size_binary(type)
-        or kinds.is_null(type)
-    )
 
 
 def record_reading(log: str, options: Any) -> RecordReading:

@@ -10,7 +10,7 @@ registered by itself:
 
 import json
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -18,8 +18,9 @@ from pyspark.sql.types import BinaryType, StringType
 
 from tagwire.errors import TagwireError
 from tagwire.message import Message
-from tagwire_spark.columns.codec import encoding, message_class
-from tagwire_spark.columns.functions import column_function
+from tagwire_spark.columns.arrow_types import is_bytes
+from tagwire_spark.columns.codec import NO_VERSION, encoding, message_class, unversioned
+from tagwire_spark.columns.functions import Call, column_function
 from tagwire_spark.columns.record_values import in_permissive_mode, record_reading, record_schema
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.options import MODES, Options, invalid
@@ -27,6 +28,12 @@ from tagwire_spark.options import MODES, Options, invalid
 __all__ = ["register"]
 
 Pairs = tuple[tuple[str, str], ...]
+Row = tuple[str, int | None, Pairs]
+"""Of a row: the message, its version, and the options."""
+
+_FROM_MESSAGE: Final = Call("from_message", ("data", "messageName", "version"), ("options",))
+_TO_MESSAGE: Final = Call("to_message", ("value", "messageName", "version"), ("options",))
+_FROM_RECORD: Final = Call("from_record", ("data", "log"), ("key", "options"))
 
 
 def register(spark: SparkSession) -> None:
@@ -38,98 +45,110 @@ def register(spark: SparkSession) -> None:
 
     `options` is a map of those of the functions of Python. docs/spark.md has examples.
     """
-    made = {
-        "from_message": column_function(_from_message, StringType(), "from_message"),
-        "to_message": column_function(_to_message, BinaryType(), "to_message"),
-        "from_record": column_function(
-            _from_record, record_schema(in_permissive_mode(record_reading("group", None))), "from_record"
-        ),
-    }
-    for name, function in made.items():
+    of_record = record_schema(in_permissive_mode(record_reading("group", None)))
+    made = (
+        (_from_message, StringType(), _FROM_MESSAGE),
+        (_to_message, BinaryType(), _TO_MESSAGE),
+        (_from_record, of_record, _FROM_RECORD),
+    )
+    for run, type, call in made:
         register_one: Any = spark.udf.register
-        register_one(name, function)
+        register_one(call.name, column_function(run, type, call))
 
 
-# Spark passes each argument as an Arrow array; the same functions take any number of them.
+# Spark passes each argument as an Arrow array of the length of all others.
 
 
-def _from_message(*arguments: pa.Array) -> pa.Array:
-    data, rows = _arguments("from_message(data, messageName, version[, options])", arguments)
-    found = []
-    for row, (value, (name, version, options)) in enumerate(zip(data.to_pylist(), rows, strict=True)):
-        found.append(None if value is None else _json(row, value, name, version, options))
+def _from_message(data: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:
+    if not is_bytes(data.type):
+        raise _of_type("MALFORMED_KAFKA_MESSAGE", "data", data, "binary was expected")
+    rows = _rows(_FROM_MESSAGE, names, versions, options)
+    found = [
+        None if value is None else _json(place, value, *rows[place]) for place, value in enumerate(data.to_pylist())
+    ]
     return pa.array(found, pa.string())
 
 
-def _json(row: int, data: bytes, name: str, version: int, options: Pairs) -> str:
-    cls, permissive, strict = _message(name, options)
+def _json(row: int, data: bytes, name: str, version: int | None, options: Pairs) -> str:
+    cls, permissive, strict = _message(row, name, options)
+    if version is None and permissive:
+        return _error_text({"path": "", "offset": None, "reason": NO_VERSION})
+    if version is None:
+        raise unversioned(name, row)
     try:
         return cls.decode(data, version, strict=strict).to_json_text(version)
     except TagwireError as error:
         if permissive:
-            return _error_text(error)
-        raise _of_row(row, name, version, refusal(error)) from None
+            return _error_text(described(error))
+        raise _of_row(row, refusal(error)) from None
 
 
-def _error_text(error: TagwireError) -> str:
-    return json.dumps({"_error": described(error)}, separators=(",", ":"), ensure_ascii=False)
+def _error_text(error: Any) -> str:
+    return json.dumps({"_error": error}, separators=(",", ":"), ensure_ascii=False)
 
 
-def _to_message(*arguments: pa.Array) -> pa.Array:
-    values, rows = _arguments("to_message(value, messageName, version[, options])", arguments)
-    groups: dict[Any, list[int]] = {}
-    for row, key in enumerate(rows):
-        groups.setdefault(key, []).append(row)
+def _to_message(values: pa.Array, names: pa.Array, versions: pa.Array, options: pa.Array | None = None) -> pa.Array:
+    rows = _rows(_TO_MESSAGE, names, versions, options)
+    is_there = values.is_valid().to_pylist()
+    groups: dict[Row, list[int]] = {}
+    for place, row in enumerate(rows):
+        if is_there[place]:
+            groups.setdefault(row, []).append(place)
     found: list[bytes | None] = [None] * len(rows)
-    for (name, version, options), places in groups.items():
-        part = values if len(groups) == 1 else values.take(pa.array(places))
-        for place, encoded in zip(places, _encoded(part, name, version, options), strict=True):
+    for row, places in groups.items():
+        part = values if len(places) == len(rows) else values.take(pa.array(places))
+        for place, encoded in zip(places, _encoded(part, places, *row), strict=True):
             found[place] = encoded
     return pa.array(found, pa.binary())
 
 
-def _encoded(values: pa.Array, name: str, version: int, options: Pairs) -> list[bytes | None]:
+def _encoded(values: pa.Array, places: list[int], name: str, version: int | None, options: Pairs) -> list[bytes | None]:
+    """Values of one message and version, which come from these rows."""
+    _check_name(places[0], name)
     wanted = encoding(name, version, dict(options))
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        encoded: list[bytes | None] = wanted.encode(values).to_pylist()
+    if version is None:
+        if not wanted.permissive:
+            raise unversioned(name, places[0])
+        return [None] * len(values)
+    if pa.types.is_struct(values.type):
+        encoded: list[bytes | None] = wanted.encode(values, None, lambda row: f"row {places[row]}").to_pylist()
         return encoded
-    cls, made = message_class(name, wanted.package), []
-    for row, text in enumerate(values.to_pylist()):
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        raise _of_type("UNENCODABLE_KAFKA_MESSAGE", "value", values, "a struct or text of JSON was expected")
+    cls = message_class(name, wanted.package)
+    made: list[bytes | None] = []
+    for place, text in zip(places, values.to_pylist(), strict=True):
         try:
-            made.append(None if text is None else cls.from_json_text(text, version).encode(version))
+            made.append(cls.from_json_text(text, version).encode(version))
         except TagwireError as error:
             if not wanted.permissive:
-                raise _of_row(row, name, version, refusal(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
+                raise _of_row(place, refusal(error, "UNENCODABLE_KAFKA_MESSAGE")) from None
             made.append(None)
     return made
 
 
-def _from_record(*arguments: pa.Array) -> pa.Array:
-    call = "from_record(data, log[, key[, options]])"
-    if not 2 <= len(arguments) <= 4:
-        raise invalid(f"{len(arguments)} arguments were given to {call}.")
-    data, logs = arguments[:2]
-    keys, options = [*arguments[2:], None, None][:2]
+def _from_record(
+    data: pa.Array, logs: pa.Array, keys: pa.Array | None = None, options: pa.Array | None = None
+) -> pa.Array:
     if keys is not None and pa.types.is_null(keys.type):
         keys = None
     names, settings = set(logs.to_pylist()), set(_options(options, len(data)))
     if len(names) > 1 or len(settings) > 1:
-        raise invalid(f"The log and the options of {call} are the same for all rows; here the rows differ.")
+        raise invalid(f"The log and the options of {_FROM_RECORD} are the same for all rows; here the rows differ.")
     if not len(data):
         names, settings = {"group"}, {()}
     wanted = record_reading(names.pop(), dict(settings.pop()))
     return wanted.read(data, keys, always_error=True)
 
 
-def _arguments(call: str, arguments: tuple[pa.Array, ...]) -> tuple[pa.Array, list[tuple[str, int, Pairs]]]:
-    """The first argument of a function, and what the others are for each row. Raises PipelineError."""
-    if not 3 <= len(arguments) <= 4:
-        raise invalid(f"{len(arguments)} arguments were given to {call}.")
-    data, names, versions, *options = arguments
-    if names.null_count or versions.null_count or not pa.types.is_integer(versions.type):
-        raise invalid(f"messageName or version is null, or no integer; expected {call}.")
-    settings = _options(options[0] if options else None, len(data))
-    return data, list(zip(names.to_pylist(), versions.to_pylist(), settings, strict=True))
+def _rows(call: Call, names: pa.Array, versions: pa.Array, options: pa.Array | None) -> list[Row]:
+    """What the arguments behind the first one are for each row. Raises PipelineError."""
+    types = pa.types
+    if not (types.is_string(names.type) or types.is_large_string(names.type) or types.is_null(names.type)):
+        raise _of_type("INVALID_TAGWIRE_OPTION", "messageName", names, f"text was expected by {call}")
+    if not (types.is_integer(versions.type) or types.is_null(versions.type)):
+        raise _of_type("INVALID_TAGWIRE_OPTION", "version", versions, f"an integer was expected by {call}")
+    return list(zip(names.to_pylist(), versions.to_pylist(), _options(options, len(names)), strict=True))
 
 
 def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
@@ -141,13 +160,27 @@ def _options(column: pa.Array | None, rows: int) -> list[Pairs]:
     return [tuple(each or ()) for each in column.to_pylist()]
 
 
-@lru_cache(64)
-def _message(name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
+def _message(row: int, name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
     """The class, whether errors are rows, and whether reading is strict. Raises PipelineError."""
+    _check_name(row, name)
+    return _known_message(name, options)
+
+
+@lru_cache(64)
+def _known_message(name: str, options: Pairs) -> tuple[type[Message], bool, bool]:
     read = Options(dict(options), ("mode", "package", "strict"))
     cls = message_class(name, read.text("package"))
     return cls, read.choice("mode", MODES) == "PERMISSIVE", read.flag("strict", True)
 
 
-def _of_row(row: int, name: str, version: int, error: PipelineError) -> PipelineError:
-    return PipelineError(error.condition, f"row {row}: {name} v{version}: {error.text}")
+def _check_name(row: int, name: str | None) -> None:
+    if name is None:
+        raise invalid(f"row {row}: messageName is null, and the row is not; the name of a message was expected.")
+
+
+def _of_row(row: int, error: PipelineError) -> PipelineError:
+    return PipelineError(error.condition, f"row {row}: {error.text}")
+
+
+def _of_type(condition: str, name: str, column: pa.Array, expected: str) -> PipelineError:
+    return PipelineError(condition, f"{name} is of the Arrow type '{column.type}'; {expected}.")

@@ -22,17 +22,16 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from errno import EACCES, EISDIR, ENOTDIR, EXDEV
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from tagwire.log.directory import is_partition
 from tagwire.log.whole_folder import on_disk
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.folder_lock import locked
 
 __all__ = [
     "DONE",
@@ -45,7 +44,7 @@ __all__ = [
     "check_folder",
     "job_of",
     "left_of",
-    "old_files",
+    "noted_batches",
     "settled",
     "staging",
     "write_failure",
@@ -58,8 +57,6 @@ _NUMBERED: Final = re.compile(r"\.tagwire-(\d+)\.json")
 _REMOVED: Final = "removed"
 _PATIENCE: Final = 10.0
 """Seconds that a commit gets to be done by its own process, where no lock says that it has died."""
-_KEPT: Final = ("partition.metadata",)
-"""Stays when a partition is written anew: the topic is the same."""
 
 
 class Job(NamedTuple):
@@ -92,24 +89,29 @@ def job_of(root: str, id: str) -> Job:
 
 
 def check_folder(root: str) -> None:
-    """Make the folder, and raise PipelineError if it can't be made."""
-    with _refused(root):
-        Path(root).mkdir(parents=True, exist_ok=True)
+    """Make the folder. Raises PipelineError if it can't be made, or nothing could be committed there."""
+    if "number" not in _done(Path(root)):  # else something was
+        shutil.rmtree(begin(root).folder, ignore_errors=True)
 
 
 def begin(root: str) -> Job:
-    """A new job, with a place for its tasks. Raises PipelineError."""
+    """A new job, with a place for its tasks. Raises PipelineError, also if it could not be committed."""
     job = job_of(root, uuid4().hex)
     with _refused(job.root):
         job.folder.mkdir(parents=True)
-        first = job.folder / "first"
-        first.touch()
         try:
-            _link(job, first, job.folder / "second")
+            _check_links(job)
         except PipelineError:
             shutil.rmtree(job.folder, ignore_errors=True)
             raise
     return job
+
+
+def _check_links(job: Job) -> None:
+    """Raise PipelineError if the file system of a job has no hard links."""
+    file = job.folder / "first"
+    file.touch()
+    _link(job, file, job.folder / "second")
 
 
 def _link(job: Job, file: Path, name: Path) -> None:
@@ -143,8 +145,7 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
     root = Path(job.root)
     while True:
         with alone(root):
-            done = _done(root)
-            before = done.get("batches", {})
+            done, before = _done(root), noted_batches(root)
             made = change(before)
             if made is None:
                 shutil.rmtree(job.folder, ignore_errors=True)
@@ -156,6 +157,12 @@ def carry_out(job: Job, change: Callable[[Mapping[str, Any]], Change | None]) ->
                 if _claim(job, number, made._replace(batches={**before, **made.batches})):
                     _do(_manifest(root, number))
                     return
+
+
+def noted_batches(root: Path) -> Mapping[str, Any]:
+    """By query: what the last commit that was carried out notes of its micro-batches."""
+    found: Mapping[str, Any] = _done(root).get("batches", {})
+    return found
 
 
 def abandon(job: Job) -> None:
@@ -176,7 +183,7 @@ def alone(root: Path) -> Generator[None]:
 
     Raises PipelineError.
     """
-    with _locked(root, shared=False) as is_held:
+    with locked(root, shared=False) as is_held:
         if not is_held:
             _wait_for_others(root)
         for manifest in _pending(root):
@@ -194,7 +201,7 @@ def settled(root: Path) -> Generator[None]:
     Raises PipelineError; KAFKA_LOG_CHANGED if locks don't hold and another process committed meanwhile.
     """
     while True:
-        with _locked(root, shared=True):
+        with locked(root, shared=True):
             before = _done(root)
             if not _pending(root):
                 yield
@@ -352,44 +359,6 @@ def _folders(root: Path, change: dict[str, Any]) -> set[Path]:
     """The folders that a commit changes, but the root."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}
-
-
-def old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:
-    """The files that go where the partitions `written` are written anew; with `others`, where all logs are."""
-    partitions = set(written)
-    for path in sorted(root.iterdir()):
-        if path.is_dir() and not path.name.startswith(_PREFIX) and is_partition(path):
-            if path.name in partitions or others:
-                kept = _KEPT if path.name in partitions else ()
-                files = sorted(each for each in path.iterdir() if each.is_file() and each.name not in kept)
-                yield from (f"{path.name}/{each.name}" for each in files)
-        elif others and path.name.endswith("-checkpoint"):
-            yield path.name
-
-
-@contextmanager
-def _locked(root: Path, *, shared: bool) -> Generator[bool]:
-    """Hold the lock of a folder, which goes with its process. Whether it is held: not every file system has one."""
-    flock, handle, is_held = _flock(), None, False
-    with suppress(OSError):
-        handle = os.open(root, os.O_RDONLY)
-    if flock is None or handle is None:
-        yield False
-        return
-    try:
-        with suppress(OSError):
-            flock.flock(handle, flock.LOCK_SH if shared else flock.LOCK_EX)
-            is_held = True
-        yield is_held
-    finally:
-        os.close(handle)
-
-
-def _flock() -> Any:
-    try:
-        return import_module("fcntl")
-    except ImportError:  # not on Windows
-        return None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError
@@ -16,6 +17,9 @@ from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
 __all__ = ["begun_scan", "is_wanted", "next_offset", "split_pieces"]
+
+_CUT_OFF: Final = "TWL101"
+"""The rule of a batch that is not there to its end."""
 
 
 @contextmanager
@@ -43,7 +47,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     """
     with _scan(split, query) as (scan, source):
         position, last = _begin(scan, source, split, query), NO_OFFSET
-        reached = next_offset(split, position)
+        reached, behind = next_offset(split, position), None
         while position < split.end and not _ends_at(scan, source, position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
@@ -51,7 +55,10 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 if not source.is_whole:  # it may only be that its bytes are not all here
                     _fetch_all(scan, source)
                     continue
-                if _is_cut_off(error, split, query):
+                is_behind = (
+                    behind is not None and split.is_last and error.rule == _CUT_OFF
+                )  # not written to its end yet
+                if is_behind or _is_cut_off(error, split, query):
                     return
                 if not query.permissive:
                     raise
@@ -62,7 +69,12 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 position = piece.end
                 continue
             if piece.batch.base_offset >= split.end_offset:
-                return
+                if behind is not None and piece.batch.base_offset > behind:
+                    return
+                behind = piece.batch.base_offset  # alone, it may be a wrong number, which no checksum covers
+                position += piece.batch.size
+                continue
+            behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
             reached = last + 1
@@ -101,7 +113,7 @@ def next_offset(split: Split, position: int) -> int | None:
 
 def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     """Whether it is the batch at a log's end that a broker had not written to its end, and may be left out."""
-    return query.partial and split.is_last and error.rule == "TWL101"
+    return query.partial and split.is_last and error.rule == _CUT_OFF
 
 
 def _begin(scan: Scan, source: Opened, split: Split, query: LogQuery) -> int:

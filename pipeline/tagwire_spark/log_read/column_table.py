@@ -207,6 +207,11 @@ def _of_batch(name: str, type: Any, attribute: str) -> LogColumn:
     return LogColumn(name, type, batch=lambda p: value(p.batch), needs=(attribute,), make=make)
 
 
+def _time_of_batch(name: str, needed: str, value: Callable[[RecordBatch], int]) -> LogColumn:
+    """Milliseconds of the batch, -1 for none, as a timestamp."""
+    return LogColumn(name, TIMESTAMP, batch=lambda p: _micros(value(p.batch)), needs=(needed,), make=_micros_array)
+
+
 _SPLIT: Final = (
     LogColumn("topic", pa.string(), split=lambda p: p.topic),
     LogColumn("partition", pa.int32(), split=lambda p: p.partition),
@@ -274,16 +279,16 @@ BATCH_COLUMNS: Final = (
     _of_batch("lastOffset", pa.int64(), "last_offset"),
     _of_batch("baseSequence", pa.int32(), "base_sequence"),
     _of_batch("count", pa.int32(), "count"),
-    LogColumn("baseTimestamp", TIMESTAMP, batch=lambda p: _micros(p.batch.base_timestamp)),
-    LogColumn("maxTimestamp", TIMESTAMP, batch=lambda p: _micros(p.batch.max_timestamp)),
+    _time_of_batch("baseTimestamp", "base_timestamp", lambda batch: batch.base_timestamp),
+    _time_of_batch("maxTimestamp", "max_timestamp", lambda batch: batch.max_timestamp),
     _TIMESTAMP_TYPE,
-    LogColumn("deleteHorizon", TIMESTAMP, batch=lambda p: _micros(_horizon(p.batch))),
-    _of_batch("sizeInBytes", pa.int32(), "size"),
+    _time_of_batch("deleteHorizon", "delete_horizon_ms", _horizon),
+    _of_batch("sizeInBytes", pa.int32(), "size")._replace(make=lambda sizes: sizes.cast(pa.int32())),
     _of_batch("crc", pa.int64(), "crc"),
     *_FILE,
     LogColumn("_error", ERROR_TYPE),
 )
-"""With level=batch: a row for each batch, or outermost message of the older formats. All are made of objects."""
+"""With level=batch: a row for each batch, or outermost message of the older formats."""
 
 
 class Builder:

@@ -1,7 +1,8 @@
 """What the filters of a query exclude from reading.
 
-Only filters of partitions and times are used. All others change nothing, because Spark applies
-every filter to the rows again.
+Filters of partitions are applied by the choice of files, and filters of offsets by the readers of
+records: Spark does not apply them again, and EXPLAIN shows them as pushed. Times are bounds to
+read less by, since they are coarser here than Spark's. All other filters are left to Spark.
 """
 
 from collections.abc import Iterable
@@ -9,62 +10,73 @@ from datetime import UTC, datetime, timedelta
 from math import floor
 from typing import Any, Final
 
-from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
+from pyspark.sql.datasource import (
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+)
 
 from tagwire_spark.log_read.query import LogQuery
 
 __all__ = ["narrowed"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_VALUES: Final = (EqualTo, In)
+_RANGES: Final = (EqualTo, GreaterThan, GreaterThanOrEqual, LessThan, LessThanOrEqual)
 
 
-def narrowed(query: LogQuery, filters: Iterable[Filter]) -> LogQuery:
-    """The query, asking for no more than rows that may pass all filters."""
+def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list[Filter]]:
+    """The query for no more than rows that may pass all filters, and the filters that Spark still has to apply."""
+    left = []
     for each in filters:
         column: tuple[str, ...] = getattr(each, "attribute", ())
-        if len(column) == 1 and column[0] in _NARROW:
-            query = _NARROW[column[0]](query, each)
-    return query
+        name = column[0] if len(column) == 1 else ""
+        if name in _NARROW and isinstance(each, _VALUES if name in _OF_PARTITIONS else _RANGES):
+            query = _NARROW[name](query, each)
+        elif name not in _NARROW or not isinstance(each, IsNotNull):
+            left.append(each)
+            continue
+        if name not in _OF_PARTITIONS and (name == "timestamp" or (query.permissive and not query.drops)):
+            left.append(each)  # the rows of errors have no offset
+    return query, left
 
 
-def _values(each: Filter) -> list[Any] | None:
-    """The values that a column may have, where a filter lists them."""
-    if isinstance(each, EqualTo):
-        return [each.value]
-    return list(each.value) if isinstance(each, In) else None
+def _topic(query: LogQuery, each: Any) -> LogQuery:
+    return query._replace(topics=tuple(v for v in _values(each) if query.topics is None or v in query.topics))
 
 
-def _range(each: Filter) -> tuple[Any, Any]:
-    """The least and the greatest value that a column may have; None for no bound."""
+def _number(query: LogQuery, each: Any) -> LogQuery:
+    return query._replace(numbers=tuple(v for v in _values(each) if query.numbers is None or v in query.numbers))
+
+
+def _values(each: Any) -> Iterable[Any]:
+    """The values that a column may have."""
+    return (each.value,) if isinstance(each, EqualTo) else tuple(each.value)
+
+
+def _range(each: Any) -> tuple[Any, Any]:
+    """The least and the greatest value that a filter names, whether or not a column may have it; None for no bound."""
     if isinstance(each, EqualTo):
         return each.value, each.value
-    if isinstance(each, GreaterThan | GreaterThanOrEqual):
-        return each.value, None
-    return (None, each.value) if isinstance(each, LessThan | LessThanOrEqual) else (None, None)
+    return (each.value, None) if isinstance(each, GreaterThan | GreaterThanOrEqual) else (None, each.value)
 
 
-def _topic(query: LogQuery, each: Filter) -> LogQuery:
-    values = _values(each)
-    if values is None:
-        return query
-    return query._replace(topics=tuple(v for v in values if query.topics is None or v in query.topics))
-
-
-def _number(query: LogQuery, each: Filter) -> LogQuery:
-    values = _values(each)
-    if values is None:
-        return query
-    return query._replace(numbers=tuple(v for v in values if query.numbers is None or v in query.numbers))
-
-
-def _offset(query: LogQuery, each: Filter) -> LogQuery:
+def _offset(query: LogQuery, each: Any) -> LogQuery:
     low, high = _range(each)
-    first = query.first_offset if low is None else max(query.first_offset, int(low))
-    end = query.end_offset if high is None else min(query.end_offset, int(high) + 1)
+    first, end = query.first_offset, query.end_offset
+    if low is not None:
+        first = max(first, low + isinstance(each, GreaterThan))
+    if high is not None:
+        end = min(end, high + (not isinstance(each, LessThan)))
     return query._replace(first_offset=first, end_offset=end)
 
 
-def _timestamp(query: LogQuery, each: Filter) -> LogQuery:
+def _timestamp(query: LogQuery, each: Any) -> LogQuery:
     low, high = (None if v is None else floor((v - _EPOCH) / timedelta(milliseconds=1)) for v in _range(each))
     first, end = query.first_timestamp, query.end_timestamp
     if low is not None:
@@ -75,3 +87,4 @@ def _timestamp(query: LogQuery, each: Filter) -> LogQuery:
 
 
 _NARROW: Final = {"topic": _topic, "partition": _number, "offset": _offset, "timestamp": _timestamp}
+_OF_PARTITIONS: Final = ("topic", "partition")

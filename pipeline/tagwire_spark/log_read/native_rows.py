@@ -3,8 +3,8 @@
 An Arrow batch goes on from split to split until it is full, because a batch
 costs Python and Spark more than a small segment does. So each row's split must
 be known: the engine notes the file. What it can't read is left to Python
-(`tagwire.log.column_stream`). Heads of batches, and files that are only partly
-here, are read batch by batch (`batches`, `rows`), and mean the same.
+(`tagwire.log.column_stream`). Files that are only partly here are read batch by
+batch (`batches`, `rows`), and mean the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,13 @@ from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.columns.schema_check import asked_batch
 from tagwire_spark.log_read.batches import is_wanted, next_offset
-from tagwire_spark.log_read.column_table import RECORD_COLUMNS, RowPlaces, SplitPlace, record_names
+from tagwire_spark.log_read.column_table import (
+    BATCH_COLUMNS,
+    RECORD_COLUMNS,
+    RowPlaces,
+    SplitPlace,
+    record_names,
+)
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 
@@ -32,13 +38,12 @@ __all__ = ["NativeRows", "goes_natively"]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
-_COLUMNS: Final = {column.name: column for column in RECORD_COLUMNS}
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
-def goes_natively(query: LogQuery) -> bool:
+def goes_natively() -> bool:
     """Whether rows can be made by `NativeRows`."""
-    return not query.by_batch and engine() == "native"
+    return engine() == "native"
 
 
 class NativeRows:
@@ -49,13 +54,16 @@ class NativeRows:
         self._places = [SplitPlace.of(split) for split in splits]
         self._query = query
         self._schema = schema
+        self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
         self._names = [name for name in schema.names if name != "message"]
         if "message" in schema.names:
             self._names += ["value", "offset"]  # what is decoded, and what its record is called if it can't be
+        self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
-        self._needed = dict.fromkeys((*(n for name in self._names for n in _COLUMNS[name].needs), *self._of_filters()))
-        self._pass = _SplitPass([*self._needed] or ["offset"], query)
+        needs = (need for name in self._names for need in self._columns[name].needs)
+        self._needed = dict.fromkeys((*needs, *self._of_filters()))
+        self._pass = _SplitPass([*self._needed] or ["is_control"], query)
         self._numbers: dict[str, int] = {}
         """The splits whose rows are in the batch, by what the engine calls their files."""
 
@@ -64,9 +72,13 @@ class NativeRows:
         query = self._query
         if not query.control:
             yield "is_control"
+        if self._has_starts:
+            yield "last_offset"
         if self._has_ends:
-            yield "offset"
-        if query.first_timestamp is not None or query.end_timestamp is not None:
+            yield self._offset
+        if query.by_batch and query.first_timestamp is not None:
+            yield "max_timestamp"
+        elif not query.by_batch and (query.first_timestamp is not None or query.end_timestamp is not None):
             yield "timestamp"
         if self._has_transactions:
             yield from _OF_TRANSACTIONS
@@ -101,7 +113,7 @@ class NativeRows:
             return
         places = RowPlaces(self._places, self._split_numbers(wanted), wanted.num_rows)
         columns = {name: wanted.column(name) for name in self._needed}
-        made = {name: _COLUMNS[name].array(columns, places) for name in self._names}
+        made = {name: self._columns[name].array(columns, places) for name in self._names}
         if "message" in self._schema.names:
             assert self._query.message is not None
             names = record_names(places.file_of, made["offset"])
@@ -134,17 +146,35 @@ class NativeRows:
         query = self._query
         if not query.control and pc.any(batch.column("is_control")).as_py():
             yield pc.invert(batch.column("is_control"))
+        if self._has_starts:
+            yield pc.greater_equal(batch.column("last_offset"), self._bounds("first_offset", 0, numbers))
         if self._has_ends:
-            lasts = pa.array([split.end_offset - 1 for split in self._splits], pa.int64())
-            yield pc.less_equal(batch.column("offset"), lasts[0] if numbers is None else lasts.take(numbers))
-        if query.first_timestamp is not None or query.end_timestamp is not None:
-            times = pc.fill_null(batch.column("timestamp").cast(pa.int64()), -1)
-            if query.first_timestamp is not None:
-                yield pc.greater_equal(times, query.first_timestamp)
-            if query.end_timestamp is not None:
-                yield pc.less(times, query.end_timestamp)
+            yield pc.less_equal(batch.column(self._offset), self._bounds("end_offset", -1, numbers))
+        yield from self._within_times(batch)
         if self._has_transactions and batch.num_rows:
             yield self._committed(batch, numbers)
+
+    @property
+    def _offset(self) -> str:
+        """The column that the end of a query is compared with."""
+        return "base_offset" if self._query.by_batch else "offset"
+
+    def _bounds(self, name: str, more: int, numbers: Any) -> Any:
+        """The bound that a split has for each row."""
+        bounds = pa.array([getattr(split, name) + more for split in self._splits], pa.int64())
+        return bounds[0] if numbers is None else bounds.take(numbers)
+
+    def _within_times(self, batch: Any) -> Iterator[Any]:
+        """Of batches, whether any record can be late enough, as `is_wanted`; of records, whether they are within."""
+        first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
+        if first is None and end is None:
+            return
+        column = batch.column("max_timestamp" if self._query.by_batch else "timestamp")
+        times = pc.fill_null(column.cast(pa.int64()), -1)
+        if first is not None:
+            yield pc.greater_equal(times, first)
+        if end is not None:
+            yield pc.less(times, end)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
         """Whether the batch of each row is not hidden by transactions, asked once for each batch."""
@@ -169,7 +199,11 @@ class _SplitPass(Pass):
 
     def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
         formats = format_set(query.formats)
-        super().__init__(root_column("record", columns, formats), ReadOptions(formats=formats))
+        level = "batch" if query.by_batch else "record"
+        super().__init__(
+            root_column(level, columns, formats),
+            ReadOptions(formats=formats, heads_only=query.by_batch, verified=query.by_batch),
+        )
         self.query = query
 
     def of_split(self, split: Split, scan: Scan, position: int) -> Iterator[Any]:

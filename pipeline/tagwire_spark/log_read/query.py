@@ -12,7 +12,7 @@ from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import shown
 from tagwire_spark.columns.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.columns.codec import Decoding, decoding
-from tagwire_spark.options import MODES, Options, invalid
+from tagwire_spark.options import MODES, NO_TABLES, Options, invalid
 
 __all__ = ["LATEST", "NO_OFFSET", "OPTIONS", "STREAM_OPTIONS", "LogQuery", "Offsets", "log_query", "paths_of"]
 
@@ -128,13 +128,7 @@ def paths_of(options: Options) -> tuple[str, ...]:
         return tuple(paths)
     if options.text("path"):
         return (options.text("path"),)
-    text = (
-        "The path is missing; give one to load() or save(), or as option path. Spark does not pass on the options of "
-    )
-    text += (
-        "tables (saveAsTable, insertInto, CREATE TABLE): save to a path, and read by CREATE TEMPORARY VIEW ... USING "
-    )
-    raise invalid(f"{text}kafka_log OPTIONS (path '...').")
+    raise invalid(f"The path is missing; give one to load() or save(), or as option path. {NO_TABLES}")
 
 
 def _formats(options: Options) -> FormatSet:

@@ -72,7 +72,7 @@ def rows_of_task(
     """
     settle_worker()
     columns = arrow_schema(schema)
-    native = NativeRows(splits, query, columns) if goes_natively(query) else None
+    native = NativeRows(splits, query, columns) if goes_natively() else None
     for number, split in enumerate(splits):
         check_number(split.partition, split.file)
         try:

@@ -3,19 +3,22 @@
 Brokers write an aborted transaction into the `.txnindex` of the segment that
 has its marker, and snapshots of what they know of producers. What is behind the
 latest snapshot is gone over batch by batch; without any, the whole log is.
+What a process has gone over it does not go over again, unless the log has changed there.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from zlib import crc32
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
 from tagwire.log.damage import Found, pieces
 from tagwire.log.errors import placed
 from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch, control_record
-from tagwire_spark.files.storage import Location
+from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 
 __all__ = ["Transactions", "transactions_of"]
@@ -42,6 +45,26 @@ class Transactions(NamedTuple):
         return any(producer_id == each and first <= base_offset <= last for each, first, last in self.aborted)
 
 
+class _Reached(NamedTuple):
+    """How far the batches of a partition were gone over, and what was open there."""
+
+    file: str
+    position: int
+    """Of the last batch."""
+    sum: int
+    """Over its bytes: a log that was cut and written anew has another batch there."""
+    offset: int
+    """The one behind it."""
+    running: dict[int, int]
+    aborted: frozenset[tuple[int, int, int]]
+
+
+_REACHED: Final[dict[tuple[Path, str, bool], _Reached]] = {}
+"""What this process has gone over: a stream asks at each trigger, and a log without snapshots is read once for all."""
+_MOST: Final = 10_000
+"""Partitions in it."""
+
+
 def transactions_of(partition: Partition, location: Location, query: LogQuery) -> Transactions:
     """The transactions of a partition. Raises LogError; in PERMISSIVE mode only outside of batches."""
     aborted = {
@@ -55,20 +78,58 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
     running = {
         each.producer_id: each.current_txn_first_offset for each in entries if each.current_txn_first_offset >= 0
     }
+    key = partition.path.absolute(), repr(query.formats), query.permissive
+    followed: set[tuple[int, int, int]] = set()
+    if (reached := _reached(partition, key, query)) is not None:
+        followed = set(reached.aborted)
+        if reached.offset >= known_to:
+            known_to, running = reached.offset, dict(reached.running)
+    last = None
+    for segment, position, batch in _behind(partition, location, known_to, query):
+        last = segment.path.name, position, batch
+        if batch.is_transactional and batch.last_offset >= known_to:
+            try:
+                _follow(batch, running, followed)
+            except DecodeError as error:
+                if not query.permissive:
+                    raise placed(error, str(segment.path), "TWL106", position) from None
+    if last is not None and not is_remote(location.origin):
+        name, position, batch = last
+        while len(_REACHED) >= _MOST:
+            _REACHED.pop(next(iter(_REACHED)))
+        sum, offset = crc32(batch.encode()), max(known_to, batch.last_offset + 1)
+        _REACHED[key] = _Reached(name, position, sum, offset, dict(running), frozenset(followed))
+    return Transactions(tuple(sorted(aborted | followed)), min(running.values(), default=NO_OFFSET))
+
+
+def _behind(
+    partition: Partition, location: Location, offset: int, query: LogQuery
+) -> Iterator[tuple[Segment, int, RecordBatch]]:
+    """The whole batches of a partition from an offset on. Raises LogError as `_batches`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     for index, segment in enumerate(partition.segments):
         is_last = index + 1 == len(bases)
-        if not is_last and bases[index + 1] <= known_to:
+        if not is_last and bases[index + 1] <= offset:
             continue
         location.bring(segment.path)
-        for position, batch in _batches(segment, known_to, query, is_last=is_last):
-            if batch.is_transactional and batch.last_offset >= known_to:
-                try:
-                    _follow(batch, running, aborted)
-                except DecodeError as error:
-                    if not query.permissive:
-                        raise placed(error, str(segment.path), "TWL106", position) from None
-    return Transactions(tuple(sorted(aborted)), min(running.values(), default=NO_OFFSET))
+        for position, batch in _batches(segment, offset, query, is_last=is_last):
+            yield segment, position, batch
+
+
+def _reached(partition: Partition, key: tuple[Path, str, bool], query: LogQuery) -> _Reached | None:
+    """What is known of a partition, if its last batch is still the same."""
+    known = _REACHED.get(key)
+    if known is None:
+        return None
+    path = partition.path / known.file
+    try:
+        with open_file(path) as data:
+            if crc32(Scan(str(path), data, query.formats).batch(known.position).encode()) == known.sum:
+                return known
+    except TagwireError:  # it is gone, or another one
+        pass
+    del _REACHED[key]
+    return None
 
 
 def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -> Iterator[Found]:

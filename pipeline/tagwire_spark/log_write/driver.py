@@ -21,12 +21,21 @@ from tagwire_spark.files.commit import (
     check_folder,
     job_of,
     left_of,
-    old_files,
+    noted_batches,
+    staging,
     write_failure,
 )
 from tagwire_spark.log_write.entries import entries
-from tagwire_spark.log_write.existing_log import end_before
-from tagwire_spark.log_write.micro_batch import MicroBatch, batch_of_stream, batch_of_write, is_repeated, noted
+from tagwire_spark.log_write.existing_log import end_before, old_files
+from tagwire_spark.log_write.micro_batch import (
+    MicroBatch,
+    batch_of_stream,
+    batch_of_write,
+    is_before,
+    is_repeated,
+    noted,
+    refuse_table,
+)
 from tagwire_spark.log_write.numbering import numbered
 from tagwire_spark.log_write.staging import Output, StagedSegment
 from tagwire_spark.log_write.target import LogTarget
@@ -56,8 +65,10 @@ class LogWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[Any]) -> Staged:
         """On a worker: the rows of a task as segments."""
+        refuse_table()
         batch = batch_of_write(self.target)
-        return Staged(_staged(Output(self.job, self.target, anew=self.overwrite), iterator), batch)
+        output = Output(self.job.root, lambda: staging(self.job), self.target, anew=self.overwrite)
+        return Staged(_staged(output, iterator), batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when all tasks are done."""
@@ -77,22 +88,31 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         check_folder(target.root)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
-        """On a worker: the rows of a task as segments."""
+        """On a worker: the rows of a task as segments; nothing if the micro-batch was committed before."""
         batch = batch_of_stream()
-        output = Output(self._job(batch), self.target, anew=self.overwrite, is_begun=False)
-        return Staged(_staged(output, iterator), batch)
+        job = self._job(batch)
+        output = Output(job.root, lambda: _staging(job, batch), self.target, anew=self.overwrite)
+        try:
+            return Staged(_staged(output, iterator), batch)
+        except _CommittedBefore:
+            return Staged([], batch)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
-        """On the driver, when all tasks of a micro-batch are done."""
-        for batch in _batches(messages):
-            _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
-            for left in left_of(self.target.root):
-                if _is_before(left.id, batch):
-                    abandon(left)
+        """On the driver, when all tasks of a micro-batch are done. Raises PipelineError if they are of another one."""
+        batch = _batch_of(messages)
+        if batch is None:  # it has no tasks
+            return
+        if batch.number != batchId:
+            text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; nothing of it was written. Start the query again.")
+        _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
+        for left in left_of(self.target.root):
+            if _is_before(left.id, batch):
+                abandon(left)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """On the driver, when a task has failed, or the commit was refused; what is left goes with the next commit."""
-        for batch in _batches(messages):
+        if batch := _batch_of(messages):
             abandon(self._job(batch))
 
     def _job(self, batch: MicroBatch) -> Job:
@@ -100,9 +120,22 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         return job_of(self.target.root, f"{batch.query}-{batch.number}")
 
 
-def _batches(messages: Sequence[WriterCommitMessage | None]) -> set[MicroBatch]:
-    """The micro-batch of all tasks; none if none has ended."""
-    return {message.batch for message in messages if isinstance(message, Staged) and message.batch is not None}
+class _CommittedBefore(Exception):
+    """The micro-batch of a task was committed before: by a driver that died, or while this attempt was late."""
+
+
+def _staging(job: Job, batch: MicroBatch) -> Path:
+    """A folder for one attempt of a task. Raises _CommittedBefore, PipelineError."""
+    folder = staging(job, is_begun=False)
+    if is_before(batch, noted_batches(Path(job.root))):  # asked now, since the commit removes what it finds
+        abandon(job)
+        raise _CommittedBefore
+    return folder
+
+
+def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
+    """The micro-batch of all tasks; None if none has ended."""
+    return next((message.batch for message in messages if isinstance(message, Staged)), None)
 
 
 def _is_before(id: str, batch: MicroBatch) -> bool:
@@ -137,7 +170,7 @@ class _Commit:
         self.target = target
         self.overwrite = overwrite
         self.root = Path(job.root)
-        self.batch = next((message.batch for message in staged), None)
+        self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
         for segment in sorted(self.segments, key=_place):  # those without offsets stay in order of their tasks

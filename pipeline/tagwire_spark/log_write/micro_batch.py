@@ -1,4 +1,4 @@
-"""Which micro-batch of a stream a write belongs to: what makes its repetition have no effect.
+"""What a write is part of: of which micro-batch of a stream, which makes its repetition have no effect; or of a table.
 
 Spark gives a micro-batch the same number each time that it runs it, and a query the same id as long
 as it has its checkpoint. A commit notes the last number of each query, and passes on those of
@@ -14,14 +14,16 @@ from pyspark import TaskContext
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.staging import StagedSegment
 from tagwire_spark.log_write.target import LogTarget
-from tagwire_spark.options import invalid
+from tagwire_spark.options import NO_TABLES, invalid
 
-__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_repeated", "noted"]
+__all__ = ["MicroBatch", "batch_of_stream", "batch_of_write", "is_before", "is_repeated", "noted", "refuse_table"]
 
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
 _RUN: Final = "spark.jobGroup.id"
-"""Local properties of the tasks of a micro-batch."""
+_EXECUTION: Final = "spark.sql.execution.id"
+_ROOT: Final = "spark.sql.execution.root.id"
+"""Local properties of tasks: the first three of those of a micro-batch."""
 
 
 class MicroBatch(NamedTuple):
@@ -30,16 +32,16 @@ class MicroBatch(NamedTuple):
     query: str
     number: int
     run: str = ""
-    """Of the query, since it was started last; empty where that is not known."""
+    """Of the query, since it was started last; empty where that is not known, or does not matter."""
 
 
 def batch_of_stream() -> MicroBatch:
     """The micro-batch whose task this is. Raises PipelineError."""
-    query, number, run = _of_task()
+    query, number, _ = _of_task()
     if not query or not number.isdecimal():
         text = "Spark does not say which micro-batch a task is of; write with foreachBatch, and the options batchId "
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}and queryId.")
-    return MicroBatch(query, int(number), run)
+    return MicroBatch(query, int(number))  # no query has two sinks, so all that is run again is a repetition
 
 
 def batch_of_write(target: LogTarget) -> MicroBatch | None:
@@ -53,22 +55,41 @@ def batch_of_write(target: LogTarget) -> MicroBatch | None:
     return MicroBatch(target.query_id or query, target.batch_id, run if query else "")
 
 
+def refuse_table() -> None:
+    """Raise PipelineError in a task of saveAsTable, which then makes no table: nobody could read it.
+
+    Such a write has the options of any other. But it runs inside of the command that makes the table, where no other
+    write does but that of foreachBatch.
+    """
+    execution, root, streaming = _properties(_EXECUTION, _ROOT, _QUERY)
+    if execution != root and not streaming:
+        raise invalid(f"This write is part of another command, such as saveAsTable. {NO_TABLES}")
+
+
 def _of_task() -> tuple[str, str, str]:
-    task = TaskContext.get()
-    if task is None:
-        return "", "", ""
-    query, number, run = (task.getLocalProperty(name) or "" for name in (_QUERY, _BATCH, _RUN))
+    query, number, run = _properties(_QUERY, _BATCH, _RUN)
     return query, number, run
 
 
+def _properties(*names: str) -> list[str]:
+    """What Spark tells a task; empty texts outside of tasks."""
+    task = TaskContext.get()
+    return ["" if task is None else task.getLocalProperty(name) or "" for name in names]
+
+
+def is_before(batch: MicroBatch, before: Mapping[str, Any]) -> bool:
+    """Whether a micro-batch of this number or a later one was committed; `before` is what the last commit noted."""
+    return batch.query in before and bool(before[batch.query]["batchId"] >= batch.number)
+
+
 def is_repeated(batch: MicroBatch, before: Mapping[str, Any], segments: list[StagedSegment]) -> bool:
-    """Whether a micro-batch was committed earlier; `before` is what the last commit noted.
+    """Whether a write of a micro-batch repeats what was committed.
 
     Raises PipelineError for another write by the same run of a query: that is no repetition, and would be lost.
     """
-    noted = before.get(batch.query)
-    if noted is None or noted["batchId"] < batch.number:
+    if not is_before(batch, before):
         return False
+    noted = before[batch.query]
     is_same = noted["batchId"] == batch.number and noted["runId"] == batch.run != ""
     if is_same and noted["rows"] != _digest(segments):
         text = f"Batch {batch.number} of query {batch.query} has been written here already, by this run and with other "
@@ -83,9 +104,9 @@ def noted(batch: MicroBatch, segments: list[StagedSegment]) -> dict[str, Any]:
 
 
 def _digest(segments: list[StagedSegment]) -> str:
-    """How many records and bytes each partition gets, as a short text."""
+    """How many records each partition gets, and the sum over their content, as a short text."""
     sums: dict[str, tuple[int, int]] = {}
     for each in segments:
-        records, size = sums.get(each.log, (0, 0))
-        sums[each.log] = records + each.records, size + each.bytes
+        records, content = sums.get(each.log, (0, 0))
+        sums[each.log] = records + each.records, content + each.content
     return blake2b(repr(sorted(sums.items())).encode(), digest_size=8).hexdigest()

@@ -1,27 +1,29 @@
 """The output of a task: its rows as batches in segments, in a folder of the attempt's own.
 
 Nothing is sorted here: of each partition, rows come in order of offset. Partitions may alternate, as
-they do in a stream, where Spark can't sort. Only some of them are active at a time, so a task holds
-their open batches and few handles, however many rows and partitions it has.
+they do in a stream, where Spark can't sort. The open batches of all of them share a bound of memory,
+and a task has few files open, however many rows and partitions it has.
 
 Rows without offsets are numbered from the end of the log. Other tasks may number rows of the same
 partition from there as well, so the driver may have to move a segment to later offsets (`numbering`).
 """
 
+import marshal
 import re
 from array import array
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import SegmentWriter
-from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
+from tagwire.records import BatchBuilder, Record, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import Job, staging
 from tagwire_spark.log_write.entries import Entry, Facts, as_record
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
 from tagwire_spark.log_write.numbering import offset_place, places_file
@@ -36,10 +38,12 @@ _HEAD: Final = 61
 _RECORD: Final = 34
 """At most what a record takes beside its key, value and headers, in any format."""
 _HEADER: Final = 10
-_ACTIVE: Final = 64
-"""Partitions that have an open batch and an open file at a time."""
-_ACTIVE_BYTES: Final = 32 << 20
-"""The same in bytes of their open batches, if there are several."""
+_OBJECT: Final = 200
+"""What a record takes in memory beside its bytes."""
+_OPEN_BYTES: Final = 64 << 20
+"""Of memory that the open batches of several partitions take."""
+_OPEN_FILES: Final = 64
+"""Partitions whose file stays open between two batches."""
 
 
 class StagedSegment(NamedTuple):
@@ -63,6 +67,8 @@ class StagedSegment(NamedTuple):
     """Of its first batch."""
     first_record: int
     """The offset of the first record in it; the batch may begin before that."""
+    content: int
+    """A sum over its records; the sum of a partition's segments is the same for the same records in any order."""
     is_numbered: bool = False
     """Whether its rows came without offsets, so that it may go to others."""
     places: str | None = None
@@ -73,16 +79,17 @@ class StagedSegment(NamedTuple):
 class Output:
     """What one attempt of a task writes. `end` gives its segments. Raises PipelineError."""
 
-    def __init__(self, job: Job, target: LogTarget, *, anew: bool, is_begun: bool = True) -> None:
-        self.job = job
-        self.is_begun = is_begun
+    def __init__(self, root: str, staging: Callable[[], Path], target: LogTarget, *, anew: bool) -> None:
+        self.root = root
+        self.staging = staging
+        """Makes the attempt's folder; asked at the first row."""
         self.target = target
         self.anew = anew
         self.folder: Path | None = None
         self.current: _Log | None = None
         self._logs: dict[str, _Log] = {}
-        self._active: dict[str, _Log] = {}
-        """Those with an open batch, the one longest without a row first."""
+        self._held = 0
+        """The memory that open batches take, without the current one."""
 
     def add(self, entry: Entry) -> None:
         """Write a record."""
@@ -96,23 +103,35 @@ class Output:
         return [segment for log in self._logs.values() for segment in log.end()]
 
     def _next(self, facts: Facts) -> None:
+        """Go to another partition."""
         name = facts.log
         if name not in self._logs:
             self._logs[name] = self._begin(name, facts)
-        self.current = self._active[name] = self._active.pop(name, self._logs[name])
-        while len(self._active) > 1 and (
-            len(self._active) > _ACTIVE or sum(log.bytes for log in self._active.values()) > _ACTIVE_BYTES
-        ):
-            self._active.pop(next(iter(self._active))).pause()
+        if self.current is not None:
+            self._held += self.current.held
+            if len(self._logs) > _OPEN_FILES:
+                self.current.close_file()
+        if self._held > _OPEN_BYTES:
+            self._end_fullest()
+        self.current = self._logs[name]
+        self._held -= self.current.held
+
+    def _end_fullest(self) -> None:
+        """End batches until half of the memory is free, so that the search is worth it."""
+        for log in sorted(self._logs.values(), key=lambda log: log.held, reverse=True):
+            self._held -= log.held
+            log.end_batch()
+            if self._held <= _OPEN_BYTES // 2:
+                return
 
     def _begin(self, name: str, facts: Facts) -> "_Log":
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
             text = f"{name!r} is not a valid partition of a Kafka topic; its number must be 0 to {_INT32}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        self.folder = self.folder or staging(self.job, is_begun=self.is_begun)
+        self.folder = self.folder or self.staging()
         folder = self.folder / name
         folder.mkdir()
-        return _Log(name, folder, self.target, None if self.anew else Path(self.job.root, name))
+        return _Log(name, folder, self.target, None if self.anew else Path(self.root, name))
 
 
 class _Log:
@@ -153,10 +172,19 @@ class _Log:
         self.count += 1
         self.next_offset = offset + 1
 
-    def pause(self) -> None:
-        """Write what there is, and hold neither records nor a file until the next row."""
+    @property
+    def held(self) -> int:
+        """The memory that its open batch takes."""
+        return self.bytes + _OBJECT * self.count
+
+    def end_batch(self) -> None:
+        """Write what there is; the next row begins another batch."""
         self._flush()
         self.facts, self.builder, self.bytes = None, BatchBuilder(), 0
+        self.close_file()
+
+    def close_file(self) -> None:
+        """Hold no file until a batch is written."""
         if self.segments.writer is not None:
             self.segments.writer.pause()
 
@@ -220,6 +248,7 @@ class _Log:
             where = f"in the batch of {self.name} from offset {self.base_offset} on"
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
         self.segments.append(batch, self.count, self.builder.records[0].offset)
+        self.segments.content += _content(self.builder.records)
         self.count = 0
 
 
@@ -277,7 +306,7 @@ class _Segments:
             self._close()
         kinds = {"index", "txnindex"} if batch.magic == 0 else {"index", "timeindex", "txnindex"}
         writer = self.writer = SegmentWriter(self.folder, batch.base_offset, kinds, self.transactions)
-        self.batches = self.records = 0
+        self.batches = self.records = self.content = 0
         self.epochs: list[tuple[int, int]] = []
         self.has_transactions = False
         self.places: array[int] | None = array("I")
@@ -309,8 +338,8 @@ class _Segments:
             places = str(file.relative_to(root))
         names = tuple(file.relative_to(root).as_posix() for file in files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
-        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.is_numbered)
-        self.done.append(StagedSegment(self.name, *numbers, names, *facts, places))
+        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.content)
+        self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, places))
         self.writer = None
 
     def _known_transactions(self, format: str) -> Transactions:
@@ -318,6 +347,12 @@ class _Segments:
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
+
+
+def _content(records: Iterable[Record]) -> int:
+    """A sum over keys, values and headers. Offsets and times may be others where the same rows are written again."""
+    parts = ((record.key, record.value, tuple(record.headers)) for record in records)
+    return sum(crc32(marshal.dumps(part, 2)) for part in parts)  # from version 3 on, equal values may differ in bytes
 
 
 def _number(name: object) -> int:

@@ -98,6 +98,6 @@ class PushingLogReader(LogReader):
     """The same, with the bounds that follow from the filters of the query."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Use filters to read less; Spark applies all of them again, so reading too much is correct."""
-        self.query = narrowed(self.query, filters)
-        return filters
+        """Use filters to read less, and return those that Spark has to apply to the rows."""
+        self.query, left = narrowed(self.query, filters)
+        return left

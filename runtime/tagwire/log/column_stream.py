@@ -119,6 +119,8 @@ class ReadOptions(NamedTuple):
     limits: Limits = DEFAULT_LIMITS
     partial: bool = False
     from_log_start: bool = False
+    verified: bool = False
+    """Whether the heads are those of batches that have their checksums."""
 
 
 class LogColumns:
@@ -245,10 +247,11 @@ class Pass:
         """Read the batch that the loop left to Python, from the record at which it stopped. Raises LogError."""
         rows, root, heads_only = self.rows, self.root, self.wanted.heads_only
         position, done, file = rows.position, rows.index, encodable(scan.file)
-        batch = scan.outline(position) if heads_only else scan.batch(position)
+        is_outline = heads_only and not self.wanted.verified
+        batch = scan.outline(position) if is_outline else scan.batch(position)
         size = batch.size
         try:
-            shared = batch_values(root, batch, batch.described_by, file, position, heads_only=heads_only)
+            shared = batch_values(root, batch, batch.described_by, file, position, heads_only=is_outline)
             if heads_only:
                 rows.put(shared)
             for number, record in enumerate(() if heads_only else batch):
@@ -323,6 +326,7 @@ def _rows(root: Column, wanted: ReadOptions) -> Any:
                 most_rows=_ROWS,
                 most_bytes=_BYTES,
                 spares=spare_frames(),
+                verified=wanted.verified,
             )
         except NotNative:
             pass

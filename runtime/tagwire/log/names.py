@@ -9,9 +9,12 @@ alpha-0/00000000000000000091.log          segment of topic alpha, partition 0, w
 alpha-0.<32 hex digits>-delete            a partition that is going, coming from another disk (-future), or that
                                           nobody knows (-stray)
 
-A tiered storage keeps what was copied to it under the first offset and the id of the copy:
+Kafka's local tiered storage has the topic's id in the folder's name, and the first offset, with or
+without zeros, and the copy's id in the names of files. Such an id never ends in a digit:
 
-        00000000000000000091-u7nQ6ZwPTuyz3Aqdmha0Tw.log
+alpha-0-Xb3mTo8fQTWLbVhNcLx3VA/91-u7nQ6ZwPTuyz3Aqdmha0Tw.log        a copy of the segment
+                               91-u7nQ6ZwPTuyz3Aqdmha0Tw.index      and so on; .snapshot has the producers' state behind
+                               91-u7nQ6ZwPTuyz3Aqdmha0Tw.leader_epoch_checkpoint                       its last record
 """
 
 import re
@@ -20,14 +23,15 @@ from typing import Final, NamedTuple
 
 __all__ = ["LogFile", "PartitionName", "log_file", "partition_name", "segment_file"]
 
+_ID: Final = "[A-Za-z0-9_-]{21}[AQgw]"  # 16 bytes are 21 characters and two bits
 _FILE: Final = re.compile(
-    r"(?P<offset>\d{20})(-((?P<epoch>\d{10})|[A-Za-z0-9_-]{22}))?"
-    r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint)"
+    r"(?P<offset>\d{20}(-(?P<epoch>\d{10}))?|\d{1,20}-(?P<copy>[A-Za-z0-9_-]{22}))"
+    r"\.(?P<kind>log|index|timeindex|txnindex|snapshot|checkpoint|leader_epoch_checkpoint)"
     r"(\.(?P<state>deleted|swap|cleaned))?",
     re.ASCII,
 )
 _PARTITION: Final = re.compile(
-    r"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{32}-(?P<state>delete|future|stray))?", re.ASCII
+    rf"(?P<topic>.+)-(?P<partition>\d+)(\.[0-9a-f]{{32}}-(?P<state>delete|future|stray)|-(?P<id>{_ID}))?", re.ASCII
 )
 
 
@@ -36,11 +40,13 @@ class LogFile(NamedTuple):
 
     base_offset: int
     kind: str
-    """log, index, timeindex, txnindex, snapshot or checkpoint."""
+    """log, index, timeindex, txnindex, snapshot or checkpoint; in tiered storage leader_epoch_checkpoint as well."""
     state: str
     """deleted, swap, cleaned, or nothing."""
     epoch: int | None
     """Of the snapshot of a metadata log."""
+    is_copy: bool = False
+    """Whether it is a copy in tiered storage."""
 
 
 class PartitionName(NamedTuple):
@@ -50,6 +56,8 @@ class PartitionName(NamedTuple):
     partition: int
     state: str
     """delete, future, stray, or nothing."""
+    topic_id: str = ""
+    """In tiered storage, in URL-safe base64."""
 
 
 def log_file(path: Path) -> LogFile | None:
@@ -58,13 +66,14 @@ def log_file(path: Path) -> LogFile | None:
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None
     epoch = None if match["epoch"] is None else int(match["epoch"])
-    return LogFile(int(match["offset"]), match["kind"], match["state"] or "", epoch)
+    offset = match["offset"].partition("-")[0]
+    return LogFile(int(offset), match["kind"], match["state"] or "", epoch, match["copy"] is not None)
 
 
 def partition_name(path: Path) -> PartitionName | None:
     """What the name of a folder says; None if it is no partition's."""
     match = _PARTITION.fullmatch(path.name)
-    return match and PartitionName(match["topic"], int(match["partition"]), match["state"] or "")
+    return match and PartitionName(match["topic"], int(match["partition"]), match["state"] or "", match["id"] or "")
 
 
 def segment_file(base_offset: int, kind: str) -> str:

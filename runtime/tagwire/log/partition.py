@@ -11,6 +11,7 @@ import os
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -42,6 +43,7 @@ class Partition:
         self.topic = name.topic if name else None
         """The topic, from the folder's name; None if the name is not a partition's."""
         self.partition = name.partition if name else None
+        self._topic_id = name.topic_id if name else ""
         self.state = name.state if name else ""
         """delete, future or stray, if the folder's name says so."""
 
@@ -139,16 +141,19 @@ class Partition:
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:
-        """The `leader-epoch-checkpoint`, empty if there is none. Raises LogError."""
+        """The `leader-epoch-checkpoint`, or in tiered storage the last segment's; empty if none. Raises LogError."""
         path = self.path / "leader-epoch-checkpoint"
-        return read_leader_epochs(path) if path.is_file() else []
+        if path.is_file():
+            return read_leader_epochs(path)
+        copies = {name.base_offset: copy for copy, name in self._named("leader_epoch_checkpoint")}
+        return read_leader_epochs(copies[max(copies)]) if copies else []
 
     @cached_property
     def topic_id(self) -> UUID | None:
-        """The topic's id in `partition.metadata`. Raises LogError."""
+        """The topic's id in `partition.metadata`, or in the folder's name in tiered storage. Raises LogError."""
         path = self.path / "partition.metadata"
-        text = read_properties(path).get("topic_id") if path.is_file() else None
-        if text is None:
+        text = read_properties(path).get("topic_id") if path.is_file() else self._topic_id
+        if not text:
             return None
         try:
             return UUID(bytes=urlsafe_b64decode(f"{text}=="))
@@ -157,8 +162,17 @@ class Partition:
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each `.snapshot`, by its offset. Raises LogError."""
-        return {name.base_offset: read_producer_snapshot(path) for path, name in self._named("snapshot")}
+        """The entries of each `.snapshot`, by its offset. Raises LogError.
+
+        Tiered storage has them under the first offset of the segment before, so that of the last segment is left out.
+        """
+        bases = sorted({name.base_offset for _, name in self._named("log")})
+        behind = dict(pairwise(bases))
+        return {
+            behind[name.base_offset] if name.is_copy else name.base_offset: read_producer_snapshot(path)
+            for path, name in self._named("snapshot")
+            if not name.is_copy or name.base_offset in behind
+        }
 
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:

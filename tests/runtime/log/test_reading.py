@@ -1,14 +1,18 @@
 """Segments and partitions of real brokers, read as Kafka reads them; ends, gaps and leftovers."""
 
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
+from tiered_logs import TOPIC_ID, tiered
 
 from tagwire import log
 from tagwire.log.scan import Scan
+from tagwire.log.verify import verify_partition
 from tagwire.records import FormatError, Record, build
 from tagwire.wire.checksums import checksum
 
@@ -221,6 +225,25 @@ def test_segments_of_a_tiered_storage(copy_of: CopyOf) -> None:
     assert bases(folder) == [0, 91, 251, 381]
     assert [record.offset for batch in log.read(folder) for record in batch] == offsets
     assert all(segment.offset_index is not None for segment in log.Partition(folder).segments)
+
+
+@pytest.mark.parametrize("name", ["kafka4/alpha-txn-many-0", "kafka28/alpha-m0-segs-0"])
+def test_a_partition_of_local_tiered_storage(logs: Path, tmp_path: Path, name: str) -> None:
+    """The folder has the topic's id in its name; a snapshot is what holds behind its segment, not at its beginning."""
+    source = log.Partition(logs / name)
+    partition = log.Partition(tiered(source.path, tmp_path))
+    assert (partition.topic, partition.partition) == (source.topic, source.partition)
+    assert partition.topic_id == UUID(bytes=urlsafe_b64decode(f"{TOPIC_ID}=="))
+    assert partition.leader_epochs == source.leader_epochs
+    records = [[record for batch in log.read(each.path) for record in batch] for each in (partition, source)]
+    assert records[0] == records[1] != []
+    bases = [segment.base_offset for segment in source.segments]
+    assert [segment.base_offset for segment in partition.segments] == bases
+    assert all(segment.offset_index is not None for segment in partition.segments)
+    known = {offset: entries for offset, entries in source.producer_snapshots.items() if offset in bases}
+    assert partition.producer_snapshots == known
+    assert [each.path for each in log.find_partitions(tmp_path)] == [partition.path]
+    assert all(not report.problems for report in verify_partition(partition))
 
 
 # ---------------------------------------------------------------- paths

@@ -107,8 +107,17 @@ def test_columns_are_called_by_the_function(view: "SparkSession") -> None:
     [
         ("from_message(value, 'HeartbeatRequest', 99)", "HeartbeatRequest"),
         ("from_message(value, 'NoSuch', 4)", "KAFKA_MESSAGE_NOT_FOUND"),
-        ("from_message(value, 'HeartbeatRequest')", "2 arguments were given to from_message"),
-        ("from_message(value, 'HeartbeatRequest', null)", "messageName or version is null"),
+        (
+            "from_message(value, 'HeartbeatRequest')",
+            "2 arguments were given to from_message(data, messageName, version[",
+        ),
+        ("from_message(value, 'HeartbeatRequest', null)", "row 0: HeartbeatRequest: the version is null"),
+        ("from_message(value, cast(null as string), 4)", "row 0: messageName is null"),
+        ("from_message(value, 'HeartbeatRequest', '4')", "version is of the Arrow type 'string'; an integer"),
+        ("from_message('text', 'HeartbeatRequest', 4)", "data is of the Arrow type 'string'; binary was expected"),
+        ("to_message(7, 'HeartbeatRequest', 4)", "value is of the Arrow type 'int32'; a struct or text of JSON"),
+        ("to_message('{}', 'HeartbeatRequest', cast(null as int))", "row 0: HeartbeatRequest: the version is null"),
+        ("from_record(value, 'group', value, map(), 1)", "5 arguments were given to from_record(data, log[, key[, opt"),
         ("from_message(value, 'HeartbeatRequest', 4, map('mood', 'good'))", "There is no option 'mood'"),
         ("from_message(substring(value, 1, 2), 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
         ("to_message('{', 'HeartbeatRequest', 4)", "row 0: HeartbeatRequest v4: "),
@@ -137,6 +146,63 @@ def test_permissive_in_sql() -> None:
         sql._from_record(pa.array([KEY, KEY]), pa.array(["group", "share"]))
 
 
+def test_nulls_in_sql() -> None:
+    """A null value is null, whatever stands beside it; a value without a version is an error of its row."""
+    nothing, beat = pa.array([None, None], pa.binary()), pa.array([BEAT.encode(4), None])
+    names, versions = pa.array(["HeartbeatRequest", None]), pa.array([None, None], pa.int32())
+    permissive = pa.array([[("mode", "PERMISSIVE")]] * 2, pa.map_(pa.string(), pa.string()))
+    for data in (nothing, pa.nulls(2)):
+        for columns in ((names, versions), (pa.nulls(2), pa.nulls(2))):
+            assert sql._from_message(data, *columns).to_pylist() == [None, None]
+            assert sql._to_message(data, *columns).to_pylist() == [None, None]
+    error, null = sql._from_message(beat, names, versions, permissive).to_pylist()
+    assert json.loads(error) == {"_error": {"path": "", "offset": None, "reason": "the version is null"}} and not null
+    texts = pa.array([json.dumps(BEAT.to_json(4)), None])
+    assert sql._to_message(texts, names, versions, permissive).to_pylist() == [None, None]
+    with pytest.raises(PipelineError, match="row 0: HeartbeatRequest: the version is null"):
+        sql._to_message(texts, names, versions)
+
+
+def test_the_message_is_named_once_and_the_row_is_the_right_one() -> None:
+    names, versions = pa.array(["HeartbeatRequest"] * 3), pa.array([4, 4, 0])
+    text_of_beat = json.dumps(BEAT.to_json(4))
+    faults = [
+        (sql._from_message, pa.array([BEAT.encode(4), BEAT.encode(4), b"\x07"]), "row 2: HeartbeatRequest v0: "),
+        (sql._to_message, pa.array([text_of_beat, "{", "{"]), "row 1: HeartbeatRequest v4: "),
+        (sql._to_message, pa.array([{"group_id": "g"}, {"group_id": "g"}, {"group_id": None}]), "row 2: Heartbeat"),
+    ]
+    for run, data, text in faults:
+        with pytest.raises(PipelineError) as refused:
+            run(data, names, versions)
+        assert text in str(refused.value) and str(refused.value).count("HeartbeatRequest") == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "counts"),
+    [
+        (lambda: from_message_udf("HeartbeatRequest", 4), {1}),
+        (lambda: from_message_udf("HeartbeatRequest"), {2}),
+        (lambda: to_message_udf("HeartbeatRequest", 4), {1}),
+        (lambda: to_message_udf("HeartbeatRequest"), {2}),
+        (lambda: from_record_udf("group"), {1, 2}),
+    ],
+)
+def test_arguments_that_a_udf_does_not_take(spark: "SparkSession", make: Any, counts: set[int]) -> None:
+    """In Python at once, in SQL by the task: another version than that of the UDF would be ignored."""
+    udf = make()
+    for count in range(4):
+        if count in counts:
+            udf(*["x"] * count)
+            continue
+        with pytest.raises(
+            PipelineError, match=rf"INVALID_TAGWIRE_OPTION\] {count} arguments? w.* given to {udf.__name__}"
+        ):
+            udf(*["x"] * count)
+        if count:
+            with pytest.raises(PipelineError, match="given to"):
+                udf.func(*[pa.nulls(1)] * count)
+
+
 def test_rows_are_named_by_their_place(spark: "SparkSession") -> None:
     rows = [("orders", 3, 70 + n, bytearray(data)) for n, data in enumerate((BEAT.encode(4), b"\x07"))]
     df = spark.createDataFrame(rows, "topic string, partition int, offset long, value binary").coalesce(1)
@@ -144,9 +210,3 @@ def test_rows_are_named_by_their_place(spark: "SparkSession") -> None:
         decode_messages(df, "HeartbeatRequest", 4).collect()
     with pytest.raises(PySparkException, match="row 1: HeartbeatRequest v4: "):
         decode_messages(df, "HeartbeatRequest", 4, keep=["topic"]).collect()
-
-
-def test_tables_are_refused(spark: "SparkSession") -> None:
-    df = spark.range(1).selectExpr("'t' as topic", "'v' as value")
-    with pytest.raises(PySparkException, match=r"The path is missing.*saveAsTable.*CREATE TEMPORARY VIEW"):
-        df.write.format("kafka_log").mode("append").saveAsTable("table_of_logs")

@@ -9,6 +9,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.log_read import rows as log_rows
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -77,3 +78,37 @@ def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(PipelineError):
         read(tmp_path, size, startingOffsets='{"t": {"0": 15}}')
+
+
+@pytest.mark.parametrize("natively", [True, False])
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+@pytest.mark.parametrize("number", [0, 3, 9])
+def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, mode: str, number: int
+) -> None:
+    """No checksum covers it. It may say that the batch is behind the end of the query; those after it are not."""
+    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+    size = damaged(tmp_path / "t-0", number, 1)
+    ends = {"endingOffsets": '{"t": {"0": 50}}', "mode": mode}
+    expected = [n for n in range(50) if n // 5 != number]
+    for split_bytes in (1 << 20, 3 * size):
+        query = log_query({"path": str(tmp_path), "maxSplitBytes": split_bytes, **ends})
+        found = [
+            row["offset"]
+            for split in plan(query)
+            for batch in rows_of(split, query, full_schema(query))
+            for row in batch.to_pylist()
+        ]
+        assert found == expected
+
+
+@pytest.mark.parametrize("level", ["record", "batch"])
+def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: str) -> None:
+    """Neither the batches there nor what a broker is writing: the first one is behind the end, and so is the rest."""
+    (tmp_path / "t-0").mkdir()
+    batches = [build([Record(n, 5, b"k", b"v")], "v2", base_offset=n).encode() for n in (0, 5, 9)]
+    for rest in (batches[1] + batches[2] + b"damaged" * 20, batches[1] + batches[2][:-3]):
+        (tmp_path / "t-0" / f"{0:020}.log").write_bytes(batches[0] + rest)
+        query = log_query({"path": str(tmp_path), "endingOffsets": '{"t": {"0": 3}}', "level": level})
+        [split] = plan(query)
+        assert sum(batch.num_rows for batch in rows_of(split, query, full_schema(query))) == 1

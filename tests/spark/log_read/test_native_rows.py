@@ -12,7 +12,7 @@ from tagwire.message.engines import engine
 from tagwire.records import BatchBuilder
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read import rows as log_rows
-from tagwire_spark.log_read.column_table import RECORD_COLUMNS
+from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, LogColumn
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -40,10 +40,12 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> li
     return native
 
 
-def test_every_column_has_a_native_way() -> None:
-    assert [column.name for column in RECORD_COLUMNS if not (column.needs or column.split)] == ["_error"]
+@pytest.mark.parametrize("columns", [RECORD_COLUMNS, BATCH_COLUMNS])
+def test_every_column_has_a_native_way(columns: tuple[LogColumn, ...]) -> None:
+    assert [column.name for column in columns if not (column.needs or column.split)] == ["_error"]
 
 
+@pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(
     "options",
     [
@@ -58,8 +60,38 @@ def test_every_column_has_a_native_way() -> None:
     ],
     ids=str,
 )
-def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: dict[str, str]) -> None:
-    assert len(both_ways(monkeypatch, logs, **options)) or options == {"endingTimestamp": "1"}
+def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: dict[str, str], level: str) -> None:
+    assert len(both_ways(monkeypatch, logs, level=level, **options)) or options == {"endingTimestamp": "1"}
+
+
+@pytest.mark.parametrize("damage", [None, 3, 25, 70])
+@pytest.mark.parametrize("split_bytes", ["300", "64m"])
+def test_heads_of_damaged_batches(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: int | None, split_bytes: str
+) -> None:
+    """A checksum is held against the bytes of a batch, and none of it against what was found in them."""
+    segment = next((SAMPLE / "orders-0").glob("*.log"))
+    (tmp_path / "orders-0").mkdir()
+    data = bytearray(segment.read_bytes())
+    if damage is not None:
+        data[damage] ^= 1
+    (tmp_path / "orders-0" / segment.name).write_bytes(data)
+    options = {"level": "batch", "mode": "PERMISSIVE", "maxSplitBytes": split_bytes}
+    found = both_ways(monkeypatch, tmp_path, **options)
+    assert sum(row["_error"] is not None for row in found) == (damage not in (None, 3))
+
+
+@pytest.mark.parametrize("first", [0, 1, 7, 12, 29, 30])
+@pytest.mark.parametrize("time", [0, 1 << 60])
+def test_offsets_of_batches(monkeypatch: pytest.MonkeyPatch, first: int, time: int) -> None:
+    """Batches that have wanted records, as far as their heads tell."""
+    options = {
+        "startingOffsets": f'{{"orders": {{"0": {first}}}}}',
+        "endingOffsets": f'{{"orders": {{"0": {first + 9}}}}}',
+        "startingTimestamp": str(time),
+    }
+    found = both_ways(monkeypatch, SAMPLE / "orders-0", level="batch", **options)
+    assert bool(found) == (first < 30 and not time)
 
 
 @pytest.mark.parametrize("first", [0, 1, 7, 12, 29, 30])
@@ -97,7 +129,10 @@ def test_formats(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> 
     folder = tmp_path / "t-3"
     folder.mkdir()
     (folder / f"{0:020}.log").write_bytes(b"".join(batches))
-    found = both_ways(monkeypatch, folder, **({} if name != "kip82-int" else {"recordFormat": name}))
+    options = {} if name != "kip82-int" else {"recordFormat": name}
+    bases = [row["baseOffset"] for row in both_ways(monkeypatch, folder, level="batch", **options)]
+    assert bases == ([0, 3] if name in ("v2", "v3") else [0, 1, 2, 3])  # the others have messages
+    found = both_ways(monkeypatch, folder, **options)
     assert [row["offset"] for row in found] == list(range(6))
 
 

@@ -1,5 +1,6 @@
 """`isolation.level=read_committed` knows of formats, damage and unwritten ends what reading knows. Without Spark."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from written_logs import arrow_rows
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.log_read import uncommitted
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
 COMMITTED = {"isolation.level": "read_committed"}
@@ -117,3 +119,46 @@ def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 6, batch(6))
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
         read(tmp_path, endingOffsets='{"t": {"0": 3}}')
+
+
+@pytest.fixture
+def gone_over(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The base offsets of the batches that are gone over for transactions."""
+    seen: list[int] = []
+    original = uncommitted._batches
+
+    def noted(*arguments: Any, **named: Any) -> Iterator[Any]:
+        for found in original(*arguments, **named):
+            seen.append(found.batch.base_offset)
+            yield found
+
+    monkeypatch.setattr(uncommitted, "_batches", noted)
+    return iter([seen])
+
+
+def test_a_stream_goes_over_a_log_once(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
+    """Without a snapshot of producers; a trigger goes over what is new, and so does the plan of its rows."""
+    [seen] = gone_over
+    parts = [batch(0, 1), marker(3, 1, ABORT), batch(4, 2), batch(7), marker(10, 2, COMMIT), batch(11, 3)]
+    position: dict[str, Any] = {"t": {"0": 0}}
+    got: list[int] = []
+    for count in range(1, len(parts) + 1):
+        segment(tmp_path / "t-0", 0, *parts[:count])
+        seen.clear()
+        position, found = streamed(tmp_path, position)
+        got += [offset for offset, _ in found]
+        assert seen == [{1: 0, 2: 3, 3: 4, 4: 7, 5: 10, 6: 11}[count]]
+    assert got == [*range(4, 10)] and position == {"t": {"0": 11}}
+    assert [offset for offset, _ in read(tmp_path)] == got
+
+
+def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, gone_over: Iterator[list[int]]) -> None:
+    """A follower does so, whose leader has other batches at its end; what was open may be committed now."""
+    [seen] = gone_over
+    segment(tmp_path / "t-0", 0, batch(0), batch(3, 1))
+    assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
+    segment(tmp_path / "t-0", 0, batch(0), batch(3, count=2), batch(5, 1, count=1), marker(6, 1, COMMIT))
+    seen.clear()
+    assert [offset for offset, _ in read(tmp_path)] == [*range(6)] and seen == [0, 3, 5, 6]
+    segment(tmp_path / "t-0", 0, batch(0))
+    assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]

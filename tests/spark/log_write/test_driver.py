@@ -1,6 +1,7 @@
 """Segments written by `kafka_log`: equal to what was read, in every format; in order or refused."""
 
 import json
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from tagwire import log
 from tagwire.records import Record, build, format_of
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit
+from tagwire_spark.log_write.driver import LogWriter
+from tagwire_spark.log_write.target import log_target
 from tagwire_spark.sources.log import LogSource
 
 if TYPE_CHECKING:
@@ -242,20 +245,37 @@ def test_ranges_of_a_partition_by_several_tasks(spark: "SparkSession", tmp_path:
     assert len(log.Partition(tmp_path / "t-0").segments) == 3
 
 
-@pytest.mark.parametrize("active", [1, 2, 64])
-def test_partitions_that_alternate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, active: int) -> None:
-    """In any order, as after a shuffle of a stream; few of them have a file open at a time."""
-    monkeypatch.setattr("tagwire_spark.log_write.staging._ACTIVE", active)
-    rows = [("t", n % 5, n // 5, None, b"v%d" % n) for n in range(100)]
+@pytest.mark.parametrize(("partitions", "open_bytes"), [(5, 1), (5, 2000), (5, 64 << 20), (65, 64 << 20)])
+def test_partitions_that_alternate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int, open_bytes: int
+) -> None:
+    """In any order, as after a shuffle of a stream; batches are as full as memory lets them be."""
+    monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", open_bytes)
+    rows = [("t", n % partitions, n // partitions, None, b"v%d" % n) for n in range(20 * partitions)]
     job(tmp_path, table(*rows), segmentBytes=400)
-    assert offsets(tmp_path) == {f"t-{n}": [*range(20)] for n in range(5)} and problems(tmp_path) == []
+    assert offsets(tmp_path) == {f"t-{n}": [*range(20)] for n in range(partitions)} and problems(tmp_path) == []
     values = [record.value for batch in log.read(tmp_path / "t-3") for record in batch]
-    assert values == [b"v%d" % n for n in range(3, 100, 5)]
-    assert active == 64 or len(list(log.read(tmp_path / "t-3"))) == 20  # what is open is bounded, so batches end early
+    assert values == [b"v%d" % n for n in range(3, 20 * partitions, partitions)]
+    assert len(list(log.read(tmp_path / "t-3"))) == {1: 20, 2000: 10}.get(open_bytes, 1)
+
+
+def test_alternating_partitions_have_few_files_open(tmp_path: Path) -> None:
+    """Each row is a batch, and each batch opens the file of its partition."""
+    open_files = []
+
+    def batches() -> Iterator[Any]:
+        for n in range(300):
+            yield from table(("t", n % 150, n // 150, None, b"v"))
+            open_files.append(len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 0)
+
+    writer = LogWriter(log_target({"path": str(tmp_path), "batchRecords": "1"}), overwrite=False)
+    writer.commit([writer.write(batches())])
+    assert max(open_files) - open_files[0] <= 66
+    assert offsets(tmp_path) == {f"t-{n}": [0, 1] for n in range(150)}
 
 
 def test_open_batches_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwire_spark.log_write.staging._ACTIVE_BYTES", 1000)
+    monkeypatch.setattr("tagwire_spark.log_write.staging._OPEN_BYTES", 1000)
     job(tmp_path, table(*[("t", n % 2, n // 2, None, bytes(400)) for n in range(20)]))
     assert {len(batch) for batch in log.read(tmp_path / "t-0")} <= {1, 2}
     assert offsets(tmp_path) == {"t-0": [*range(10)], "t-1": [*range(10)]}
@@ -380,6 +400,22 @@ def test_writes_that_are_refused_before_they_begin(
     with pytest.raises(PipelineError) as refused:
         source.writer(columns(ddl), overwrite=False)
     assert text in str(refused.value) and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("has_path", [False, True])
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_tables_are_refused(spark: "SparkSession", tmp_path: Path, has_path: bool, mode: str) -> None:
+    """Nobody could read them; so there is no table then, and no file."""
+    writer = spark.range(1).selectExpr("'t' as topic", "'v' as value").write.format("kafka_log").mode(mode)
+    if has_path:
+        writer = writer.option("path", str(tmp_path / "logs"))
+    text = r"INVALID_TAGWIRE_OPTION.*options of tables \(saveAsTable.*CREATE TEMPORARY VIEW"
+    with pytest.raises(PySparkException, match=text):
+        writer.saveAsTable("table_of_logs")
+    assert not spark.catalog.tableExists("table_of_logs") and files(tmp_path) == {}
+    with pytest.raises(PySparkException, match=text):
+        spark.sql(f"create table table_of_logs using kafka_log options (path '{SAMPLE}')")
+    assert not spark.catalog.tableExists("table_of_logs")
 
 
 def test_places_that_can_not_be_written(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`kafka_log` as the sink of a stream: each micro-batch once, however often it is run and whatever rows it has."""
 
+import errno
 import json
 import time
 from collections.abc import Callable
@@ -46,14 +47,16 @@ def values(root: Path, partition: str = "t-0") -> list[int]:
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
     """Run a micro-batch as Spark does: each task, and then the commit by a writer of its own."""
 
-    def micro_batch(root: Path, query: str, number: int, *tasks: list[Any], run: str = "r1") -> LogStreamWriter:
-        batch = MicroBatch(query, number, run)
+    def micro_batch(
+        root: Path, query: str, number: int, *tasks: list[Any], committed: int | None = None
+    ) -> LogStreamWriter:
+        batch = MicroBatch(query, number)
         monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
         target = log_target({"path": str(root)}, is_stream=True)
         staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
         writer = LogStreamWriter(target, overwrite=False)
         try:
-            writer.commit(staged, number)
+            writer.commit(staged, number if committed is None else committed)
         except PipelineError:
             writer.abort(staged, number)
             raise
@@ -63,18 +66,18 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LogStreamWriter]:
 
 
 def test_a_batch_that_is_run_again(tmp_path: Path, run: Any) -> None:
-    """With the same rows, others or none; by another run of the query, or a batch of long ago."""
+    """With the same rows, others or none; or a batch of long ago."""
     run(tmp_path, "q", 0, rows(0, 1), rows(2))
     run(tmp_path, "q", 1, rows(3), rows())
     before = {name: data for name, data in files(tmp_path).items() if name != commit.DONE}
-    for number, tasks, by in ((1, [rows(3)], "r1"), (1, [rows(7, 8)], "r2"), (0, [rows()], "r2"), (0, [rows(9)], "r1")):
-        run(tmp_path, "q", number, *tasks, run=by)
+    for number, tasks in ((1, [rows(3)]), (1, [rows(7, 8)]), (0, [rows()]), (0, [rows(9)])):
+        run(tmp_path, "q", number, *tasks)
         assert {name: data for name, data in files(tmp_path).items() if name != commit.DONE} == before
-    run(tmp_path, "q", 2, rows(), run="r2")
-    run(tmp_path, "q", 2, rows(5), run="r3")  # it had no rows, and so it stays
+    run(tmp_path, "q", 2, rows())
+    run(tmp_path, "q", 2, rows(5))  # it had no rows, and so it stays
     run(tmp_path, "other", 0, rows(4))
     job(tmp_path, rows(5))  # and what is no stream passes on what is noted
-    run(tmp_path, "q", 2, rows(6), run="r3")
+    run(tmp_path, "q", 2, rows(6))
     assert values(tmp_path) == [0, 1, 2, 3, 4, 5] and problems(tmp_path) == []
     assert not list(tmp_path.glob(".*"))
 
@@ -83,16 +86,19 @@ def test_another_write_of_the_same_batch_by_the_same_run(tmp_path: Path, monkeyp
     """Not a repetition: its rows would be lost without a word."""
     monkeypatch.setattr("tagwire_spark.log_write.micro_batch._of_task", lambda: ("q", "4", "r1"))
 
-    def write(topic: str, **options: Any) -> None:
-        job(tmp_path, rows(1, topic=topic), batchId="4", **options)
+    def write(topic: str, *tasks: tuple[int, ...], **options: Any) -> None:
+        job(tmp_path, *(rows(*each, topic=topic) for each in tasks), batchId="4", **options)
 
-    write("good")
-    write("good")
-    with pytest.raises(PipelineError, match=r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"):
-        write("bad")
-    write("bad", queryId="q-bad")
-    write("bad", queryId="q-bad")
-    assert offsets(tmp_path) == {"good-0": [0], "bad-0": [0]} and not list(tmp_path.glob(".*"))
+    write("good", (1, 2), (3,))
+    write("good", (1, 2), (3,))
+    write("good", (3,), (2, 1))  # the same rows, which a shuffle has brought in another order
+    refused = r"KAFKA_LOG_EXISTS.*Batch 4 of query q.*an option queryId of its own"
+    for topic, values in (("bad", (1, 2, 3)), ("good", (1, 2, 4))):  # the latter as many records and bytes
+        with pytest.raises(PipelineError, match=refused):
+            write(topic, values)
+    write("bad", (1,), queryId="q-bad")
+    write("bad", (1,), queryId="q-bad")
+    assert offsets(tmp_path) == {"good-0": [0, 1, 2], "bad-0": [0]} and not list(tmp_path.glob(".*"))
 
 
 class Stop(BaseException):
@@ -123,8 +129,8 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
             except Stop:
                 died = True
         for _ in range(2):
-            run(root, "q", 1, rows(1), rows(2, 3), run="r2")
-        run(root, "q", 2, rows(4), run="r2")
+            run(root, "q", 1, rows(1), rows(2, 3))
+        run(root, "q", 2, rows(4))
         assert values(root) == [0, 1, 2, 3, 4] and problems(root) == [] and not list(root.glob(".*")), steps
         if not died:
             assert steps > 15
@@ -132,13 +138,49 @@ def test_a_driver_that_dies_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pytest.fail("a commit never came to its end")
 
 
+def test_an_attempt_that_comes_after_the_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same micro-batch or an earlier one; its first row may come before, and its folder not be there yet."""
+    run(tmp_path, "q", 0, rows(0))
+    run(tmp_path, "q", 1, rows(1))
+    writer = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
+    for number in (1, 0):
+        monkeypatch.setattr(driver, "batch_of_stream", lambda number=number: MicroBatch("q", number))
+        staged = writer.write(iter(rows(9)))
+        assert staged.segments == [] and not list(tmp_path.glob(".*"))
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 2))
+    assert writer.write(iter(rows(9))).segments
+
+
+def test_a_commit_of_another_batch_than_the_tasks_wrote(tmp_path: Path, run: Any) -> None:
+    run(tmp_path, "q", 0, rows(0))
+    before = files(tmp_path)
+    with pytest.raises(PipelineError, match=r"tasks wrote micro-batch 2, but Spark commits 1; nothing of it"):
+        run(tmp_path, "q", 2, rows(1), committed=1)
+    assert files(tmp_path) == before
+
+
+def test_a_file_system_without_links(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream is told when it starts. A folder that has had a commit is not probed again at each micro-batch."""
+    target = log_target({"path": str(tmp_path / "new")}, is_stream=True)
+    run(tmp_path / "old", "q", 0, rows(0))
+
+    def link(*_: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", link)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*can't link a file \(Operation not permitted\)"):
+        LogStreamWriter(target, overwrite=False)
+    assert not list((tmp_path / "new").iterdir())
+    LogStreamWriter(target._replace(root=str(tmp_path / "old")), overwrite=False)
+
+
 def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first one is not dead, but slow: both run the same batch, and one of them commits it."""
-    batch = MicroBatch("q", 0, "r1")
+    batch = MicroBatch("q", 0)
     monkeypatch.setattr(driver, "batch_of_stream", lambda: batch)
     slow = LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False)
     staged = [slow.write(iter(rows(0, 1)))]
-    run(tmp_path, "q", 0, rows(0, 1), run="r2")
+    run(tmp_path, "q", 0, rows(0, 1))
     slow.commit(staged, 0)
     assert values(tmp_path) == [0, 1] and not list(tmp_path.glob(".*"))
 
@@ -146,8 +188,7 @@ def test_two_drivers_of_one_query(tmp_path: Path, run: Any, monkeypatch: pytest.
 def test_leftovers_go_with_the_next_commit(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of attempts that nobody heard of, and of drivers that were killed; those of other writes stay."""
     run(tmp_path, "q", 0, rows(0))
-    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch("q", 0, "r1"))
-    LogStreamWriter(log_target({"path": str(tmp_path)}, is_stream=True), overwrite=False).write(iter(rows(9)))
+    (tmp_path / ".tagwire-q-0.writing" / "attempt" / "t-0").mkdir(parents=True)  # made while the commit removed it
     other = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
     assert len(list(tmp_path.glob(".*.writing"))) == 2
     run(tmp_path, "q", 1, rows(1))

@@ -179,6 +179,7 @@ cdef extern from "columns/record_batches.h" nogil:
         const tw_input *inputs
         const int32_t *idle
         int32_t constants_count, inputs_count, idle_count, tombstone, has_flag, is_magic2, is_message, is_relative
+        int32_t leaves_wrappers
         int32_t base_offset, attributes, last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed
         int32_t offset_base, timestamp_base, timestamp_scale
         int64_t codec_mask, append_mask, no_wrapper_mask, least

@@ -266,8 +266,12 @@ static int tw_open_batch(tw_batches *b)
     if (plan == NULL)
         return TW_UNCLEAR;
     fault = tw_walk_head(b);
-    if (fault < 0 || plan->record == NULL)
+    if (fault < 0)
         return fault;
+    if (plan->leaves_wrappers && b->head[plan->attributes] & plan->codec_mask)
+        return TW_UNCLEAR;
+    if (plan->record == NULL)
+        return 0;
     if (b->head[plan->attributes] & plan->codec_mask)
         return TW_PACKED;
     if (plan->is_message) {

@@ -71,6 +71,7 @@ typedef struct {
     int32_t has_flag;        /* whether a bit says so, not the null value */
     int32_t is_magic2;       /* its records have that shape */
     int32_t is_message;      /* a record itself, or a wrapper */
+    int32_t leaves_wrappers; /* a head alone does not do for a wrapper: who calls unpacks it */
     int32_t is_relative;     /* offsets in a wrapper count up to the wrapper's own */
     int32_t base_offset, attributes;
     int32_t last_delta, base_timestamp, max_timestamp, max_relative_to, count, packed; /* slots of the head, or -1 */

@@ -20,7 +20,10 @@ cdef tuple OF_RECORD = ("offset", "timestamp", "attributes", "key", "value", "he
 
 @final
 cdef class RecordPlan:
-    """What is taken from batches of one format: their records, or with `heads_only` just their heads."""
+    """What is taken from batches of one format: their records, or with `heads_only` just their heads.
+
+    If heads are `verified`, their batches are held against their checksums.
+    """
 
     cdef tw_record_plan c
     cdef Shape shape
@@ -31,9 +34,10 @@ cdef class RecordPlan:
     cdef dict words
     cdef tw_constant *file  # the one that changes; or NULL
 
-    def __cinit__(self, Shape shape, format, bint heads_only, dict words):
+    def __cinit__(self, Shape shape, format, bint heads_only, bint verified, dict words):
         cdef Py_ssize_t index
-        plan = format.plans.outline if heads_only else format.plans.head
+        cdef bint is_outline = heads_only and not verified
+        plan = format.plans.outline if is_outline else format.plans.head
         records = format.plans.records
         if plan is None or (records is None and not heads_only):
             raise NotNative(f"the engine has no plan for {format.name}")
@@ -43,13 +47,14 @@ cdef class RecordPlan:
         self.c.head = <const tw_struct *>PyCapsule_GetPointer(plan.structure, "tagwire._engine.tw_struct")
         if self.c.head.items_count > TW_MOST_HEAD_ITEMS:
             raise NotNative(f"the head of {format.name} has {self.c.head.items_count} items")
-        layout = format.outline if heads_only else format.head
+        layout = format.outline if is_outline else format.head
         self.names = {item.name: index for index, item in enumerate(layout.root.items)}
         self.c.head_sinks = self.head_sinks()
         self.roles()
         if not heads_only:
             self.c.record = <const tw_struct *>PyCapsule_GetPointer(records.structure, "tagwire._engine.tw_struct")
             self.records(records)
+        self.c.leaves_wrappers = verified and self.c.is_message
         self.constants(heads_only)
 
     cdef void *memory(self, size_t size) except NULL:

@@ -23,10 +23,10 @@ cdef class RecordColumns:
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
-                  Spares spares not None):
+                  Spares spares not None, bint verified=False):
         self.shape = Shape(root)
         self.words = {column.name: {} for column in root.children if column.is_words}
-        self.plans = [RecordPlan(self.shape, format, heads_only, self.words) for format in formats.formats]
+        self.plans = [RecordPlan(self.shape, format, heads_only, verified, self.words) for format in formats.formats]
         self.tell_apart(formats)
         self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes

@@ -1,0 +1,86 @@
+"""A topic of Kafka with several messages in several versions, as tables: one for each message, one for bad rows.
+
+    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \\
+        examples/spark_topic.py localhost:9092 requests tables
+
+Each record names its message and version in headers, as `message: HeartbeatRequest` and `version: 4`.
+The stream writes `tables/HeartbeatRequest/batch=0` and so on, and to `tables/bad` what it can't decode,
+with its bytes and the reason. It reads what the topic has, ends, and goes on from there when it is run
+again. A micro-batch that runs twice replaces its own folders, so no row is there twice.
+
+A record crosses into Python once, for its own message alone. `tables` takes any stream with the
+columns of Spark's Kafka source: `kafka_log` has them as well, so tests and replays need no broker.
+"""
+
+import sys
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tagwire_spark import decode_messages, spark_conf
+
+MESSAGES: Final = {
+    "HeartbeatRequest": ["group_id", "generation_id", "member_id"],
+    "OffsetCommitRequest": ["group_id", "topics.name", "topics.partitions.committed_offset"],
+}
+"""The messages that become tables, and the fields of each."""
+PLACE: Final = ["topic", "partition", "offset", "timestamp"]
+"""Columns that every table has."""
+
+
+def records_of_topic(spark: SparkSession, servers: str, topic: str) -> DataFrame:
+    """A topic as a stream, with headers."""
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", topic)
+    return reader.options(startingOffsets="earliest", includeHeaders="true").load()
+
+
+def tables(records: DataFrame, folder: str) -> StreamingQuery:
+    """Start a query that writes a stream of records to tables in a folder."""
+    named = records.withColumns({"name": header("message"), "version": header("version").try_cast("int")})
+
+    def write(batch: DataFrame, number: int) -> None:
+        batch.persist()
+        try:
+            for name, fields in MESSAGES.items():
+                decoded = decode_messages(
+                    batch.where(F.col("name") == name),
+                    name,
+                    "version",
+                    {"mode": "PERMISSIVE"},
+                    fields=fields,
+                    keep=[*PLACE, "value"],
+                ).persist()  # two tables come from it, and it is decoded once
+                good = decoded.where("message is not null and message._error is null")
+                save(good.select(*PLACE, "message.*").drop("_error"), folder, name, number)
+                reason = F.concat_ws(" ", "message._error.path", "message._error.reason")
+                reason = F.when(F.col("message").isNull(), "no value").otherwise(reason)
+                bad = decoded.where("message is null or message._error is not null")
+                save(bad.select(*PLACE, "value", reason.alias("reason")), folder, f"bad/{name}", number)
+                decoded.unpersist()
+            unknown = batch.where(F.coalesce(~F.col("name").isin(*MESSAGES), F.lit(True)))
+            reason = F.concat(F.lit("the header message is "), F.coalesce("name", F.lit("missing")))
+            save(unknown.select(*PLACE, "value", reason.alias("reason")), folder, "bad/unknown", number)
+        finally:
+            batch.unpersist()
+
+    query = named.writeStream.foreachBatch(write).option("checkpointLocation", f"{folder}/_checkpoint")
+    return query.trigger(availableNow=True).start()
+
+
+def header(name: str) -> Column:
+    """The last header of this name, as text; null if there is none."""
+    found = F.filter("headers", lambda each: each["key"] == name)
+    return F.try_element_at(found, F.lit(-1))["value"].cast("string")
+
+
+def save(rows: DataFrame, folder: str, table: str, number: int) -> None:
+    """Write the rows of a micro-batch, in the place of those that an earlier attempt wrote."""
+    rows.write.mode("overwrite").parquet(f"{folder}/{table}/batch={number}")
+
+
+if __name__ == "__main__":
+    servers, topic, folder = sys.argv[1:]
+    spark = SparkSession.builder.appName("topic").config(map={**spark_conf()}).getOrCreate()
+    tables(records_of_topic(spark, servers, topic), folder).awaitTermination()

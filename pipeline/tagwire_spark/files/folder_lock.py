@@ -1,0 +1,39 @@
+"""The lock on a folder of logs: commits wait for each other, and readers for a commit.
+
+It is a lock of the folder itself, so there is no file that would be left behind, and it goes with
+its process. Not every file system has locks, and commits stay correct without one.
+"""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+__all__ = ["locked"]
+
+
+@contextmanager
+def locked(root: Path, *, shared: bool) -> Generator[bool]:
+    """Hold the lock of a folder, with others if it is `shared`. Yields whether it is held."""
+    flock, handle, is_held = _flock(), None, False
+    with suppress(OSError):
+        handle = os.open(root, os.O_RDONLY)
+    if flock is None or handle is None:
+        yield False
+        return
+    try:
+        with suppress(OSError):
+            flock.flock(handle, flock.LOCK_SH if shared else flock.LOCK_EX)
+            is_held = True
+        yield is_held
+    finally:
+        os.close(handle)
+
+
+def _flock() -> Any:
+    try:
+        return import_module("fcntl")
+    except ImportError:  # not on Windows
+        return None

@@ -1,0 +1,37 @@
+"""Rows with values that the other side has no place for."""
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import pyarrow as pa
+
+from tagwire_spark.columns import conversion
+from tagwire_spark.columns.conversion import converted_rows
+
+ROWS = 4096
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(), (0,), (ROWS - 1,), (5, 6, 2048), tuple(range(0, ROWS, 512)), tuple(range(ROWS))],
+    ids=lambda rows: str(len(rows)),
+)
+def test_rows_that_do_not_fit(wrong: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found by halves: few of them do not make each row be converted alone."""
+    calls, original = [0], conversion.converted
+
+    def counted(*arguments: Any) -> Any:
+        calls[0] += 1
+        return original(*arguments)
+
+    monkeypatch.setattr(conversion, "converted", counted)
+    values = [-row - 1 if row in wrong else row for row in range(ROWS)]
+    found, misfits = converted_rows(pa.array(values, pa.int64()), pa.uint64())
+    assert found.to_pylist() == [None if row in wrong else row for row in range(ROWS)]
+    assert tuple(misfits) == wrong and {each.reason for each in misfits.values()} <= {
+        "has a value that does not fit Arrow's uint64"
+    }
+    assert calls[0] <= 2 + 2 * 12 * len(wrong)  # 4096 rows are halved twelve times
