@@ -1,6 +1,10 @@
 from array import array
 
+from typing_extensions import Buffer
+
 Bases = tuple[int, int, bool]
+Bytes = tuple[Buffer | None, Buffer, Buffer, int]
+Numbers = tuple[Buffer | None, Buffer, int]
 
 def facts(
     data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, lasts: array[int] | bytes | memoryview
@@ -15,6 +19,19 @@ def lines(
     head: bytes,
     most: int,
 ) -> tuple[bytes, int, int]: ...
+
+class Rows:
+    next_offset: int
+    content: int
+    def __init__(
+        self,
+        count: int,
+        keys: Bytes | None,
+        values: Bytes | None,
+        timestamps: Numbers | None,
+        offsets: Numbers | None,
+        next_offset: int,
+    ) -> None: ...
 
 class RecordRun:
     data: bytes
@@ -34,4 +51,7 @@ class RecordRun:
         most_bytes: int | None,
         most_records: int | None,
     ) -> tuple[int, int, int | None]: ...
+    def append(
+        self, rows: Rows, row: int, stop: int, most_bytes: int | None, most_records: int | None
+    ) -> tuple[int, bool]: ...
     def __len__(self) -> int: ...

@@ -25,7 +25,6 @@ from tagwire_spark.files.commit import (
     staging,
     write_failure,
 )
-from tagwire_spark.log_write.entries import entries
 from tagwire_spark.log_write.existing_log import end_before, old_files
 from tagwire_spark.log_write.micro_batch import (
     MicroBatch,
@@ -148,8 +147,7 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
     """The rows of a task as segments. Raises PipelineError."""
     try:
         for batch in iterator:
-            for entry in entries(batch, output.target):
-                output.add(entry)
+            output.add_batch(batch)
         return output.end()
     except PipelineError:
         raise

@@ -11,7 +11,7 @@ from tagwire.records.record import Header
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.target import LogTarget
 
-__all__ = ["Entry", "Facts", "as_record", "entries"]
+__all__ = ["Entry", "Facts", "as_record", "entries", "facts_of"]
 
 _INT32: Final = 0x7FFFFFFF
 
@@ -72,6 +72,11 @@ def entries(batch: Any, target: LogTarget) -> Iterator[Entry]:
         if known is None or given != last:
             last, known = given, Facts(*given)
         yield Entry(known, *rest)
+
+
+def facts_of(batch: Any, target: LogTarget) -> Facts:
+    """What holds for the first row of an Arrow batch."""
+    return Facts(*next(_Columns(batch, target).facts()))
 
 
 def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:

@@ -8,26 +8,30 @@ Rows without offsets are numbered from the end of the log. Other tasks may numbe
 partition from there as well, so the driver may have to move a segment to later offsets (`numbering`).
 """
 
-import marshal
 import re
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import SegmentWriter
-from tagwire.records import BatchBuilder, Record, RecordBatch, format_of, read_batches
+from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
+from tagwire.records.moving import new_run
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.log_write.entries import Entry, Facts, as_record
+from tagwire_spark.log_write.content_sum import content_sum
+from tagwire_spark.log_write.entries import Entry, Facts, as_record, entries
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
 from tagwire_spark.log_write.numbering import offset_place, places_file
+from tagwire_spark.log_write.row_runs import RowRun, row_runs
 from tagwire_spark.log_write.target import LogTarget
+
+if TYPE_CHECKING:
+    from tagwire._records import RecordRun
 
 __all__ = ["Output", "StagedSegment"]
 
@@ -91,12 +95,26 @@ class Output:
         self._held = 0
         """The memory that open batches take, without the current one."""
 
-    def add(self, entry: Entry) -> None:
-        """Write a record."""
-        if self.current is None or self.current.name != entry.facts.log:
-            self._next(entry.facts)
+    def add_batch(self, batch: Any) -> None:
+        """Write the rows of an Arrow batch."""
+        runs = row_runs(batch, self.target)
+        if runs is None:
+            self._add_entries(batch)
+            return
+        for run in runs:
+            left = self._log_of(run.facts).add_run(run)
+            if left is not None:
+                self._add_entries(left)
+
+    def _add_entries(self, batch: Any) -> None:
+        for entry in entries(batch, self.target):
+            self._log_of(entry.facts).add(entry)
+
+    def _log_of(self, facts: Facts) -> "_Log":
+        if self.current is None or self.current.name != facts.log:
+            self._next(facts)
         assert self.current is not None
-        self.current.add(entry)
+        return self.current
 
     def end(self) -> list[StagedSegment]:
         """Finish, with all files flushed to disk."""
@@ -145,7 +163,9 @@ class _Log:
         self.next_offset: int | None = None
         self.facts: Facts | None = None
         self.builder = BatchBuilder()
-        self.bytes = self.count = self.base_offset = 0
+        self.run: RecordRun | None = None
+        """The records of the open batch, if they are bytes already; else the builder has them."""
+        self.bytes = self.count = self.base_offset = self.first_offset = self.content = 0
         self.has_tombstones = self.has_number_keys = False
         self.formats: dict[int, str] = {}
         """By magic byte: the one format that has it in this log."""
@@ -162,7 +182,8 @@ class _Log:
         size = _RECORD + len(entry.key or b"") + len(entry.value or b"")
         for name, value in entry.headers:
             size += _HEADER + 4 * len(str(name)) + len(value or b"")
-        if (entry.facts is not self.facts and entry.facts != self.facts) or self._is_full(size, offset):
+        is_other = self.run is not None or (entry.facts is not self.facts and entry.facts != self.facts)
+        if is_other or self._is_full(size, offset):
             self._begin(entry.facts, offset)
         headers = entry.headers
         if self.has_number_keys and headers:
@@ -172,10 +193,31 @@ class _Log:
         self.count += 1
         self.next_offset = offset + 1
 
+    def add_run(self, run: RowRun) -> Any:
+        """Write a run of rows; the Arrow batch of those from one on that C can't write, None if it wrote all."""
+        if self.next_offset is None:
+            self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
+        self.segments.is_numbered = self.segments.is_numbered or not run.has_offsets
+        rows = run.rows(self.next_offset)
+        most = None if run.facts.base_offset is not None else self.target.most_bytes - _HEAD
+        row, is_right = 0, True
+        while row < run.size and is_right:
+            if self.run is None or run.facts != self.facts:
+                self._begin(run.facts, run.offset(row) if run.has_offsets else rows.next_offset)
+                self.run = new_run(self.base_offset, None)
+            content = rows.content
+            row, is_right = self.run.append(rows, row, run.size, most, self.target.batch_records)
+            self.content += rows.content - content
+            self.count, self.next_offset = len(self.run), rows.next_offset
+            if row < run.size:
+                self._flush()
+                self.facts = None
+        return None if is_right else run.since(row)
+
     @property
     def held(self) -> int:
         """The memory that its open batch takes."""
-        return self.bytes + _OBJECT * self.count
+        return self.bytes + _OBJECT * self.count if self.run is None else self.run.size
 
     def end_batch(self) -> None:
         """Write what there is; the next row begins another batch."""
@@ -235,21 +277,22 @@ class _Log:
             is_control=facts.is_control,
             **numbers,
         )
-        self.facts, self.base_offset, self.bytes, self.count = facts, base, _HEAD, 0
+        self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEAD, 0
         self.has_tombstones = "is_tombstone" in format.record_bits
         self.has_number_keys = header_rules(format)[0] is int
 
     def _flush(self) -> None:
         if not self.count:
+            self.run = None
             return
         try:
-            batch = self.builder.build()
+            batch = self.builder.build() if self.run is None else self.builder.build_run(self.run)
         except EncodeError as error:
             where = f"in the batch of {self.name} from offset {self.base_offset} on"
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", f"{error}; {where}.") from None
-        self.segments.append(batch, self.count, self.builder.records[0].offset)
-        self.segments.content += _content(self.builder.records)
-        self.count = 0
+        self.segments.append(batch, self.count, self.first_offset)
+        self.segments.content += self.content if self.run is not None else content_sum(self.builder.records)
+        self.run, self.count, self.content = None, 0, 0
 
 
 class _Segments:
@@ -347,12 +390,6 @@ class _Segments:
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
-
-
-def _content(records: Iterable[Record]) -> int:
-    """A sum over keys, values and headers. Offsets and times may be others where the same rows are written again."""
-    parts = ((record.key, record.value, tuple(record.headers)) for record in records)
-    return sum(crc32(marshal.dumps(part, 2)) for part in parts)  # from version 3 on, equal values may differ in bytes
 
 
 def _number(name: object) -> int:

@@ -1,29 +1,36 @@
 # cython: language_level=3, binding=False, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 # cython: freethreading_compatible=True
-"""Records of the shape of magic 2 from bytes to bytes: as lines of JSON, and moved to other batches.
+"""Records of the shape of magic 2 from bytes to bytes: as lines of JSON, moved to other batches, and from columns.
 
-`tagwire log dump --json` prints the lines; `tagwire log convert` and `tagwire log compact` move records. The loops are C
+`tagwire log dump --json` prints the lines; `tagwire log convert` and `tagwire log compact` move records; writes of Spark
+have columns. The loops are C
 and run without the interpreter's lock. They know no places: what they refuse, `tagwire.log` reads record by record.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from cython cimport final
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from records.declarations cimport (
+    tw_append_rows,
     tw_batch,
+    tw_column,
     tw_facts_of,
     tw_line_head,
     tw_output,
+    tw_prepare_rows,
     tw_reserve_output,
+    tw_rows,
     tw_run,
     tw_take_records,
     tw_write_lines,
 )
 
-__all__ = ["RecordRun", "facts", "lines"]
+__all__ = ["RecordRun", "Rows", "facts", "lines"]
+
+tw_prepare_rows()
 
 cdef enum:
     LINE = 160  # letters of a line beside what it begins with and its bytes, mostly
@@ -110,6 +117,89 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 
 @final
+cdef class Rows:
+    """Rows of Arrow columns, whose buffers are held: records without headers.
+
+    A column is None where all is null, or its buffers and the place of its first row: `(valid, ends, data, first)` for bytes,
+    `(valid, numbers, first)` for timestamps in microseconds and for offsets, which must not be null. Without offsets, rows
+    are numbered from `next_offset` on. Raises ValueError for buffers that are too small.
+    """
+
+    cdef tw_rows rows
+    cdef int64_t count
+    cdef list kept
+
+    def __cinit__(self, int64_t count, keys, values, timestamps, offsets, int64_t next_offset):
+        self.count = count
+        self.kept = []
+        self.rows.next_offset = next_offset
+        self.bytes(&self.rows.keys, keys)
+        self.bytes(&self.rows.values, values)
+        self.numbers(&self.rows.timestamps, timestamps)
+        self.numbers(&self.rows.offsets, offsets)
+
+    @property
+    def next_offset(self):
+        """The lowest offset that the next row may have."""
+        return self.rows.next_offset
+
+    @property
+    def content(self):
+        """The sum, over the records that were appended, of the CRC-32C of key, value and headers as they are written."""
+        return self.rows.content
+
+    cdef int bytes(self, tw_column *column, object buffers) except -1:
+        cdef int64_t row
+        if buffers is None:
+            return 0
+        valid, ends, data, first = buffers
+        self.place(column, valid, first)
+        column.ends = <const int32_t *>self.held(ends, (column.first + self.count + 1) * sizeof(int32_t))
+        column.data = <const uint8_t *>self.held(data, 0 if self.count == 0 else column.ends[column.first + self.count])
+        for row in range(column.first, column.first + self.count):
+            if not 0 <= column.ends[row] <= column.ends[row + 1]:
+                raise ValueError(f"row {row - column.first} ends before it begins")
+        return 0
+
+    cdef int numbers(self, tw_column *column, object buffers) except -1:
+        if buffers is None:
+            return 0
+        valid, numbers, first = buffers
+        self.place(column, valid, first)
+        column.numbers = <const int64_t *>self.held(numbers, (column.first + self.count) * sizeof(int64_t))
+        return 0
+
+    cdef int place(self, tw_column *column, object valid, int64_t first) except -1:
+        if first < 0 or self.count < 0:
+            raise ValueError(f"{self.count} rows from {first} on")
+        column.first = first
+        if valid is not None:
+            column.valid = self.held(valid, (first + self.count + 7) // 8)
+        return 0
+
+    cdef const uint8_t *held(self, object data, int64_t least) except? NULL:
+        """Where a buffer begins, which has at least so many bytes."""
+        view = Held(data)
+        self.kept.append(view)
+        if (<Held>view).buffer.len < least:
+            raise ValueError(f"a buffer of {(<Held>view).buffer.len} bytes; expected at least {least}")
+        return <const uint8_t *>(<Held>view).buffer.buf
+
+
+@final
+cdef class Held:
+    """A buffer as long as somebody reads it."""
+
+    cdef Py_buffer buffer
+
+    def __cinit__(self, data):
+        PyObject_GetBuffer(data, &self.buffer, PyBUF_SIMPLE)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.buffer)
+
+
+@final
 cdef class RecordRun:
     """The records of a batch to be, as bytes; counted from its offset, and from its timestamp or that of the first."""
 
@@ -149,6 +239,23 @@ cdef class RecordRun:
         if self.run.out.failed:
             raise MemoryError
         return source.pos(), source.batch.left, next_offset if is_right else None
+
+    def append(self, Rows rows not None, int64_t row, int64_t stop, most_bytes, most_records):
+        """Append rows as records, as long as there is room, which the first always has.
+
+        The row that it stopped at, and whether that can be appended to another run: not if its offset is below that of the
+        row before, or its size too large. Raises ValueError for rows that are not there.
+        """
+        cdef int64_t bytes_bound = INT64_MAX if most_bytes is None else most_bytes
+        cdef int64_t records_bound = INT64_MAX if most_records is None else most_records
+        cdef bint is_right
+        if not 0 <= row <= stop <= rows.count:
+            raise ValueError(f"rows {row} to {stop} of {rows.count}")
+        with nogil:
+            is_right = tw_append_rows(&self.run, &rows.rows, &row, stop, bytes_bound, records_bound)
+        if self.run.out.failed:
+            raise MemoryError
+        return row, is_right
 
     def __len__(self):
         return <Py_ssize_t>self.run.count

@@ -1,6 +1,6 @@
 """What the headers of this folder declare, as Cython sees it."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 
 cdef extern from "records/output.h" nogil:
@@ -32,3 +32,17 @@ cdef extern from "records/rebatch.h" nogil:
         int64_t count, last_offset, max_timestamp
     bint tw_facts_of(const tw_batch *, const int64_t *, int64_t, uint8_t *)
     bint tw_take_records(tw_run *, tw_batch *, const uint8_t *, int64_t, int64_t, int64_t *)
+
+cdef extern from "records/rows.h" nogil:
+    ctypedef struct tw_column:
+        const uint8_t *valid
+        int64_t first
+        const int32_t *ends
+        const uint8_t *data
+        const int64_t *numbers
+    ctypedef struct tw_rows:
+        tw_column keys, values, timestamps, offsets
+        int64_t next_offset
+        uint64_t content
+    bint tw_append_rows(tw_run *, tw_rows *, int64_t *, int64_t, int64_t, int64_t)
+    void tw_prepare_rows()

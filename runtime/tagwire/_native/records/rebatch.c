@@ -54,10 +54,10 @@ static int tw_difference(int64_t a, int64_t b, int64_t *difference)
     return b != INT64_MIN && tw_add(a, -b, difference);
 }
 
-/* Appends a record if it ends within `most` bytes, or is the first: 1; 0 if not, -1 where it can't be written. */
-static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
+int tw_begin_record(
+    tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body)
 {
-    int64_t body = record->end - record->body, base_timestamp = run->has_base ? run->base_timestamp : timestamp;
+    int64_t base_timestamp = run->has_base ? run->base_timestamp : timestamp;
     int64_t offset_delta, timestamp_delta, size;
     uint8_t *p;
     if (!tw_difference(offset, run->base_offset, &offset_delta) || offset_delta < 0 || offset_delta > INT32_MAX ||
@@ -65,7 +65,7 @@ static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t
         return -1;
     run->base_timestamp = base_timestamp;
     run->has_base = 1;
-    size = 1 + tw_varint_width(tw_to_zigzag(timestamp_delta)) + tw_varint_width(tw_to_zigzag(offset_delta)) + body;
+    size = 1 + tw_varint_width(tw_to_zigzag(timestamp_delta)) + tw_varint_width(tw_to_zigzag(offset_delta)) + body_size;
     if (size > INT32_MAX)
         return -1;
     if (run->count && (int64_t)run->out.size + tw_varint_width(tw_to_zigzag(size)) + size > most)
@@ -73,15 +73,25 @@ static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t
     if (!tw_reserve_output(&run->out, (size_t)size + TW_LENGTH_WIDTH))
         return -1;
     p = tw_put_varint(run->out.data + run->out.size, tw_to_zigzag(size));
-    *p++ = record->attributes;
+    *p++ = attributes;
     p = tw_put_varint(p, tw_to_zigzag(timestamp_delta));
-    p = tw_put_varint(p, tw_to_zigzag(offset_delta));
-    memcpy(p, record->body, (size_t)body);
-    run->out.size = (size_t)(p - run->out.data) + (size_t)body;
+    *body = p = tw_put_varint(p, tw_to_zigzag(offset_delta));
+    run->out.size = (size_t)(p - run->out.data) + (size_t)body_size;
     run->max_timestamp = run->count && run->max_timestamp > timestamp ? run->max_timestamp : timestamp;
     run->last_offset = offset;
     run->count++;
     return 1;
+}
+
+/* Appends a record if it ends within `most` bytes, or is the first: 1; 0 if not, -1 where it can't be written. */
+static int tw_append_record(tw_run *run, const tw_magic2_record *record, int64_t offset, int64_t timestamp, int64_t most)
+{
+    int64_t size = record->end - record->body;
+    uint8_t *body;
+    int taken = tw_begin_record(run, record->attributes, offset, timestamp, size, most, &body);
+    if (taken > 0)
+        memcpy(body, record->body, (size_t)size);
+    return taken;
 }
 
 int tw_take_records(

@@ -25,6 +25,10 @@ int tw_facts_of(const tw_batch *batch, const int64_t *lasts, int64_t lasts_count
 
 /* Moves records, which tw_facts_of took, while there is room for them; of those with a 0 in `kept` none. `next` becomes
  * the offset of the record that found no room. 0 if it stopped before one that can't be counted from the run's bases. */
+/* Room for a record whose key, value and headers take `size` bytes, if it ends within `most` bytes, or is the first: 1, with
+ * what stands before them written, and `body` where they go. 0 if not, -1 where it can't be written. */
+int tw_begin_record(tw_run *run, uint8_t attributes, int64_t offset, int64_t timestamp, int64_t body_size, int64_t most, uint8_t **body);
+
 int tw_take_records(
     tw_run *run, tw_batch *batch, const uint8_t *kept, int64_t most_bytes, int64_t most_records, int64_t *next);
 

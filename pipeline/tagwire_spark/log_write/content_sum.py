@@ -1,0 +1,30 @@
+"""A sum over records, by which two writes of the same micro-batch are told from writes of two.
+
+It is the same in whatever order the records come, and whatever batches and offsets they get. Of each record,
+key, value and headers are summed as format v2 writes them, because rows that are never Python objects
+(`row_runs`) are summed as they are written.
+"""
+
+from collections.abc import Iterable
+
+from tagwire.records import Record
+from tagwire.wire.checksums import checksum
+from tagwire.wire.varint import to_zigzag, uvarint_bytes
+
+__all__ = ["content_sum"]
+
+
+def content_sum(records: Iterable[Record]) -> int:
+    """The sum of each record's CRC-32C."""
+    return sum(checksum("crc32c", _body(record)) for record in records)
+
+
+def _body(record: Record) -> bytes:
+    headers = [(str(name).encode(), value) for name, value in record.headers]
+    parts = [record.key, record.value, *(part for header in headers for part in header)]
+    written = [_varint(-1) if part is None else _varint(len(part)) + part for part in parts]
+    return b"".join([*written[:2], _varint(len(headers)), *written[2:]])
+
+
+def _varint(value: int) -> bytes:
+    return uvarint_bytes(to_zigzag(value))

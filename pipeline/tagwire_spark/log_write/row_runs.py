@@ -1,0 +1,143 @@
+"""Rows of an Arrow batch that become records without being Python objects: what most writes have.
+
+The rows of a run share all properties of a batch, are of format v2 and have no headers. Everything
+else goes row by row (`entries`), and so does a row that can't be written, which then says why.
+"""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute
+
+from tagwire_spark.log_write.entries import Facts, facts_of
+from tagwire_spark.log_write.target import LogTarget
+
+if TYPE_CHECKING:
+    from tagwire._records import Rows
+
+__all__ = ["RowRun", "row_runs"]
+
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
+
+_INT32: Final = 0x7FFFFFFF
+_FEWEST: Final = 16
+"""Rows of a run on average: shorter ones are quicker row by row."""
+_DEFAULTS: Final = {
+    "topic": "",
+    "partition": 0,
+    "format": "v2",
+    "compression": "none",
+    "partitionLeaderEpoch": -1,
+    "producerId": -1,
+    "producerEpoch": -1,
+    "isTransactional": False,
+}
+"""What null stands for, in the columns that say something of a whole batch."""
+
+
+class RowRun(NamedTuple):
+    """Consecutive rows of an Arrow batch with the same facts."""
+
+    facts: Facts
+    batch: Any
+    start: int
+    stop: int
+
+    @property
+    def size(self) -> int:
+        """How many rows they are."""
+        return self.stop - self.start
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether they say at which offsets they are."""
+        return "offset" in self.batch.schema.names
+
+    def offset(self, row: int) -> int:
+        """The offset of a row, counted from the first of the run."""
+        value: int = self.batch.column("offset")[self.start + row].as_py()
+        return value
+
+    def rows(self, next_offset: int) -> "Rows":
+        """The rows as C takes them."""
+        from tagwire._records import Rows
+
+        key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
+        timestamp, offset = (self._column(name, pa.int64()) for name in ("timestamp", "offset"))
+        return Rows(self.size, key, value, timestamp, offset, next_offset)
+
+    def since(self, row: int) -> Any:
+        """The Arrow batch of the rows from this one on."""
+        return self.batch.slice(self.start + row, self.size - row)
+
+    def _column(self, name: str, type: pa.DataType) -> Any:
+        """The buffers of a column, None for one of nulls alone."""
+        if name not in self.batch.schema.names:
+            return None
+        column = self.batch.column(name).cast(type)
+        valid, *data = column.buffers()
+        return (valid, *(b"" if each is None else each for each in data), column.offset + self.start)
+
+
+def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
+    """The rows of a batch as runs, in order; None if its rows have to go one by one."""
+    if not batch.num_rows or find_spec("tagwire._records") is None or not _is_plain(batch, target):
+        return None
+    starts = _starts(batch, target)
+    if len(starts) * _FEWEST > batch.num_rows + _FEWEST:
+        return None
+    runs = [
+        RowRun(facts_of(batch.slice(start, 1), target), batch, start, stop)
+        for start, stop in pairwise([*starts, batch.num_rows])
+    ]
+    return iter(runs) if all(run.facts.format == "v2" for run in runs) else None
+
+
+def _is_plain(batch: Any, target: LogTarget) -> bool:
+    """Whether no row has headers, a tombstone with a value, the broker's time, a null offset, or is a marker."""
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    null = pa.nulls(batch.num_rows)
+    value = columns.get("value", null)
+    checks = (
+        _is_all(columns.get("headers", null), lambda each: pc.equal(pc.list_value_length(each), 0)),
+        _is_all(columns.get("tombstone", null), lambda each: pc.equal(each, pc.is_null(value))),
+        _is_all(columns.get("timestampType", null), lambda each: pc.not_equal(each, 1)),
+        _is_all(columns.get("isControl", null), pc.invert),
+        not ("offset" in columns and columns["offset"].null_count),
+    )
+    return all(checks)
+
+
+def _is_all(column: Any, check: Any) -> bool:
+    """Whether a check holds for each value that is not null."""
+    return column.null_count == len(column) or bool(pc.all(check(column), min_count=0).as_py())
+
+
+def _starts(batch: Any, target: LogTarget) -> list[int]:
+    """The rows at which another run begins: at which a property of batches changes."""
+    given = {"topic": target.topic, "format": target.format, "compression": target.compression}
+    names = set(batch.schema.names)
+    columns = [
+        pc.fill_null(batch.column(name), default)
+        for name, default in _DEFAULTS.items()
+        if name in names and given.get(name) is None
+    ]
+    if {"baseOffset", "offset"} <= names and target.keeps_batches:
+        columns.append(pc.fill_null(batch.column("baseOffset"), -1))
+    if {"sequence", "offset"} <= names:
+        columns.append(_sequence_at_zero(batch))
+    changes: Any = None
+    for column in columns:
+        change = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1))
+        changes = change if changes is None else pc.or_(changes, change)
+    return [0] if changes is None else [0, *pc.add(pc.indices_nonzero(changes), 1).to_pylist()]
+
+
+def _sequence_at_zero(batch: Any) -> Any:
+    """As `Facts.sequence_at_zero`, but for -1 for none."""
+    sequence = pc.fill_null(batch.column("sequence").cast(pa.int64()), -1)
+    distance = pc.subtract(sequence, batch.column("offset").cast(pa.int64()))
+    return pc.if_else(pc.less(sequence, 0), pa.scalar(-1, pa.int64()), pc.bit_wise_and(distance, _INT32))

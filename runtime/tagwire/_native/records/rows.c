@@ -1,0 +1,74 @@
+#include "records/rows.h"
+
+#include "engine/crc32c.h"
+#include "engine/number_reading.h"
+
+static tw_crc32c_tables tw_tables; /* made when the module is loaded, and never changed after */
+
+void tw_prepare_rows(void) { tw_crc32c_prepare(&tw_tables); }
+
+static int tw_is_null(const tw_column *column, int64_t row)
+{
+    int64_t at = column->first + row;
+    return (column->ends == NULL && column->numbers == NULL) ||
+           (column->valid != NULL && !(column->valid[at >> 3] >> (at & 7) & 1));
+}
+
+/* The size of a row's bytes, and where they are; -1 for null. */
+static int64_t tw_bytes_at(const tw_column *column, int64_t row, const uint8_t **data)
+{
+    const int32_t *ends = column->ends + column->first + row;
+    if (tw_is_null(column, row))
+        return -1;
+    *data = column->data + ends[0];
+    return (int64_t)ends[1] - ends[0];
+}
+
+static int64_t tw_width_of(int64_t size) { return tw_varint_width(tw_to_zigzag(size)) + (size > 0 ? size : 0); }
+
+static uint8_t *tw_put_bytes(uint8_t *p, const uint8_t *data, int64_t size)
+{
+    p = tw_put_varint(p, tw_to_zigzag(size));
+    if (size <= 0)
+        return p;
+    memcpy(p, data, (size_t)size);
+    return p + size;
+}
+
+/* Milliseconds, rounded down; -1 for null. */
+static int64_t tw_timestamp_at(const tw_column *column, int64_t row)
+{
+    int64_t micros, millis;
+    if (tw_is_null(column, row))
+        return -1;
+    micros = column->numbers[column->first + row];
+    millis = micros / 1000;
+    return millis * 1000 > micros ? millis - 1 : millis;
+}
+
+int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records)
+{
+    for (; *row < stop && (run->count == 0 || run->count < most_records); ++*row) {
+        const uint8_t *key = NULL, *value = NULL;
+        int64_t key_size = tw_bytes_at(&rows->keys, *row, &key), value_size = tw_bytes_at(&rows->values, *row, &value);
+        int64_t size = tw_width_of(key_size) + tw_width_of(value_size) + 1; /* no headers */
+        int64_t offset = rows->next_offset;
+        uint8_t *body, *p;
+        int taken;
+        if (rows->offsets.numbers != NULL)
+            offset = rows->offsets.numbers[rows->offsets.first + *row];
+        if (offset < rows->next_offset)
+            return 0;
+        if (run->count && offset - run->base_offset > INT32_MAX)
+            return 1;
+        taken = tw_begin_record(run, 0, offset, tw_timestamp_at(&rows->timestamps, *row), size, most_bytes, &body);
+        if (taken <= 0)
+            return run->count > 0 && taken == 0;
+        p = tw_put_bytes(body, key, key_size);
+        p = tw_put_bytes(p, value, value_size);
+        *p = 0;
+        rows->content += tw_crc32c(&tw_tables, body, size);
+        rows->next_offset = offset + 1;
+    }
+    return 1;
+}
