@@ -190,7 +190,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         found: dict[tuple[str, int], Log] = {}
         with ExitStack() as stack:
             try:
-                for location in log_locations(self.query.paths, stack):
+                for location in log_locations(self.query.paths, stack, self.query.storage):
                     _check_folder(location)
                     with settled_location(location):
                         for partition in partitions_of(location, self.query):
