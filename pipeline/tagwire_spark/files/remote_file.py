@@ -136,13 +136,13 @@ class RemoteBytes(FileBytes):
 
     __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
 
-    def __init__(self, file: RemoteFile, pool: ThreadPoolExecutor, start: int = 0, end: int = 0) -> None:
+    def __init__(self, file: RemoteFile, pool: ThreadPoolExecutor | None, start: int, end: int) -> None:
         self._path = Path(file.url)
         self._size = file.state.size
         self._window = b""
         self._start = self._end = 0
         self._remote = file
-        self._pool = pool if file.runs_beside else None
+        self._pool = pool
         self._blocks: deque[_Block] = deque()
         self._next, self._length = start, _FIRST
         """Where the next block begins, and its length."""
@@ -194,8 +194,11 @@ class RemoteBytes(FileBytes):
 
 
 @contextmanager
-def opened_remote(file: RemoteFile, start: int = 0, end: int = 0) -> Generator[RemoteBytes]:
-    """The bytes of a file; those from `start` to before `end` are read in sequence."""
+def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
+    """The bytes of a file; those from `start` to before `end` are read in sequence, and `ahead` of that."""
+    if not (ahead and file.runs_beside):
+        yield RemoteBytes(file, None, start, end)
+        return
     pool = ThreadPoolExecutor(_AHEAD + 1, "tagwire-ahead")
     try:
         yield RemoteBytes(file, pool, start, end)

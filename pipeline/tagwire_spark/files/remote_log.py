@@ -43,7 +43,7 @@ class RemoteSegment(Segment):
 
     def opened(self) -> AbstractContextManager[FileBytes]:
         """Its bytes, read by ranges."""
-        return opened_remote(self._location.remote(self.path))
+        return opened_remote(self._location.remote(self.path), 0, self.size, ahead=False)
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:

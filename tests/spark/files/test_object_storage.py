@@ -1,7 +1,9 @@
 """Logs in object storage: how many requests a read makes, of what, and what it refuses. Without Spark."""
 
 import json
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from struct import pack
 from typing import Any
 
@@ -10,10 +12,11 @@ import pytest
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from object_storage import CountedFileSystem, counted, offsets, s3_server
-from streamed_logs import batch
+from streamed_logs import batch, stream, triggers
 from written_logs import arrow_rows
 
 from tagwire_spark import PipelineError
+from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import plan
@@ -136,6 +139,57 @@ def test_a_listing_is_not_remembered(store: Any) -> None:
     assert len(offsets("counted://k/orders-1")) == 5
     store.pipe(f"/k/orders-1/{5:020}.log", batch(5))
     assert offsets("counted://k/orders-1") == [*range(10)]
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_a_stream_of_a_prefix(store: Any) -> None:
+    """Every record once; where nothing has changed, a trigger is one listing."""
+    reader = stream("counted://k", maxFilesPerTrigger=1)
+    position: dict[str, Any] = {}
+    found: list[tuple[int, int]] = []
+    for end, part in triggers(reader, position):
+        position, found = end, found + [(row["partition"], row["offset"]) for row in part]
+    assert sorted(found) == [*((0, n) for n in range(10 * BATCHES)), *((1, n) for n in range(5))]
+    store.requests.clear()
+    assert reader.latestOffset(position, reader.getDefaultReadLimit()) == position
+    assert store.requests == ["list /k"]
+    store.pipe(f"/k/orders-1/{0:020}.log", batch(0) + batch(5) + batch(10)[:-1])  # the last one is not whole
+    [(end, part)] = triggers(reader, position)
+    assert [row["offset"] for row in part] == [*range(5, 10)] and end == {"orders": {"0": 10 * BATCHES, "1": 10}}
+    store.rm(f"/k/orders-1/{0:020}.log")
+    with pytest.raises(PipelineError, match="KAFKA_LOG_DATA_LOSS"):
+        reader.latestOffset(end, reader.getDefaultReadLimit())
+
+
+def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
+    reader = stream("counted://k/orders-1", storageOptions='{"secret": "here"}')
+    end = reader.latestOffset({}, reader.getDefaultReadLimit())
+    [task] = reader.partitions({}, end)
+    sent = pickle.loads(pickle.dumps(reader))
+    assert sent.query.storage == {"secret": "here"}
+    assert [each["offset"] for part in sent.read(task) for each in part.to_pylist()] == [*range(5)]
+
+
+# ---------------------------------------------------------------- what is not written there
+
+
+@pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
+@pytest.mark.parametrize("output", ["s3://bucket/out", Path("s3://bucket/out"), "memory://out"])
+def test_no_job_writes_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any, output: Any) -> None:
+    """Refused at once, and no folder `s3:` is left here instead."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a job ends by a rename.* upload it"):
+        job(None, tmp_path, output)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_no_job_reads_a_url(tmp_path: Path) -> None:
+    with pytest.raises(
+        PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*copy the logs there, or read the URL as a DataFrame"
+    ):
+        convert_logs(None, "s3://bucket/logs", tmp_path / "out")  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- S3
