@@ -1,62 +1,43 @@
 """Where logs lie: folders of this machine, and of any file system that fsspec knows.
 
-A remote log is planned on a copy of its tree in which segments are holes:
-sparse files of the right length. Everything that is small (indexes,
-checkpoints, snapshots) is really there, so planning is the same for both. A
-task fetches the bytes of its own split to their location in such a file, on the
-worker's disk. So no segment is ever held in memory.
+A remote log is planned on a tree of empty files with the names of one listing, which also says what
+identifies each file. Their bytes are read by ranges (`remote_file`), on the driver and by tasks.
+So nothing large is copied to a disk, or held in memory.
 """
 
 import glob
-import sys
+import re
 import tempfile
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
-from tagwire.errors import TagwireError
 from tagwire.extras import required
+from tagwire.log import Partition, Segment
+from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.names import log_file
-from tagwire.log.segment import Segment
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.file_state import FileState, state_of_facts, state_of_status
+from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts, state_of_status
+from tagwire_spark.files.remote_file import RemoteFile, opened_remote
+from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, store
 
 __all__ = ["Location", "capture_files", "fetched", "is_remote", "local_path", "locations", "opened"]
-
-_CHUNK: Final = 8 << 20
-_BESIDE: Final = ("index", "timeindex", "txnindex", "snapshot")
-"""Kinds of files that planning reads."""
-_ABOVE: Final = "log-start-offset-checkpoint"
-"""What lies in the folder above a partition's."""
 
 
 class Location:
     """A path on this machine, and its name at its origin.
 
-    `local` is in `root`, or equals it; `url` is the name of `root`, followed by
-    `behind`, the container: zip://NAME::/path/of.zip is in an archive.
+    `local` is in the tree of a listing, or the path itself.
     """
 
-    def __init__(
-        self,
-        local: Path,
-        root: Path,
-        url: str,
-        behind: str = "",
-        system: Any = None,
-        states: Mapping[Path, FileState] | None = None,
-        *,
-        is_named: bool,
-    ) -> None:
+    def __init__(self, local: Path, tree: "_Tree | None" = None, *, is_named: bool) -> None:
         self.local = local
         self.is_named = is_named
         """Whether somebody gave just this path, and no pattern that it matches."""
-        self._root = root
-        self._url = url
-        self._behind = behind
-        self._system = system
-        self._states = states
+        self._tree = tree
 
     @property
     def origin(self) -> str:
@@ -65,36 +46,46 @@ class Location:
 
     def name_of(self, path: Path) -> str:
         """What a path below, or one beside a file, is called there."""
-        relative = path.relative_to(self._root).as_posix()
-        return _joined(self._url, "" if relative == "." else relative) + self._behind
+        return str(path) if self._tree is None else self._tree.url_of(path)
 
     def state_of(self, path: Path) -> FileState:
         """What identifies a file below. Raises LogPathError where it is gone."""
-        return state_of_status(Segment(path).status()) if self._states is None else self._states[path]
+        return state_of_status(Segment(path).status()) if self._tree is None else self._tree.states[path]
 
-    def bring(self, path: Path) -> None:
-        """Make a file below that planning has to read more than a hole. Raises PipelineError."""
-        if self._system is not None:
-            name = self.name_of(path)
-            with _reaching(name):
-                self._system.get_file(_system(name)[1], str(path))
+    def partition(self, path: Path) -> Partition:
+        """The partition of a folder. Raises LogPathError."""
+        return Partition(path) if self._tree is None else RemotePartition(path, self)
+
+    def segment(self, path: Path) -> Segment:
+        """The segment of a file. Raises LogPathError."""
+        return Segment(path) if self._tree is None else RemoteSegment(path, self)
+
+    def remote(self, path: Path) -> RemoteFile:
+        """A file of another machine. Raises PipelineError."""
+        assert self._tree is not None
+        return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
+
+    def bring(self, *paths: Path) -> None:
+        """Fetch small files of another machine. Raises PipelineError, LogPathError."""
+        for path in paths:
+            if path.stat().st_size == 0:
+                path.write_bytes(self.remote(path).range(0, self.state_of(path).size))
+
+    def bring_above(self, folder: Path, name: str) -> None:
+        """Fetch a file of the folder above one of another machine, if there is one. Raises PipelineError."""
+        path = folder.parent / name
+        if self._tree is not None and path.is_relative_to(self._tree.root):
+            self.bring(*(path for _ in [0] if path in self._tree.states))
+        elif self._tree is not None and not path.exists():
+            self._tree.bring_from_above(path)
 
 
-def _joined(url: str, relative: str) -> str:
-    return f"{url}{relative}" if not relative or url.endswith("/") else f"{url}/{relative}"
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is a URL of a file system that is not this machine's."""
-    return "://" in path and not path.startswith("file://")
-
-
-def locations(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Location]:
-    """The locations that paths and patterns mean; copies go when `stack` is closed. Raises PipelineError."""
+def locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Iterator[Location]:
+    """The locations that paths and patterns mean; their trees go when `stack` is closed. Raises PipelineError."""
     for path in paths:
-        found = list(_remote(path, stack) if is_remote(path) else _local(path))
+        found = list(_remote(path, stack, options) if is_remote(path) else _local(path))
         if not found:
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: there is no such file or folder.")
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{path}: there is no such file or folder."))
         yield from found
 
 
@@ -109,186 +100,141 @@ def _local(path: str) -> Iterator[Location]:
     try:
         if whole.exists() or not glob.has_magic(str(whole)):
             if whole.exists():
-                yield Location(whole, whole, str(whole), is_named=True)
+                yield Location(whole, is_named=True)
             return
     except OSError as error:
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: can't be read: {error.strerror}.") from None
     for name in sorted(glob.glob(str(whole))):  # noqa: PTH207
-        yield Location(Path(name), Path(name), name, is_named=False)
+        yield Location(Path(name), is_named=False)
 
 
 # ---------------------------------------------------------------- other file systems
 
 
-def _remote(path: str, stack: ExitStack) -> Iterator[Location]:
-    system, bare = _system(path)
-    with _reaching(path):
+def _remote(path: str, stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
+    """The locations of a URL, or of a pattern in one, by one listing."""
+    system, bare = store(path, options)
+    with reaching(path, options):
+        system.invalidate_cache()
         is_named = not glob.has_magic(bare)
-        names = [bare] if is_named else sorted(system.glob(bare))
-        url, _, archive = path.partition("::")
-        copies = _Copies(system, stack, _UrlOf(url, bare, is_named=is_named), archive and f"::{archive}")
-        return iter([copies.location(name, is_named=is_named) for name in names if not name or system.exists(name)])
+        root, most = _listed(bare, is_named=is_named)
+        found = {name.strip("/"): facts for name, facts in system.find(root, maxdepth=most, detail=True).items()}
+    if root and root.strip("/") in found:  # a file
+        root = root.rpartition("/")[0]
+    wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
+    tree = _Tree(path, bare, root, stack, options)
+    tree.add(found, wanted)
+    return iter([Location(tree.local(name), tree, is_named=is_named) for name in wanted])
 
 
-class _UrlOf:
-    """URLs of what a URL means; what a file system calls a file lacks the host, and the scheme."""
-
-    def __init__(self, url: str, bare: str, *, is_named: bool) -> None:
-        scheme, _, rest = url.partition("://")
-        self._url, self._bare = f"{scheme}://{rest.rstrip('/')}", bare
-        if not is_named:  # what is before the first folder with magic is the same in every name
-            self._url, self._bare = (text[: text.rfind("/", 0, _magic_at(text)) + 1] for text in (url, bare))
-
-    def __call__(self, name: str) -> str:
-        return _joined(self._url, name[len(self._bare) :].lstrip("/"))
+def _listed(bare: str, *, is_named: bool) -> tuple[str, int | None]:
+    """What is listed to know what a name means, and how many folders deep: with a segment, what lies beside it."""
+    if not is_named:
+        return "/".join(takewhile(lambda part: not glob.has_magic(part), bare.split("/"))), None
+    return (bare.rpartition("/")[0], 1) if log_file(Path(bare)) is not None else (bare, None)
 
 
-def _magic_at(pattern: str) -> int:
-    return next(at for at, letter in enumerate(pattern) if glob.has_magic(letter))
+def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -> list[str]:
+    """The files and folders of a listing that a name or a pattern means."""
+    if is_named:
+        return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
+    pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
+    every = {each for name in found for each in _with_folders(name, root)}
+    return sorted(each for each in every if pattern.match(each))
 
 
-class _Copies:
-    """Copies of remote folders for planning; files that are matched in one share it."""
-
-    def __init__(self, system: Any, stack: ExitStack, url_of: _UrlOf, behind: str) -> None:
-        self._system = system
-        self._stack = stack
-        self._url_of = url_of
-        self._behind = behind
-        self._made: dict[str, Path] = {}
-        self._states: dict[Path, FileState] = {}
-
-    def location(self, name: str, *, is_named: bool) -> Location:
-        """What planning sees of a file or a folder."""
-        local, root, url = self._copied(name)
-        return Location(local, root, url, self._behind, self._system, self._states, is_named=is_named)
-
-    def _copied(self, name: str) -> tuple[Path, Path, str]:
-        """A folder; a segment in its partition's folder, with what lies beside it; or another file. And its root."""
-        url = self._url_of(name)
-        if not self._system.isfile(name):
-            folder = self._copy(name, self._system.find)
-            return folder, folder, url
-        if log_file(Path(name)) is not None:
-            above, _, file = name.rpartition("/")
-            folder = self._copy(above, self._system.ls)
-            return folder / file, folder, url[: url.rfind("/") + 1]
-        alone = self._folder() / PurePosixPath(name).name
-        self._states[alone] = state_of_facts(self._system.info(name))
-        _hole(alone, self._states[alone].size)
-        return alone, alone, url
-
-    def _copy(self, name: str, listed: Any) -> Path:
-        """The tree of a folder, or its files, with holes for segments; and a checkpoint of the folder above."""
-        if name in self._made:
-            return self._made[name]
-        above, _, last = name.rpartition("/")
-        root = self._made[name] = self._folder() / (last or "root")
-        root.mkdir()
-        for each, facts in _files(listed(name, detail=True)):
-            target = root / PurePosixPath(each.strip("/")).relative_to(name.strip("/"))
-            target.parent.mkdir(parents=True, exist_ok=True)
-            self._states[target] = state_of_facts(facts)
-            if _is_read(target):
-                self._system.get_file(each, str(target))
-            else:
-                _hole(target, self._states[target].size)
-        if name and self._system.exists(f"{above}/{_ABOVE}"):
-            self._system.get_file(f"{above}/{_ABOVE}", str(root.parent / _ABOVE))
-        return root
-
-    def _folder(self) -> Path:
-        return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-")))
+def _with_folders(name: str, root: str) -> Iterator[str]:
+    """A name, and the folders above it that are below the root."""
+    while len(name) > len(root):
+        yield name
+        name = name.rpartition("/")[0]
 
 
-def _files(listed: Any) -> Iterator[tuple[str, Any]]:
-    """Names and facts of files, as fsspec's `find` and `ls` have them."""
-    for facts in listed.values() if isinstance(listed, dict) else listed:
-        if facts["type"] == "file":
-            yield facts["name"], facts
+class _Tree:
+    """A listing as empty files, with what identifies each, and its URL."""
+
+    def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
+        self.options = options
+        self.states: dict[Path, FileState] = {}
+        self._name = root.strip("/")
+        self._url, self._behind = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-plan-")))
+        self.root = folder / (PurePosixPath(self._name).name or "root")
+        self.root.mkdir()
+
+    def add(self, found: Mapping[str, Any], wanted: list[str]) -> None:
+        """Add the files in wanted folders and beside wanted files, and checkpoints above them."""
+        whole = {name.rpartition("/")[0] if name in found else name for name in wanted}
+        above = {name.rpartition("/")[0] for name in whole}
+        for name, facts in found.items():
+            is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above
+            is_below = "" in whole or any(each in whole for each in _with_folders(name, ""))
+            if facts["type"] == "file" and (is_below or is_checkpoint):
+                path = self.local(name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+                self.states[path] = state_of_facts(facts)
+
+    def local(self, name: str) -> Path:
+        """Where a file or folder is in the tree."""
+        return self.root / name[len(self._name) :].lstrip("/")
+
+    def url_of(self, path: Path) -> str:
+        """The URL of what is there in the tree."""
+        relative = path.relative_to(self.root).as_posix()
+        return _joined(self._url, "" if relative == "." else relative) + self._behind
+
+    def bring_from_above(self, path: Path) -> None:
+        """Fetch a file that lies beside the root, if there is one. Raises PipelineError."""
+        if not self._name:
+            return
+        above, behind = _above(self._url + self._behind, 1)
+        url = _joined(above, path.name) + behind
+        system, name = store(url, self.options)
+        with reaching(url, self.options), suppress(FileNotFoundError):
+            path.write_bytes(system.cat_file(name))
 
 
-def _is_read(path: Path) -> bool:
-    """Whether planning reads a file: small ones, and what a swap was cleaned from is known by its last batch."""
-    file = log_file(path)
-    if file is None:
-        return path.name.endswith("-checkpoint")
-    return file.kind in _BESIDE or (file.kind == "log" and file.state == "swap")
+def _above(url: str, levels: int) -> tuple[str, str]:
+    """The URL of a folder some levels above, and the container that it is in: zip://NAME::/path/of.zip."""
+    base, colons, container = url.partition("::")
+    scheme, _, rest = base.partition("://")
+    parts = rest.rstrip("/").split("/")
+    return f"{scheme}://{'/'.join(parts[: len(parts) - levels])}", colons + container
 
 
-def _system(path: str) -> tuple[Any, str]:
-    core = required("fsspec", "spark").core
-    with _reaching(path):  # of a scheme that it does not know, or lacks the library of
-        system, bare = core.url_to_fs(path)
-    return system, str(bare).rstrip("/")
+def _joined(url: str, relative: str) -> str:
+    return f"{url}{relative}" if not relative or url.endswith("/") else f"{url}/{relative}"
+
+
+# ---------------------------------------------------------------- what tasks read
 
 
 @contextmanager
-def _reaching(path: str) -> Generator[None]:
-    """Turn all errors of a file system's library into PipelineError."""
-    try:
-        yield
-    except TagwireError:
-        raise
-    except Exception as error:
-        said = str(error) or type(error).__name__
-        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: fsspec can't reach it: {said}.") from None
+def opened(
+    file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
+) -> Generator[FileBytes]:
+    """A segment by the name that planning gave it, of which the bytes from `start` to before `end` are read.
 
-
-def _hole(path: Path, size: int) -> None:
-    with path.open("wb") as file:
-        file.truncate(size)
-
-
-class Opened:
-    """A segment on this machine, of which at least a range is really there."""
-
-    def __init__(
-        self, path: Path, system: Any = None, name: str = "", state: FileState | None = None, *, whole: bool = True
-    ) -> None:
-        self.path = path
-        self.state = state
-        """What identifies a remote file; None for one of this machine."""
-        self.is_whole = whole
-        self._system = system
-        self._name = name
-
-    def fetch(self, start: int, end: int) -> None:
-        """Bring a range of bytes to its location. Raises PipelineError."""
-        with self.path.open("r+b") as target, _reaching(self._name):
-            target.seek(start)
-            for begin in range(start, end, _CHUNK):
-                target.write(self._system.cat_file(self._name, start=begin, end=min(begin + _CHUNK, end)))
-
-    def fetch_all(self) -> None:
-        """Bring what is not there yet."""
-        self.fetch(0, self.path.stat().st_size)
-        self.is_whole = True
-
-
-@contextmanager
-def opened(file: str, start: int, end: int) -> Generator[Opened]:
-    """A segment by the name that planning gave it, with its bytes from `start` to `end` at least."""
-    if not is_remote(file):
-        yield Opened(Path(file))
+    Raises PipelineError if it is another one than was planned with; LogPathError.
+    """
+    if is_remote(file):
+        remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
+        remote.check_first()
+        with opened_remote(remote, start, end) as data:
+            yield data
         return
-    system, name = _system(file)
-    with tempfile.TemporaryDirectory(prefix="tagwire-split-") as folder:
-        path = Path(folder) / PurePosixPath(name).name
-        with _reaching(file):
-            state = state_of_facts(system.info(name))
-        size = state.size
-        _hole(path, size)
-        part = Opened(path, system, name, state, whole=start == 0 and end >= size)
-        part.fetch(start, min(end, size))
-        yield part
+    with open_file(Path(file)) as data:
+        if state is not None:
+            check_unchanged(file, state, state_of_status(data.status()), end=end, may_grow=may_grow)
+        yield data
 
 
-def capture_files(paths: tuple[str, ...]) -> list[str]:
+def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[str]:
     """The files that paths and patterns mean: those in folders as well, but hidden ones. Raises PipelineError."""
     with ExitStack() as stack:
         found = []
-        for location in locations(paths, stack):
+        for location in locations(paths, stack, options):
             files = (
                 [location.local]
                 if location.local.is_file()
@@ -298,9 +244,13 @@ def capture_files(paths: tuple[str, ...]) -> list[str]:
         return found
 
 
-def fetched(file: str, stack: ExitStack) -> str:
-    """The path of a file on this machine; a copy goes when `stack` is closed."""
+def fetched(file: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> str:
+    """The path of a file on this machine; a copy goes when `stack` is closed. Raises PipelineError."""
     if not is_remote(file):
         return file
-    source = stack.enter_context(opened(file, 0, sys.maxsize))
-    return str(source.path)
+    system, name = store(file, options)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-split-"))
+    path = Path(folder) / PurePosixPath(name).name
+    with reaching(file, options):
+        system.get_file(name, str(path))
+    return str(path)

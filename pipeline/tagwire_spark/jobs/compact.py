@@ -26,7 +26,7 @@ from tagwire.log.rewriting import SegmentReport, groups
 from tagwire.log.survey import Survey, survey
 from tagwire_spark.jobs.compact_units import do_unit
 from tagwire_spark.jobs.last_offsets import find_last_offsets
-from tagwire_spark.jobs.outputs import Staging, staging
+from tagwire_spark.jobs.outputs import Staging, output_path, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 from tagwire_spark.jobs.units import FoundPartition, found_partitions, local_paths, log_folders, only_once
 
@@ -43,14 +43,15 @@ def compact_logs(
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
     asked = Compaction(**rules)  # what is wrong with them is told here
+    target = output_path(output)
     partitions = [found for root in local_paths(paths) for found in found_partitions(root)]
     only_once(partitions)
     logs = [_Log(number, found, asked) for number, found in enumerate(partitions)]
-    with staging(Path(output).absolute()) as made:
+    with staging(target) as made:
         _Job(spark, made, rules).run(logs)
         for log in logs:
             log.finish(made)
-        folders = ((folder, made.whole / target) for folder, target in log_folders(partitions))
+        folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
         carry_directory_files(folders, keeps_producers=True)
     return [log.report() for log in logs]
 

@@ -22,7 +22,7 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
-from tagwire_spark.jobs.outputs import Staging, attempt, staging
+from tagwire_spark.jobs.outputs import Staging, attempt, output_path, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import SegmentUnit, found_partitions, local_paths, log_folders, only_once, segment_units
 
@@ -47,14 +47,14 @@ def convert_logs(
     is. Raises FormatError, PipelineError, LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
-    conversion = conversion_of(how)
+    conversion, target = conversion_of(how), output_path(output)
     roots = local_paths(paths)
     partitions = [found for root in roots for found in found_partitions(root)]
     only_once(partitions)
     # The segments of another listing go at once: objects of a million would fill the driver's memory.
     units = [unit for found in partitions for unit in segment_units(found, Partition(found.partition.path).segments)]
     sizes = [Path(unit.file).stat().st_size for unit in units]
-    with staging(Path(output).absolute()) as made:
+    with staging(target) as made:
         work = partial(_convert, attempts=str(made.attempts), how=how)
         results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
         _finish_transactions(spark, made, units, results, to or format)
@@ -64,7 +64,7 @@ def convert_logs(
                 made.carry(path, f"{found.target}/{path.name}")
         for unit, result in zip(units, results, strict=True):
             made.take(result.attempt, unit.target)
-        folders = ((folder, made.whole / target) for folder, target in log_folders(partitions))
+        folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
         carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
     return [_report(unit.file, result) for unit, result in zip(units, results, strict=True)]
 

@@ -19,7 +19,7 @@ from tagwire.log import LogPathError, Partition
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.jobs.export_part import TABLE, How, TopicPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
-from tagwire_spark.jobs.outputs import staging
+from tagwire_spark.jobs.outputs import output_path, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import found_partitions, local_paths
 from tagwire_spark.options import MODES, invalid
@@ -79,8 +79,9 @@ def export_logs(
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
     how = How(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
+    target = output_path(output)
     units, folders = _found(local_paths(paths))
-    with staging(Path(output).absolute()) as made:
+    with staging(target) as made:
         work = partial(export_part, attempts=str(made.attempts), how=list(how))
         sizes = [sum(size for _, size in unit.part.files) for unit in units]
         results = run_units(spark, [unit.to_json() for unit in units], sizes, work)

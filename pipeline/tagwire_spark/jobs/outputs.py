@@ -9,17 +9,24 @@ Each attempt of a unit writes to a folder of its own and returns its name. Spark
 for each unit; the output of other attempts is ignored and removed at the end.
 """
 
+import re
 import shutil
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from tagwire.log import LogPathError
 from tagwire.log.claim import claimed
 from tagwire.log.whole_folder import publish
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.storage import local_path
 
-__all__ = ["Staged", "Staging", "attempt", "staging"]
+__all__ = ["Staged", "Staging", "attempt", "output_path", "staging"]
+
+_URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
+"""Also with one slash, as a `Path` has it."""
 
 
 class Staged:
@@ -50,6 +57,15 @@ class Staging(Staged):
         place = self.whole / target
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
+
+
+def output_path(output: str | Path) -> Path:
+    """The folder that a job is to write. Raises PipelineError for a URL, which as a path would be a local folder."""
+    text = str(output)
+    if _URL.match(text):
+        how = "write to a folder that the driver and all workers mount, and upload it when the job is done"
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a job ends by a rename, which a URL lacks; {how}.")
+    return local_path(text)
 
 
 @contextmanager

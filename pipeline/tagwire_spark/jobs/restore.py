@@ -20,7 +20,7 @@ from tagwire.records import Record
 from tagwire.records.rebuilding import Head, rebuilt
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, Part
-from tagwire_spark.jobs.outputs import attempt, staging
+from tagwire_spark.jobs.outputs import attempt, output_path, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import local_paths
 
@@ -47,8 +47,8 @@ def import_logs(spark: SparkSession, path: str | Path, output: str | Path) -> li
     them. Nothing is in `output` before all of it is. Raises PipelineError,
     LogPathError.
     """
+    target = output_path(output)
     [source] = local_paths(path)
-    target = Path(output).absolute()
     export = Export.read(source)
     with staging(target) as made:
         work = partial(_import, source=str(source), attempts=str(made.attempts))

@@ -43,8 +43,8 @@ def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         text = str(path)
         if is_remote(text):
-            reason = "jobs over files need a path that the driver and all workers mount"
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: {reason}.")
+            reason = "jobs need a path that the driver and all workers mount; copy the logs there, or read the URL as a"
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: {reason} DataFrame with format kafka_log.")
         local = local_path(text)
         if not local.exists():
             raise LogPathError(f"{local}: there is no such file or folder")

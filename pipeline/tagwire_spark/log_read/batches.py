@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
-from tagwire.log.errors import LogError
-from tagwire.log.file_bytes import open_file
+from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
-from tagwire_spark.files.file_state import check_unchanged, state_of_status
-from tagwire_spark.files.storage import Opened, opened
+from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
+from tagwire_spark.files.storage import opened
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
@@ -23,20 +23,16 @@ _CUT_OFF: Final = "TWL101"
 
 
 @contextmanager
-def _scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, Opened]]:
-    """A split's file, if it is still the one that was planned with. Raises LogPathError, PipelineError."""
-    with opened(split.file, split.start, split.end) as source, open_file(source.path) as data:
-        if split.state is not None:
-            found = source.state or state_of_status(data.status())
-            check_unchanged(split.file, split.state, found, end=split.end, may_grow=split.is_last)
-        yield Scan(split.file, data, query.formats), source
+def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int]]:
+    """A split's file, and where its first batch begins.
 
-
-@contextmanager
-def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int] | None]:
-    """A split's file, and where its first batch begins; None where not all of the file is here. Raises LogError."""
-    with _scan(split, query) as (scan, source):
-        yield (scan, _begin(scan, source, split, query)) if source.is_whole else None
+    Raises LogError, LogPathError, and PipelineError if it is not the file any more that was planned with.
+    """
+    hint = split.hint or _looked_up(split, query)
+    first = hint[0] if hint else 0
+    with opened(split.file, split.state, first, split.end, query.storage, may_grow=split.is_last) as data:
+        scan = Scan(split.file, data, query.formats)
+        yield scan, _begin(scan, split, query, hint)
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
@@ -45,16 +41,13 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     Raises LogError at the first invalid batch, unless the query is permissive: then
     there is a Damage for the bytes that belong to no batch.
     """
-    with _scan(split, query) as (scan, source):
-        position, last = _begin(scan, source, split, query), NO_OFFSET
+    with begun_scan(split, query) as (scan, position):
+        last = NO_OFFSET
         reached, behind = next_offset(split, position), None
-        while position < split.end and not _ends_at(scan, source, position):
+        while position < split.end and not scan.ends_at(position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                if not source.is_whole:  # it may only be that its bytes are not all here
-                    _fetch_all(scan, source)
-                    continue
                 is_behind = (
                     behind is not None and split.is_last and error.rule == _CUT_OFF
                 )  # not written to its end yet
@@ -92,19 +85,6 @@ def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
     return query.first_timestamp is None or batch.max_timestamp >= query.first_timestamp
 
 
-def _fetch_all(scan: Scan, source: Opened) -> None:
-    """Bring all bytes of the file here, and see them."""
-    source.fetch_all()
-    scan.forget()
-
-
-def _ends_at(scan: Scan, source: Opened, position: int) -> bool:
-    """Whether the data end here; zeros may also be what is not here yet."""
-    if not source.is_whole and scan.ends_at(position):
-        _fetch_all(scan, source)
-    return scan.ends_at(position)
-
-
 def next_offset(split: Split, position: int) -> int | None:
     """The next offset at the position where a split begins; None if it is unknown."""
     name = log_file(Path(split.file))
@@ -116,21 +96,12 @@ def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     return query.partial and split.is_last and error.rule == _CUT_OFF
 
 
-def _begin(scan: Scan, source: Opened, split: Split, query: LogQuery) -> int:
+def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> int:
     """Where the first batch is that the split owns and somebody may want. Raises LogError."""
-    if split.hint is not None:
-        position, offset = split.hint
-        try:
-            batch = scan.batch(position)
-            if batch.base_offset <= offset <= batch.last_offset:
-                return position
-        except LogError:
-            pass
-    if split.start == 0:
-        return 0
-    if not source.is_whole:
-        _fetch_all(scan, source)
-    every = pieces(scan) if query.permissive else scan.spans()
+    start = _known_start(scan, hint)
+    if start >= split.start:
+        return start
+    every = pieces(scan, start) if query.permissive else scan.spans(start)
     try:
         return next((each.position for each in every if each.position >= split.start), split.end)
     except LogError as error:
@@ -138,3 +109,29 @@ def _begin(scan: Scan, source: Opened, split: Split, query: LogQuery) -> int:
         if _is_cut_off(error, split, query):
             return split.end
         raise
+
+
+def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
+    """Where a batch begins by the index, if it is there whole; else where the file does."""
+    if hint is not None:
+        position, offset = hint
+        try:
+            batch = scan.batch(position)
+            if batch.base_offset <= offset <= batch.last_offset:
+                return position
+        except LogError:
+            pass
+    return 0
+
+
+def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
+    """The index's entry at or before the split, as a hint; None if there is none."""
+    if split.offset_index is None or split.start == 0:
+        return None
+    name = log_file(Path(split.file.partition("::")[0]))
+    try:
+        file = RemoteFile(*split.offset_index, query.storage)
+        found = remote_lookup(file, OffsetIndex.LAYOUT).at_or_before(split.start, 1)
+    except (LogError, LogPathError):
+        return None  # it only makes things faster
+    return None if found is None else (found[1], (name.base_offset if name else 0) + found[0])

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from tagwire.log import LogError, Partition, Segment
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import BatchSpan, Scan
 
 __all__ = [
@@ -44,8 +43,8 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
     if not partition.segments:
         return None
     last = partition.segments[-1]
-    with open_file(last.path) as data:
-        scan = Scan(str(last.path), data, format)
+    with last.opened() as data:
+        scan = Scan(last.name, data, format)
         spans = [*_last_spans(scan, position_before(scan, last, None), permissive=permissive)]
         if spans and not _is_whole(scan, spans[-1].position):
             spans.pop()
@@ -88,8 +87,8 @@ def missing_offsets(partition: Partition, start: int, end: int, format: Any = "a
         behind = after.base_offset or 0
         if behind <= start or (segment.base_offset or 0) >= end:
             continue
-        with open_file(segment.path) as data:
-            scan = Scan(str(segment.path), data, format)
+        with segment.opened() as data:
+            scan = Scan(segment.name, data, format)
             try:
                 spans = [*scan.spans(position_before(scan, segment, None))]
                 reached = spans[-1].last_offset + 1 if spans else behind  # nothing is left of it: it was compacted
@@ -118,8 +117,8 @@ def _spans(partition: Partition, offset: int, format: Any) -> Iterator[BatchSpan
     for segment, behind in zip(segments, [*(each.base_offset or 0 for each in segments[1:]), None], strict=True):
         if behind is not None and behind <= offset:
             continue
-        with open_file(segment.path) as data:
-            scan = Scan(str(segment.path), data, format)
+        with segment.opened() as data:
+            scan = Scan(segment.name, data, format)
             yield from (
                 each for each in scan.spans(position_before(scan, segment, offset)) if each.last_offset >= offset
             )

@@ -4,6 +4,7 @@ Options that Spark's own Kafka source has, too, have the same names. A query is 
 to workers with each split.
 """
 
+import json
 import re
 from typing import Any, Final, NamedTuple
 
@@ -12,13 +13,24 @@ from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import shown
 from tagwire_spark.columns.codec import OPTIONS as CODEC_OPTIONS
 from tagwire_spark.columns.codec import Decoding, decoding
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.options import MODES, NO_TABLES, Options, invalid
 
-__all__ = ["LATEST", "NO_OFFSET", "OPTIONS", "STREAM_OPTIONS", "LogQuery", "Offsets", "log_query", "paths_of"]
+__all__ = [
+    "LATEST",
+    "NO_OFFSET",
+    "OPTIONS",
+    "STREAM_OPTIONS",
+    "LogQuery",
+    "Offsets",
+    "log_query",
+    "paths_of",
+    "storage_options",
+]
 
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
-    "minPartitions",
+    *("minPartitions", "storageOptions"),
     *("includeControlRecords", "isolation.level", "respectLogStart"),
     *("subscribe", "subscribePattern", "assign"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
@@ -68,6 +80,7 @@ class LogQuery(NamedTuple):
     """Partitions of any topic: these and the two below come from filters."""
     first_offset: int = 0
     end_offset: int = NO_OFFSET
+    storage: StorageOptions = NO_OPTIONS
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether a partition is asked for."""
@@ -116,6 +129,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         first_timestamp=_milliseconds(read, "startingTimestamp"),
         end_timestamp=_milliseconds(read, "endingTimestamp"),
         message=_message(read),
+        storage=storage_options(read),
     )
 
 
@@ -129,6 +143,17 @@ def paths_of(options: Options) -> tuple[str, ...]:
     if options.text("path"):
         return (options.text("path"),)
     raise invalid(f"The path is missing; give one to load() or save(), or as option path. {NO_TABLES}")
+
+
+def storage_options(options: Options) -> StorageOptions:
+    """What the file system of a URL is given. Raises PipelineError, which shows no value."""
+    try:
+        found = json.loads(options.text("storageOptions", "{}"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise invalid('Option storageOptions is no JSON object; {"anon": true} was expected, as fsspec takes it.')
+    return StorageOptions(found)
 
 
 def _formats(options: Options) -> FormatSet:

@@ -1,7 +1,6 @@
 """From the batches of a split to the Arrow batches that Spark gets: the columns that are wanted, and no others."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from typing import Any, Final
 
 import pyarrow as pa
@@ -76,12 +75,10 @@ def rows_of_task(
     for number, split in enumerate(splits):
         check_number(split.partition, split.file)
         try:
-            with begun_scan(split, query) if native else nullcontext() as begun:
-                if native and begun is not None:
-                    yield from _with_errors(native.of_split(number, *begun), split, query, columns)
-                    continue
             if native:
-                yield from native.rest()
+                with begun_scan(split, query) as begun:
+                    yield from _with_errors(native.of_split(number, *begun), split, query, columns)
+                continue
             rows = _Rows(split, query, columns)
             for piece in split_pieces(split, query):
                 yield from rows.of_piece(piece)

@@ -15,13 +15,14 @@ from typing import Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, Segment
 from tagwire.log.directory import partition_folders
-from tagwire.log.index_lookup import IndexLookup, index_lookup
+from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
+from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
@@ -34,6 +35,7 @@ _NAMED: Final = 5
 _OPENING: Final = 1 << 17
 """What a segment costs beside its bytes, in bytes that take as long to read; `_FETCHING` if it is remote."""
 _FETCHING: Final = 1 << 20
+_Hint = tuple[int, int]
 
 
 class Split(NamedTuple):
@@ -55,6 +57,8 @@ class Split(NamedTuple):
     transactions: Transactions | None = None
     state: FileState | None = None
     """What the file was when the read was planned."""
+    offset_index: tuple[str, FileState] | None = None
+    """The index of a remote segment, by which the task finds its first batch itself."""
 
 
 def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
@@ -81,7 +85,7 @@ def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
     with ExitStack() as stack:
         try:
             for path in query.paths:
-                found = [*log_locations((path,), stack)]
+                found = [*log_locations((path,), stack, query.storage)]
                 of_path = [split for location in found for split in _settled(query, location)]
                 if not of_path and not may_be_empty:
                     _check_found(path, found)
@@ -91,14 +95,14 @@ def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
     return splits
 
 
-def log_locations(paths: tuple[str, ...], stack: ExitStack) -> Iterator[Location]:
+def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
     """The locations that paths and patterns mean. Raises PipelineError.
 
     Among the matches of a pattern, files that are not segments and folders of partitions that
     are being moved or deleted don't count; to read these, name them.
     """
     for path in paths:
-        found = list(locations((path,), stack))
+        found = list(locations((path,), stack, options))
         counted = [location for location in found if location.is_named or _counts(location.local)]
         if not counted and all(location.local.is_file() for location in found):
             raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: none of the matching files is a segment of a log.")
@@ -178,7 +182,8 @@ def _check_found(path: str, found: Sequence[Location]) -> None:
 
 def _splits(query: LogQuery, location: Location) -> Iterator[Split]:
     if location.local.is_file():
-        yield from _of_partition(query, Partition(location.local.parent), (Segment(location.local),), location)
+        folder = location.partition(location.local.parent)
+        yield from _of_partition(query, folder, (location.segment(location.local),), location)
         return
     for partition in partitions_of(location, query):
         yield from _of_partition(query, partition, partition.segments, location)
@@ -194,7 +199,7 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
         if name is None or folder == location.local or not name.state:
             topic, number = (name.topic, name.partition) if name else (folder.name, -1)
             if query.wants(topic, number):
-                yield Partition(folder)
+                yield location.partition(folder)
 
 
 def _of_partition(
@@ -217,14 +222,21 @@ def _of_partition(
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
         wanted = first
-        if query.first_timestamp is not None and not is_remote(file):
+        if query.first_timestamp is not None:
             earlier = earlier_part(segment, query.first_timestamp, query.formats)
             if earlier is not None and earlier.is_all and not is_last:
                 continue
             wanted = first if earlier is None else max(first, earlier.end_offset)
         state = location.state_of(segment.path)
         whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state)
-        yield from _cut(query, segment, whole)
+        yield from _cut(query, segment, _with_index(whole, segment, location))
+
+
+def _with_index(split: Split, segment: Segment, location: Location) -> Split:
+    path = segment.beside("index") if is_remote(split.file) else None
+    if path is None or not (state := location.state_of(path)).size:
+        return split
+    return split._replace(offset_index=(location.name_of(path), state))
 
 
 def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:
@@ -235,28 +247,42 @@ def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:
         yield whole._replace(start=start, end=end, hint=hint)
 
 
-def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, tuple[int, int] | None]]:
+def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, _Hint | None]]:
     """Where splits begin, each with its hint."""
-    size, step = whole.end, query.split_bytes
+    size, step, base = whole.end, query.split_bytes, segment.base_offset or 0
+    far = is_remote(whole.file)
     try:
         path = segment.beside("index")
+        if far and whole.offset_index is not None and whole.first_offset <= base:
+            return _even_cuts(whole, step)
         if path is not None:
-            with index_lookup(path, OffsetIndex.LAYOUT) as entries:
+            with segment.lookup(path, OffsetIndex.LAYOUT) as entries:
                 if entries:
-                    return _cuts_by_index(entries, segment.base_offset or 0, whole, step)
+                    found = _first_wanted(entries, base, whole)
+                    return _even_cuts(whole, step, found) if far else _cuts_by_index(entries, base, whole, step, found)
     except (LogError, LogPathError):
         pass  # it only makes things faster
     # Heads of a remote segment are far away: whoever goes over them reads everything.
-    return [(start, None) for start in range(0, size, size if is_remote(whole.file) else step)] if size else []
+    return _even_cuts(whole, size if far else step)
+
+
+def _first_wanted(entries: IndexLookup, base: int, whole: Split) -> _Hint | None:
+    """The entry at or before the first wanted offset, if that is not the segment's own."""
+    found = entries.at_or_before(whole.first_offset - base) if whole.first_offset > base else None
+    return (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
+
+
+def _even_cuts(whole: Split, step: int, first: _Hint | None = None) -> list[tuple[int, _Hint | None]]:
+    """Cuts of as many bytes each. Of a remote segment, tasks look up the entries: they are many, the driver is one."""
+    begin = first[0] if first else 0
+    return [(0, first), *((start, None) for start in range(begin + step, whole.end, step))] if whole.end else []
 
 
 def _cuts_by_index(
-    entries: IndexLookup, base: int, whole: Split, step: int
-) -> list[tuple[int, tuple[int, int] | None]]:
+    entries: IndexLookup, base: int, whole: Split, step: int, first: _Hint | None
+) -> list[tuple[int, _Hint | None]]:
     """The cuts at entries; they ascend, whatever the entries do."""
-    found = entries.at_or_before(whole.first_offset - base) if whole.first_offset > base else None
-    first = (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
-    cuts: list[tuple[int, tuple[int, int] | None]] = [(0, first)]
+    cuts: list[tuple[int, _Hint | None]] = [(0, first)]
     begin, location = first[0] if first else 0, 0
     while begin + step < whole.end and (location := entries.from_on(begin + step, 1, location)) < len(entries):
         offset, position = entries[location]

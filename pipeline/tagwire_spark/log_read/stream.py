@@ -29,8 +29,9 @@ from tagwire.log import LogPathError, Partition
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote
-from tagwire_spark.log_read.ends import batch_end, bytes_end, end_of, missing_offsets, segment_ends
+from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, missing_offsets, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import Split, log_locations, packed, partitions_of, plan, settled_location
@@ -98,6 +99,10 @@ class Log(NamedTuple):
     end: int
     position: int
     """The position in the last segment after its last whole batch."""
+    file: str
+    """The last segment."""
+    name: str
+    """What its folder is called."""
 
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
@@ -111,9 +116,6 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
     if most is not None and not 1 <= most < NO_OFFSET:
         raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
-    for path in query.paths:
-        if is_remote(path):
-            raise invalid(f"Option path is {path}; a stream reads folders that the driver and all workers mount.")
     limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
     return StreamQuery(query, limit, every.flag("failOnDataLoss", default=True), starts_latest)
 
@@ -130,6 +132,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Ends | None = None
         """Where a query that reads what is available now ends."""
         self._latest: Ends = {}
+        self._trees = ExitStack()
+        """What logs that are not on this machine are looked at by."""
+        self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
+        """By URLs of last segments: what they were when they were looked at, and where they end."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_trees": None, "_ends": {}}
 
     # ------------------------------------------------------------ on the driver
 
@@ -188,39 +197,48 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _logs(self) -> dict[tuple[str, int], Log]:
         """The partitions that are asked for, as they are now. Raises PipelineError."""
         found: dict[tuple[str, int], Log] = {}
-        with ExitStack() as stack:
-            try:
-                for location in log_locations(self.query.paths, stack):
-                    _check_folder(location)
-                    with settled_location(location):
-                        for partition in partitions_of(location, self.query):
-                            self._add(found, partition, location)
-            except TagwireError as error:
-                raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+        self._trees.close()  # of the logs that were looked at before
+        try:
+            for location in log_locations(self.query.paths, self._trees, self.query.storage):
+                _check_folder(location)
+                with settled_location(location):
+                    for partition in partitions_of(location, self.query):
+                        self._add(found, partition, location)
+        except TagwireError as error:
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
         return dict(sorted(found.items()))
+
+    def _end_of(self, partition: Partition, location: Location) -> LogEnd | None:
+        """Where a log ends. An object is looked at again if it has changed. Raises LogError."""
+        if not (partition.segments and is_remote(location.origin)):
+            return end_of(partition, self.query.formats, permissive=self.query.permissive)
+        last = partition.segments[-1]
+        state = location.state_of(last.path)
+        if self._ends.get(last.name, (None,))[0] != state:
+            end = end_of(partition, self.query.formats, permissive=self.query.permissive)
+            self._ends[last.name] = state, end
+        return self._ends[last.name][1]
 
     def _add(self, found: dict[tuple[str, int], Log], partition: Partition, location: Location) -> None:
         key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
         if not self.query.wants(*key):
             return
-        end = end_of(partition, self.query.formats, permissive=self.query.permissive)
+        end, name = self._end_of(partition, location), location.name_of(partition.path)
         if end is None:
             return
-        check_number(key[1], str(partition.path))
+        check_number(key[1], name)
         if encodable(key[0]) != key[0]:
-            text = f"{partition.path}: the folder's topic is no text, and an offset of Spark's is; rename it."
+            text = f"{name}: the folder's topic is no text, and an offset of Spark's is; rename it."
             raise PipelineError("MALFORMED_KAFKA_LOG", text)
         if key in found:
-            text = (
-                f"{partition.path} and {found[key].partition.path} are the same partition; a stream reads one of them."
-            )
+            text = f"{name} and {found[key].name} are the same partition; a stream reads one of them."
             raise PipelineError("INVALID_TAGWIRE_OPTION", text)
         first, offset = partition.segments[0].base_offset or 0, end.offset
         if self.query.from_log_start and partition.log_start_offset is not None:
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
-        found[key] = Log(partition, first, max(first, offset), end.position)
+        found[key] = Log(partition, first, max(first, offset), end.position, partition.segments[-1].name, name)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if unread records are gone."""
@@ -275,13 +293,13 @@ def _check_folder(location: Location) -> None:
     """Refuse a segment, also where a pattern means it: what comes next is in others. Raises PipelineError."""
     if location.local.is_file():
         text = f"Option path means the file {location.origin}, but a stream reads folders, in which new segments come"
-        raise invalid(f"{text}; give it {location.local.parent}.")
+        raise invalid(f"{text}; give it {location.name_of(location.local.parent)}.")
 
 
 def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:
     """A split without the unfinished bytes after the log's end; none if nothing else is left."""
     end = split.end
-    if log is not None and split.file == str(log.partition.segments[-1].path):
+    if log is not None and split.file == log.file:
         end = min(end, log.position)
     if end > split.start:
         yield split._replace(end=end)

@@ -11,8 +11,6 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from tagwire.log import LogError, LogPathError, Segment
-from tagwire.log.file_bytes import open_file
-from tagwire.log.index_lookup import index_lookup
 from tagwire.log.indexes import TimeIndex
 from tagwire.log.scan import Scan
 from tagwire_spark.log_read.ends import position_before
@@ -38,13 +36,13 @@ def earlier_part(segment: Segment, timestamp: int, format: Any = "auto") -> Earl
     if path is None:
         return None
     try:
-        with index_lookup(path, TimeIndex.LAYOUT) as entries:
+        with segment.lookup(path, TimeIndex.LAYOUT) as entries:
             found = entries.at_or_before(timestamp - 1)
         if found is None:
             return None
         latest, offset = found[0], (segment.base_offset or 0) + found[1]
-        with open_file(segment.path) as data:
-            scan = Scan(str(segment.path), data, format)
+        with segment.opened() as data:
+            scan = Scan(segment.name, data, format)
             spans = islice(scan.spans(position_before(scan, segment, offset)), _HEADS)
             span = next((each for each in spans if each.last_offset >= offset), None)
             if span is None:

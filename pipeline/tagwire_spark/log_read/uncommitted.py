@@ -7,7 +7,6 @@ What a process has gone over it does not go over again, unless the log has chang
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
@@ -15,10 +14,9 @@ from tagwire.errors import DecodeError, TagwireError
 from tagwire.log import Partition, Segment
 from tagwire.log.damage import Found, pieces
 from tagwire.log.errors import placed
-from tagwire.log.file_bytes import open_file
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch, control_record
-from tagwire_spark.files.storage import Location, is_remote
+from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 
 __all__ = ["Transactions", "transactions_of"]
@@ -59,7 +57,7 @@ class _Reached(NamedTuple):
     aborted: frozenset[tuple[int, int, int]]
 
 
-_REACHED: Final[dict[tuple[Path, str, bool], _Reached]] = {}
+_REACHED: Final[dict[tuple[str, str, bool], _Reached]] = {}
 """What this process has gone over: a stream asks at each trigger, and a log without snapshots is read once for all."""
 _MOST: Final = 10_000
 """Partitions in it."""
@@ -78,22 +76,22 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
     running = {
         each.producer_id: each.current_txn_first_offset for each in entries if each.current_txn_first_offset >= 0
     }
-    key = partition.path.absolute(), repr(query.formats), query.permissive
+    key = location.name_of(partition.path.absolute()), repr(query.formats), query.permissive
     followed: set[tuple[int, int, int]] = set()
     if (reached := _reached(partition, key, query)) is not None:
         followed = set(reached.aborted)
         if reached.offset >= known_to:
             known_to, running = reached.offset, dict(reached.running)
     last = None
-    for segment, position, batch in _behind(partition, location, known_to, query):
+    for segment, position, batch in _behind(partition, known_to, query):
         last = segment.path.name, position, batch
         if batch.is_transactional and batch.last_offset >= known_to:
             try:
                 _follow(batch, running, followed)
             except DecodeError as error:
                 if not query.permissive:
-                    raise placed(error, str(segment.path), "TWL106", position) from None
-    if last is not None and not is_remote(location.origin):
+                    raise placed(error, segment.name, "TWL106", position) from None
+    if last is not None:
         name, position, batch = last
         while len(_REACHED) >= _MOST:
             _REACHED.pop(next(iter(_REACHED)))
@@ -102,31 +100,28 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
     return Transactions(tuple(sorted(aborted | followed)), min(running.values(), default=NO_OFFSET))
 
 
-def _behind(
-    partition: Partition, location: Location, offset: int, query: LogQuery
-) -> Iterator[tuple[Segment, int, RecordBatch]]:
+def _behind(partition: Partition, offset: int, query: LogQuery) -> Iterator[tuple[Segment, int, RecordBatch]]:
     """The whole batches of a partition from an offset on. Raises LogError as `_batches`."""
     bases = [segment.base_offset or 0 for segment in partition.segments]
     for index, segment in enumerate(partition.segments):
         is_last = index + 1 == len(bases)
         if not is_last and bases[index + 1] <= offset:
             continue
-        location.bring(segment.path)
         for position, batch in _batches(segment, offset, query, is_last=is_last):
             yield segment, position, batch
 
 
-def _reached(partition: Partition, key: tuple[Path, str, bool], query: LogQuery) -> _Reached | None:
+def _reached(partition: Partition, key: tuple[str, str, bool], query: LogQuery) -> _Reached | None:
     """What is known of a partition, if its last batch is still the same."""
     known = _REACHED.get(key)
     if known is None:
         return None
-    path = partition.path / known.file
     try:
-        with open_file(path) as data:
-            if crc32(Scan(str(path), data, query.formats).batch(known.position).encode()) == known.sum:
+        segment = next(each for each in partition.segments if each.path.name == known.file)
+        with segment.opened() as data:
+            if crc32(Scan(segment.name, data, query.formats).batch(known.position).encode()) == known.sum:
                 return known
-    except TagwireError:  # it is gone, or another one
+    except (StopIteration, TagwireError):  # it is gone, or another one
         pass
     del _REACHED[key]
     return None
@@ -137,8 +132,8 @@ def _batches(segment: Segment, offset: int, query: LogQuery, *, is_last: bool) -
 
     Bytes at a log's end that are not a batch may be unfinished; the reader of the rows decides that.
     """
-    with open_file(segment.path) as data:
-        scan = Scan(str(segment.path), data, query.formats)
+    with segment.opened() as data:
+        scan = Scan(segment.name, data, query.formats)
         for piece in pieces(scan, segment.position_of(scan, offset)):
             if isinstance(piece, Found):
                 yield piece

@@ -110,7 +110,10 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
     read = Options(options, names)
     [root] = paths_of(read)
     if is_remote(root):
-        raise invalid(f"Option path is {root}; segments are written to folders that all workers mount.")
+        raise invalid(
+            f"Option path is {root}; segments are written to folders that all workers mount, since a commit renames"
+            " files. Write to such a folder, and upload it when the write has returned."
+        )
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
     try:
         Conversion(to, codec)

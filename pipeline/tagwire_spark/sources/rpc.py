@@ -21,7 +21,8 @@ from tagwire_spark.columns.codec import Decoding, decoding, message_class
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.columns.schema_check import asked_batch, check_asked, under_names
 from tagwire_spark.files.storage import capture_files, fetched
-from tagwire_spark.log_read.query import paths_of
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
 from tagwire_spark.rpc.captured_frames import captured_frames
 from tagwire_spark.rpc.exchanges import exchange_row, exchanges, refused
@@ -29,7 +30,7 @@ from tagwire_spark.worker import settle_worker
 
 __all__ = ["RpcSource"]
 
-OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port")
+OPTIONS: Final = ("path", "paths", "mode", "package", "strict", "body", "api", "versions", "port", "storageOptions")
 _TIME: Final = pa.timestamp("us", tz="UTC")
 _TYPES: Final = {
     "clientId": pa.string(),
@@ -70,6 +71,7 @@ class RpcQuery(NamedTuple):
     api_key: int | None = None
     structs: tuple[Decoding, Decoding] | None = None
     """How requests and responses become structs."""
+    storage: StorageOptions = NO_OPTIONS
 
 
 def rpc_query(options: Any) -> RpcQuery:
@@ -96,6 +98,7 @@ def rpc_query(options: Any) -> RpcQuery:
         9092 if (port := read.number("port")) is None else port,
         message_class(f"{api}Request", package).API_KEY if api else None,
         structs,
+        storage_options(read),
     )
 
 
@@ -138,7 +141,7 @@ class RpcReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The files."""
-        return [InputPartition(file) for file in capture_files(self.query.paths)]
+        return [InputPartition(file) for file in capture_files(self.query.paths, self.query.storage)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The exchanges of a file as Arrow batches. Without any files, Spark asks once with None."""
@@ -150,7 +153,7 @@ class RpcReader(DataSourceReader):
 def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
     schema = arrow_schema(columns)
     with ExitStack() as stack:
-        rows = _rows(file, fetched(file, stack), query)
+        rows = _rows(file, fetched(file, stack, query.storage), query)
         while part := list(islice(rows, _ROWS)):
             arrays = {}
             for side, wanted in zip(_BODIES, query.structs or (), strict=False):

@@ -77,6 +77,10 @@ class FileBytes:
         self._window = self.read(start, min(max(least, _WINDOW if follows else _JUMP), self._size - start))
         self._start, self._end = start, start + len(self._window)
 
+    def window(self, start: int, least: int) -> bytes:
+        """At least `least` bytes from `start` on, and more if there are any. Raises LogPathError."""
+        return self.read(start, min(max(least, _WINDOW), self._size - start))
+
     def read(self, start: int, size: int) -> bytes:
         """Bytes from `start` on that the file had when it was opened. Raises LogPathError."""
         try:
@@ -99,8 +103,7 @@ Bytes = bytes | FileBytes
 
 def window_of(data: Bytes, start: int, least: int) -> bytes:
     """At least `least` bytes of a file from `start` on, and more if there are any. Raises LogPathError."""
-    size = min(max(least, _WINDOW), len(data) - start)
-    return data[start : start + size] if isinstance(data, bytes) else data.read(start, size)
+    return data[start : start + max(least, _WINDOW)] if isinstance(data, bytes) else data.window(start, least)
 
 
 @contextmanager

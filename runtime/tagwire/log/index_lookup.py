@@ -8,7 +8,7 @@ all entries, and `verify` checks them.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from io import FileIO
 from os import SEEK_END
@@ -24,13 +24,16 @@ __all__ = ["IndexLookup", "index_lookup"]
 
 
 class IndexLookup(Sequence[tuple[int, ...]]):
-    """The entries of an open index as pairs of numbers, with offsets relative to the segment's base."""
+    """The entries of an index as pairs of numbers, with offsets relative to the segment's base.
 
-    def __init__(self, path: Path, file: FileIO, layout: Struct) -> None:
+    `read` gives the bytes of the index, by their number and where they begin.
+    """
+
+    def __init__(self, path: Path, size: int, read: Callable[[int, int], bytes], layout: Struct) -> None:
         self._path = path
-        self._file = file
+        self._read = read
         self._layout = layout
-        self._count = file.seek(0, SEEK_END) // layout.size
+        self._count = size // layout.size
         if self._count and not any(self[self._count - 1]):  # preallocated
             self._count = bisect_left(self, True, key=lambda entry: not any(entry))
 
@@ -41,7 +44,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         """An entry. Raises IndexError, LogPathError, and LogError if the file was cut meanwhile."""
         number, width = range(self._count)[index], self._layout.size
         try:
-            data = pread(self._file, width, number * width)
+            data = self._read(width, number * width)
         except OSError as error:
             raise LogPathError(f"{self._path}: can't be read: {error.strerror}") from None
         if len(data) < width:
@@ -66,4 +69,4 @@ def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
     except OSError as error:
         raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
     with file:
-        yield IndexLookup(path, file, layout)
+        yield IndexLookup(path, file.seek(0, SEEK_END), lambda size, start: pread(file, size, start), layout)

@@ -67,13 +67,13 @@ class Partition:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of the log, in order."""
-        swaps = [Segment(path) for path, _ in self._named("log", "swap")]
+        swaps = [self._segment(path) for path, _ in self._named("log", "swap")]
         unfinished = [name.base_offset for _, name in self._named("log", "cleaned")]
         if unfinished:
             swaps = [each for each in swaps if (each.base_offset or 0) < min(unfinished)]
         found: dict[int, Segment] = {}
         for path, name in self._named("log"):
-            segment, known = Segment(path), found.get(name.base_offset)
+            segment, known = self._segment(path), found.get(name.base_offset)
             if known is None or segment.size > known.size:  # a tiered storage may have two copies
                 found[name.base_offset] = segment
         for swap in swaps:
@@ -81,6 +81,10 @@ class Partition:
             end = swap.end_offset() or first + 1
             found = {base: each for base, each in found.items() if not first <= base < end} | {first: swap}
         return tuple(found[base] for base in sorted(found))
+
+    def _segment(self, path: Path) -> Segment:
+        """A segment of the folder; another for files that are not on this machine."""
+        return Segment(path)
 
     @property
     def leftovers(self) -> tuple[Path, ...]:
@@ -177,7 +181,7 @@ class Partition:
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
         """The `.checkpoint` files of a metadata log, in order; `base_offset` is the first offset after each."""
-        return tuple(Segment(path) for path, _ in self._named("checkpoint"))
+        return tuple(self._segment(path) for path, _ in self._named("checkpoint"))
 
     @cached_property
     def log_start_offset(self) -> int | None:

@@ -2,14 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.file_bytes import open_file
-from tagwire.log.index_lookup import index_lookup
+from tagwire.log.file_bytes import FileBytes, open_file
+from tagwire.log.index_lookup import IndexLookup, index_lookup
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import log_file
 from tagwire.log.placed_batch import PlacedBatch
@@ -34,6 +36,11 @@ class Segment:
         self.base_offset = name.base_offset if name else None
 
     @property
+    def name(self) -> str:
+        """What it is called in errors."""
+        return str(self.path)
+
+    @property
     def size(self) -> int:
         """Bytes of the file. Raises LogPathError where it is gone."""
         return self.status().st_size
@@ -44,6 +51,14 @@ class Segment:
             return self.path.stat()
         except OSError as error:
             raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
+
+    def opened(self) -> AbstractContextManager[FileBytes]:
+        """The bytes of the file. Raises LogPathError."""
+        return open_file(self.path)
+
+    def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
+        """The entries of an index beside it, read as they are asked for. Raises LogPathError."""
+        return index_lookup(path, layout)
 
     def batches(
         self,
@@ -59,7 +74,7 @@ class Segment:
         that is cut off is left out.
         """
         for position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
-            yield PlacedBatch(batch, str(self.path), position)
+            yield PlacedBatch(batch, self.name, position)
 
     def placed_batches(
         self,
@@ -70,16 +85,16 @@ class Segment:
         partial: bool = False,
     ) -> Iterator[tuple[int, RecordBatch]]:
         """Like `batches`, each with its position in the file; errors in records have their offset in the batch."""
-        with open_file(self.path) as data:
-            scan = Scan(str(self.path), data, format, limits)
+        with self.opened() as data:
+            scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
             yield from scan.batches(position, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
         """The offset after the last batch, from the heads; None for a segment without batches."""
-        with open_file(self.path) as data:
+        with self.opened() as data:
             last = None
-            for span in Scan(str(self.path), data, format).spans():
+            for span in Scan(self.name, data, format).spans():
                 last = span.last_offset
             return None if last is None else last + 1
 
@@ -125,7 +140,7 @@ class Segment:
         if path is None:
             return None
         base = self.base_offset or 0
-        with index_lookup(path, OffsetIndex.LAYOUT) as entries:
+        with self.lookup(path, OffsetIndex.LAYOUT) as entries:
             found = (entries[-1] if entries else None) if offset is None else entries.at_or_before(offset - base)
         return None if found is None else OffsetEntry(base + found[0], found[1])
 

@@ -211,7 +211,6 @@ def test_transactions_that_are_open(tmp_path: Path, logs: Path) -> None:
         ({"failOnDataLoss": "maybe"}, "true or false"),
         ({"maxOffsets": "1"}, "maxOffsetsPerTrigger"),
         ({"startingOffsets": '{"t": {"0": -3}}'}, "-3"),
-        ({"path": "memory://logs"}, "mount"),
     ],
 )
 def test_options_that_are_refused(tmp_path: Path, options: dict[str, str], text: str) -> None:

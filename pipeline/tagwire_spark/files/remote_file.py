@@ -1,0 +1,221 @@
+"""The bytes of a file that is not on this machine, by ranges, without a copy.
+
+A split is read from its beginning to its end. So blocks of it are fetched ahead, small ones first,
+since a reader may stop early. Everything else (index entries, heads before a split) is read in
+small pieces: the reader asks for few bytes after a jump (`tagwire.log.file_bytes`).
+
+Each range must be of the file that was planned with. S3 checks that itself: a request names the
+ETag. Elsewhere the file is asked for its facts once, when it is opened.
+"""
+
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from errno import EINVAL
+from pathlib import Path
+from struct import Struct
+from typing import Final, NamedTuple
+
+from tagwire.extras import required
+from tagwire.log import LogPathError
+from tagwire.log.file_bytes import FileBytes
+from tagwire.log.index_lookup import IndexLookup
+from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, store
+
+__all__ = ["RemoteBytes", "RemoteFile", "opened_remote", "remote_lookup"]
+
+_ENTRIES: Final = 24 << 10
+"""Bytes of a request for entries of an index, of 8 or 12 bytes each."""
+_FIRST: Final = 1 << 20
+_BLOCK: Final = 1 << 23
+"""Bytes of the first request of a split, and of the largest; each one is twice the one before."""
+_TAIL: Final = 1 << 16
+"""Bytes behind a split that its last batch may have."""
+_AHEAD: Final = 2
+"""How many blocks are fetched ahead."""
+_ETAG: Final = "ETag "
+
+
+class RemoteFile:
+    """A file of fsspec's that must be what was planned with, or may have grown since. Raises PipelineError."""
+
+    def __init__(
+        self,
+        url: str,
+        state: FileState | None,
+        options: StorageOptions = NO_OPTIONS,
+        *,
+        end: int = 0,
+        may_grow: bool = False,
+    ) -> None:
+        self.url = url
+        self._options = options
+        self._end = end
+        self._may_grow = may_grow
+        self._system, self._name = store(url, options)
+        self._is_conditional = state is not None and state.tag.startswith(_ETAG) and hasattr(self._system, "call_s3")
+        self.state = state or self._facts()
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether several threads may ask at once: file systems that are asynchronous within."""
+        return bool(getattr(self._system, "async_impl", False))
+
+    def check_first(self) -> None:
+        """Compare the file with the one that was planned with, unless each request does. Raises PipelineError."""
+        if not self._is_conditional:
+            self._check()
+
+    def range(self, start: int, end: int) -> bytes:
+        """The bytes from `start` to before `end`. Raises PipelineError, LogPathError."""
+        if start >= end:
+            return b""
+        with self._reaching():
+            found = self._of_tag(start, end) if self._is_conditional else self._plain(start, end)
+        if len(found) < end - start:
+            self._check()
+            text = f"{self.url}: {len(found)} bytes came from byte {start} on, and {end - start} were asked for"
+            raise LogPathError(f"{text}; read it again")
+        return found
+
+    def _plain(self, start: int, end: int) -> bytes:
+        return bytes(self._system.cat_file(self._name, start=start, end=end))
+
+    def _of_tag(self, start: int, end: int) -> bytes:
+        """A range, if the file still has the ETag; else it may have grown. Raises OSError, PipelineError."""
+        try:
+            return self._tagged(start, end)
+        except FileNotFoundError:
+            raise
+        except OSError as error:  # of a precondition, or a connection that broke
+            if error.errno == EINVAL:
+                self._check()
+        return self._tagged(start, end)
+
+    def _tagged(self, start: int, end: int) -> bytes:
+        bucket, key, _ = self._system.split_path(self._name)
+        wanted = {"IfMatch": self.state.tag.removeprefix(_ETAG), "Range": f"bytes={start}-{end - 1}"}
+        body = self._system.call_s3("get_object", Bucket=bucket, Key=key, **wanted)["Body"]
+        try:
+            return bytes(required("fsspec", "spark").asyn.sync(self._system.loop, body.read))
+        finally:
+            body.close()
+
+    def _check(self) -> None:
+        """Ask for the file's facts, and go on with them if it has only grown. Raises PipelineError, LogPathError."""
+        found = self._facts()
+        check_unchanged(self.url, self.state, found, end=self._end, may_grow=self._may_grow)
+        self.state = found
+
+    def _facts(self) -> FileState:
+        with self._reaching():
+            self._system.invalidate_cache()
+            return state_of_facts(self._system.info(self._name))
+
+    @contextmanager
+    def _reaching(self) -> Generator[None]:
+        with reaching(self.url, self._options):
+            try:
+                yield
+            except FileNotFoundError:
+                raise LogPathError(f"{self.url}: there is no such file any more") from None
+
+
+class _Block(NamedTuple):
+    """Bytes that are there, or on their way."""
+
+    start: int
+    end: int
+    data: Future[bytes]
+
+
+class RemoteBytes(FileBytes):
+    """A file's bytes for who scans it. Those from `start` to before `end` are fetched ahead of who reads them."""
+
+    __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
+
+    def __init__(self, file: RemoteFile, pool: ThreadPoolExecutor | None, start: int, end: int) -> None:
+        self._path = Path(file.url)
+        self._size = file.state.size
+        self._window = b""
+        self._start = self._end = 0
+        self._remote = file
+        self._pool = pool
+        self._blocks: deque[_Block] = deque()
+        self._next, self._length = start, _FIRST
+        """Where the next block begins, and its length."""
+        self._stop = min(end + _TAIL, self._size) if end else 0
+
+    def read(self, start: int, size: int) -> bytes:
+        """Bytes from `start` on. Raises PipelineError, LogPathError."""
+        parts, end = [], min(start + size, self._size)
+        while start < end:
+            block = self._block(start)
+            if block is None:
+                part = self._remote.range(start, end)
+            else:
+                part = block.data.result()[start - block.start : end - block.start]
+            parts.append(part)
+            start += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def window(self, start: int, least: int) -> bytes:
+        """At least `least` bytes from `start` on, and more if they are on their way. Raises PipelineError."""
+        most = max(start + least, min(start + _FIRST, self._stop))
+        return self.read(start, min(most, self._size) - start)
+
+    def _block(self, position: int) -> _Block | None:
+        """The block with a position, and those behind it on their way; None for what is not read in sequence."""
+        blocks = self._blocks
+        while len(blocks) > 1 and blocks[1].end <= position:  # one is kept, since a batch may begin in it
+            blocks.popleft()
+        if self._next <= position < self._stop:
+            blocks.clear()
+            self._next = position  # nobody wants what was left out
+            self._begin_next()
+        ahead = 0 if self._pool is None else _AHEAD
+        while self._next < self._stop and sum(each.start > position for each in blocks) < ahead:
+            self._begin_next()
+        return next((each for each in blocks if each.start <= position < each.end), None)
+
+    def _begin_next(self) -> None:
+        end = min(self._next + self._length, self._stop)
+        self._blocks.append(_Block(self._next, end, self._begun(self._next, end)))
+        self._next, self._length = end, min(2 * self._length, _BLOCK)
+
+    def _begun(self, start: int, end: int) -> Future[bytes]:
+        if self._pool is not None:
+            return self._pool.submit(self._remote.range, start, end)
+        done: Future[bytes] = Future()
+        done.set_result(self._remote.range(start, end))
+        return done
+
+
+@contextmanager
+def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
+    """The bytes of a file; those from `start` to before `end` are read in sequence, and `ahead` of that."""
+    if not (ahead and file.runs_beside):
+        yield RemoteBytes(file, None, start, end)
+        return
+    pool = ThreadPoolExecutor(_AHEAD + 1, "tagwire-ahead")
+    try:
+        yield RemoteBytes(file, pool, start, end)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def remote_lookup(file: RemoteFile, layout: Struct) -> IndexLookup:
+    """The entries of an index, in pieces that hold several thousand each."""
+    pieces: dict[int, bytes] = {}
+    size = file.state.size - file.state.size % layout.size
+
+    def read(count: int, start: int) -> bytes:
+        number = start // _ENTRIES
+        if number not in pieces:
+            pieces[number] = file.range(number * _ENTRIES, min((number + 1) * _ENTRIES, size))
+        at = start - number * _ENTRIES
+        return pieces[number][at : at + count]
+
+    return IndexLookup(Path(file.url), size, read, layout)

@@ -1,0 +1,86 @@
+"""Partitions and segments that are not on this machine, for planning.
+
+Their folder is a tree of empty files with the names of a listing, so that names mean the same as on
+this machine. Only what is looked at is fetched: ranges of segments and indexes, and small files as
+a whole.
+"""
+
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from pathlib import Path
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from tagwire.log import Partition, Segment
+from tagwire.log.file_bytes import FileBytes
+from tagwire.log.index_lookup import IndexLookup
+from tagwire.log.indexes import AbortedTransaction
+from tagwire_spark.files.remote_file import opened_remote, remote_lookup
+
+if TYPE_CHECKING:
+    from tagwire_spark.files.storage import Location
+
+__all__ = ["RemotePartition", "RemoteSegment"]
+
+
+class RemoteSegment(Segment):
+    """A segment, and what lies beside it."""
+
+    def __init__(self, path: Path, location: "Location") -> None:
+        super().__init__(path)
+        self._location = location
+
+    @property
+    def name(self) -> str:
+        """Its URL."""
+        return self._location.name_of(self.path)
+
+    @property
+    def size(self) -> int:
+        """Its bytes, as they were listed."""
+        return self._location.state_of(self.path).size
+
+    def opened(self) -> AbstractContextManager[FileBytes]:
+        """Its bytes, read by ranges."""
+        return opened_remote(self._location.remote(self.path), 0, self.size, ahead=False)
+
+    @contextmanager
+    def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:
+        """The entries of an index beside it, read by ranges."""
+        yield remote_lookup(self._location.remote(path), layout)
+
+    @cached_property
+    def aborted_transactions(self) -> list[AbortedTransaction]:
+        """The `.txnindex`, which is fetched now."""
+        self._location.bring(*filter(None, [self.beside("txnindex")]))
+        return super().aborted_transactions
+
+
+class RemotePartition(Partition):
+    """A partition's folder. What its properties read is fetched when they are asked for."""
+
+    def __init__(self, path: Path, location: "Location") -> None:
+        super().__init__(path)
+        self._location = location
+
+    def _segment(self, path: Path) -> Segment:
+        return RemoteSegment(path, self._location)
+
+    @property
+    def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
+        """The entries of each `.snapshot`."""
+        self._location.bring(*(path for path, _ in self._named("snapshot")))
+        return super().producer_snapshots
+
+    @cached_property
+    def log_start_offset(self) -> int | None:
+        """The start offset of the log, from the folder above."""
+        self._location.bring_above(self.path, "log-start-offset-checkpoint")
+        return super().log_start_offset
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the broker has compacted it, from the folder above."""
+        self._location.bring_above(self.path, "cleaner-offset-checkpoint")
+        return super().is_compacted

@@ -1,0 +1,76 @@
+"""File systems of fsspec: how they are reached, and what of it no error may show.
+
+fsspec keeps file systems for the life of a process, and some keep listings as long. A read that is
+planned must see what is there now, so listings are forgotten before each one.
+"""
+
+import re
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.extras import required
+from tagwire_spark.errors import PipelineError
+
+__all__ = ["NO_OPTIONS", "StorageOptions", "is_remote", "reaching", "store"]
+
+_SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
+"""Names of options whose values no text shows."""
+_IN_URL: Final = re.compile(r"(?<=://)([^/@:\s]*):[^/@\s]+@")
+_HIDDEN: Final = "***"
+
+
+class StorageOptions(dict[str, Any]):
+    """Options of a file system, as fsspec takes them. Its text shows names alone."""
+
+    def __repr__(self) -> str:
+        return f"<storage options: {', '.join(self) or 'none'}>"
+
+    __str__ = __repr__
+
+    def hidden(self, text: str) -> str:
+        """A text without the secrets that options have, and without the password of a URL."""
+        for secret in sorted(_secrets(self), key=len, reverse=True):
+            text = text.replace(secret, _HIDDEN)
+        return _IN_URL.sub(rf"\1:{_HIDDEN}@", text)
+
+
+NO_OPTIONS: Final = StorageOptions()
+
+
+def _secrets(options: Mapping[str, Any], *, is_secret: bool = False) -> set[str]:
+    found = set()
+    for name, value in options.items():
+        hides = is_secret or _SECRET.search(name) is not None
+        if isinstance(value, Mapping):
+            found |= _secrets(value, is_secret=hides)
+        elif hides and isinstance(value, str) and value:
+            found.add(value)
+    return found
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL of a file system that is not this machine's."""
+    return "://" in path and not path.startswith("file://")
+
+
+def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
+    """The file system of a URL, and what it calls what the URL means. Raises PipelineError."""
+    core = required("fsspec", "spark").core
+    with reaching(url, options):  # of a scheme that it does not know, or lacks the library of
+        system, bare = core.url_to_fs(url, **options)
+    return system, str(bare).rstrip("/")
+
+
+@contextmanager
+def reaching(url: str, options: StorageOptions = NO_OPTIONS) -> Generator[None]:
+    """Turn all errors of a file system's library into PipelineError, without secrets."""
+    try:
+        yield
+    except TagwireError:
+        raise
+    except Exception as error:
+        said = str(error) or type(error).__name__
+        text = options.hidden(f"{url}: fsspec can't reach it: {said}.")
+        raise PipelineError("KAFKA_LOG_NOT_FOUND", text) from None

@@ -1,0 +1,264 @@
+"""Logs in object storage: how many requests a read makes, of what, and what it refuses. Without Spark."""
+
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from object_storage import CountedFileSystem, counted, offsets, s3_server
+from streamed_logs import batch, stream, triggers
+from written_logs import arrow_rows
+
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of_task
+from tagwire_spark.log_read.splits import plan
+
+pytestmark = pytest.mark.spark
+SIZE = len(batch(0, 5, 4000))
+BATCHES = 300
+
+
+def log(base: int = 0, count: int = BATCHES) -> dict[str, bytes]:
+    """A segment with its indexes: an entry for each batch but the first, as brokers write them."""
+    name = f"orders-0/{base:020}"
+    return {
+        f"{name}.log": b"".join(batch(base + 5 * n, 5, 4000) for n in range(count)),
+        f"{name}.index": b"".join(pack(">ii", 5 * n, n * SIZE) for n in range(1, count)),
+        f"{name}.timeindex": b"".join(pack(">qi", 1_700_000_000_004 + 5 * n, 5 * n + 4) for n in range(1, count)),
+    }
+
+
+@pytest.fixture
+def store() -> Iterator[Any]:
+    made = counted()
+    for base in (0, 5 * BATCHES):
+        for name, data in log(base).items():
+            made.pipe(f"/k/{name}", data)
+    made.pipe(f"/k/orders-1/{0:020}.log", batch(0))
+    made.pipe("/k/log-start-offset-checkpoint", b"0\n1\norders 0 7\n")
+    made.requests.clear()
+    yield made
+    counted()
+
+
+def planned(path: str, **options: Any) -> tuple[Any, list[str]]:
+    """The splits, and what planning asked for."""
+    CountedFileSystem.requests.clear()
+    splits = plan(log_query({"path": path, **options}))
+    return splits, [*CountedFileSystem.requests]
+
+
+@pytest.mark.parametrize(("path", "options", "asked"), [
+    ("k", {}, ["list /k"]),
+    ("k", {"maxSplitBytes": "1m"}, ["list /k"]),
+    ("k/orders-0", {}, ["list /k/orders-0"]),
+    ("k/orders-*", {}, ["list /k"]),
+    ("k/orders-*/*.log", {}, ["list /k"]),
+    (f"k/orders-0/{0:020}.log", {}, ["list /k/orders-0"]),
+    ("k", {"respectLogStart": "true", "subscribePattern": "orders", "assign": '{"orders": [1]}'},
+     ["list /k", "get /k/log-start-offset-checkpoint 0-15"]),
+    ("k", {"startingOffsets": '{"orders": {"0": 20}}'}, ["list /k", f"get /k/orders-0/{0:020}.index 0-2392"]),
+])  # fmt: skip
+def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str], asked: list[str]) -> None:
+    """And what an option needs; no `.timeindex`, no facts of a single file."""
+    splits, requests = planned(f"counted://{path}", **options)
+    assert splits and requests == asked
+
+
+def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
+    splits, requests = planned("counted://k/orders-0", startingTimestamp=str(1_700_000_000_004 + 5 * BATCHES))
+    assert any(".timeindex" in each for each in requests) and splits
+
+
+def test_a_large_index_is_read_by_ranges(store: Any) -> None:
+    """Some pieces of it, on the driver for the first wanted offset, and by each task for its own beginning."""
+    entries = 60_000
+    store.pipe(f"/k/orders-0/{0:020}.index", b"".join(pack(">ii", n, n * SIZE // 250) for n in range(1, entries)))
+    _, requests = planned("counted://k/orders-0", startingOffsets='{"orders": {"0": 700}}', maxSplitBytes="1m")
+    pieces = [each for each in requests if each.startswith("get")]
+    assert 1 < len(pieces) <= 6 and all(".index" in each for each in pieces)
+    assert sum(-eval(each.split()[-1]) for each in pieces) <= 6 * 24576
+
+
+def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
+    query = log_query({"path": "counted://k/orders-0"})
+    [first, second] = plan(query)
+    store.requests.clear()
+    assert sum(each.num_rows for each in rows_of_task([first, second], query, full_schema(query))) == 10 * BATCHES
+    gets = [each for each in store.requests if each.startswith("get")]
+    size, mib = BATCHES * SIZE, 1 << 20
+    of_one = [f"0-{mib}", f"{mib}-{3 * mib}", f"{3 * mib}-{size}"]
+    assert sorted(each.split()[-1] for each in gets) == sorted(2 * of_one)
+    assert len(store.requests) - len(gets) == 2  # this file system can't compare an ETag itself
+
+
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+@pytest.mark.parametrize("level", ["record", "batch"])
+def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None:
+    for size in ("70000", "1m"):
+        rows = arrow_rows("counted://k/orders-0", maxSplitBytes=size, mode=mode, level=level)  # type: ignore[arg-type]
+        name = "offset" if level == "record" else "baseOffset"
+        found = [row[name] for each in rows for row in each.to_pylist()]
+        assert found == [*range(0, 10 * BATCHES, 1 if level == "record" else 5)]
+    assert all(int(each.split()[-1].partition("-")[2]) for each in store.requests if each.startswith("get"))
+
+
+def test_what_a_task_reads_for_a_split_in_the_middle(store: Any) -> None:
+    """One piece of the index, and its own bytes."""
+    query = log_query({"path": "counted://k/orders-0", "maxSplitBytes": "1m"})
+    split = plan(query)[2]
+    store.requests.clear()
+    assert sum(each.num_rows for each in rows_of_task([split], query, full_schema(query)))
+    kinds = [each for each in store.requests if each.startswith("get")]
+    assert len(kinds) <= 3 and ".index" in kinds[0]
+
+
+# ---------------------------------------------------------------- files that change
+
+
+def test_a_segment_that_changes_before_it_is_read(store: Any) -> None:
+    query = log_query({"path": "counted://k/orders-0"})
+    splits = plan(query)
+    store.pipe(f"/k/orders-0/{0:020}.log", log()[f"orders-0/{0:020}.log"][:-1] + b"x")
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*counted://k/orders-0.*ETag"):
+        list(rows_of_task(splits, query, full_schema(query)))
+    store.rm(f"/k/orders-0/{0:020}.log")
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*no such file any more"):
+        list(rows_of_task(splits, query, full_schema(query)))
+
+
+def test_a_listing_is_not_remembered(store: Any) -> None:
+    assert len(offsets("counted://k/orders-1")) == 5
+    store.pipe(f"/k/orders-1/{5:020}.log", batch(5))
+    assert offsets("counted://k/orders-1") == [*range(10)]
+
+
+# ---------------------------------------------------------------- streams
+
+
+def test_a_stream_of_a_prefix(store: Any) -> None:
+    """Every record once; where nothing has changed, a trigger is one listing."""
+    reader = stream("counted://k", maxFilesPerTrigger=1)
+    position: dict[str, Any] = {}
+    found: list[tuple[int, int]] = []
+    for end, part in triggers(reader, position):
+        position, found = end, found + [(row["partition"], row["offset"]) for row in part]
+    assert sorted(found) == [*((0, n) for n in range(10 * BATCHES)), *((1, n) for n in range(5))]
+    store.requests.clear()
+    assert reader.latestOffset(position, reader.getDefaultReadLimit()) == position
+    assert store.requests == ["list /k"]
+    store.pipe(f"/k/orders-1/{0:020}.log", batch(0) + batch(5) + batch(10)[:-1])  # the last one is not whole
+    [(end, part)] = triggers(reader, position)
+    assert [row["offset"] for row in part] == [*range(5, 10)] and end == {"orders": {"0": 10 * BATCHES, "1": 10}}
+    store.rm(f"/k/orders-1/{0:020}.log")
+    with pytest.raises(PipelineError, match="KAFKA_LOG_DATA_LOSS"):
+        reader.latestOffset(end, reader.getDefaultReadLimit())
+
+
+def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
+    reader = stream("counted://k/orders-1", storageOptions='{"secret": "here"}')
+    end = reader.latestOffset({}, reader.getDefaultReadLimit())
+    [task] = reader.partitions({}, end)
+    sent = pickle.loads(pickle.dumps(reader))
+    assert sent.query.storage == {"secret": "here"}
+    assert [each["offset"] for part in sent.read(task) for each in part.to_pylist()] == [*range(5)]
+
+
+# ---------------------------------------------------------------- what is not written there
+
+
+@pytest.mark.parametrize("job", [convert_logs, compact_logs, export_logs, import_logs])
+@pytest.mark.parametrize("output", ["s3://bucket/out", Path("s3://bucket/out"), "memory://out"])
+def test_no_job_writes_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any, output: Any) -> None:
+    """Refused at once, and no folder `s3:` is left here instead."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a job ends by a rename.* upload it"):
+        job(None, tmp_path, output)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_no_job_reads_a_url(tmp_path: Path) -> None:
+    with pytest.raises(
+        PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*copy the logs there, or read the URL as a DataFrame"
+    ):
+        convert_logs(None, "s3://bucket/logs", tmp_path / "out")  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- S3
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[Any]:
+    pytest.importorskip("moto", reason="moto is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
+    pytest.importorskip("flask", reason="flask is not installed: pip install flask flask-cors")
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
+    with s3_server() as (options, seen):
+        system = s3fs.S3FileSystem(**options)
+        system.mkdir("logs")
+        for name, data in log().items():
+            system.pipe(f"logs/k/{name}", data)
+        yield system, options, seen
+
+
+def test_s3_is_asked_for_one_listing_and_ranges_of_an_etag(s3: Any) -> None:
+    _, options, seen = s3
+    given = {"storageOptions": json.dumps(options)}
+    for path, size in (("k", "64m"), ("k/orders-*", "1m"), (f"k/orders-0/{0:020}.log", "3m")):
+        seen.clear()
+        assert offsets(f"s3://logs/{path}", maxSplitBytes=size, **given) == [*range(5 * BATCHES)]
+        listings = [each for each in seen if "list-type" in each[1]]
+        assert len(listings) == 1 and {each[0] for each in seen} == {"GET"}
+        assert all(each[2].startswith("bytes=") and each[3] for each in seen if each not in listings)
+        assert not any("timeindex" in each[1] for each in seen)
+
+
+def test_s3_refuses_a_range_of_another_object(s3: Any) -> None:
+    system, options, _ = s3
+    query = log_query({"path": "s3://logs/n", "storageOptions": json.dumps(options)})
+    for base in (0, 5):
+        system.pipe(f"logs/n/orders-0/{base:020}.log", batch(base))
+    splits = plan(query)
+    system.pipe(f"logs/n/orders-0/{5:020}.log", batch(5) + batch(10))  # the last one may grow
+    assert sum(each.num_rows for each in rows_of_task(splits, query, full_schema(query))) == 10
+    system.pipe(f"logs/n/orders-0/{0:020}.log", batch(0, 5, 41))
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*s3://logs/n/orders-0"):
+        list(rows_of_task(splits, query, full_schema(query)))
+
+
+# ---------------------------------------------------------------- storage options
+
+
+def test_secrets_are_not_shown(s3: Any) -> None:
+    _, options, _ = s3
+    query = log_query({"path": "s3://logs/k", "storageOptions": json.dumps(options)})
+    for text in (repr(query), str(query), repr(query.storage), f"{query.storage}", f"{query}"):
+        assert "very-hidden" not in text and "testing-id" not in text
+    text = 'at "very-hidden" of http://user:pass@host'
+    assert query.storage.hidden(text) == 'at "***" of http://user:***@host'
+    with pytest.raises(PipelineError, match=r"INVALID_TAGWIRE_OPTION.*storageOptions is no JSON object") as caught:
+        log_query({"path": "s3://logs/k", "storageOptions": '{"secret": "very-hidden"'})
+    assert "very-hidden" not in str(caught.value)
+
+
+def test_an_error_of_a_file_system_has_no_secret(store: Any) -> None:
+    class Failing(CountedFileSystem):
+        protocol = "failing"
+
+        def find(self, *arguments: Any, **named: Any) -> Any:
+            raise OSError(f"denied for {self.storage_options}")
+
+    import fsspec
+
+    fsspec.register_implementation("failing", Failing, clobber=True)
+    given = json.dumps({"client": {"sas_token": "abc-def"}, "secret": "ghi"})
+    with pytest.raises(PipelineError, match=r"fsspec can't reach it: denied for .*\*\*\*") as caught:
+        plan(log_query({"path": "failing://k", "storageOptions": given}))
+    assert "abc-def" not in str(caught.value) and "ghi" not in str(caught.value)
