@@ -17,7 +17,7 @@ from tagwire_cli.browsing.filters import FilterError, parse_filter
 from tagwire_cli.browsing.growing_file import open_growing
 from tagwire_cli.browsing.listing import Listing
 from tagwire_cli.browsing.view import View
-from tagwire_cli.input.capture_lines import capture_lines, unpacked
+from tagwire_cli.input.capture_lines import capture_lines
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
@@ -151,7 +151,7 @@ def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
     listing = read(CAPTURES)
-    lines = list(capture_lines(unpacked(CAPTURES.read_bytes(), ""), ""))
+    lines = list(capture_lines(CAPTURES.read_bytes(), ""))
     assert listing.count == len(lines) == 6777
     for entry in (0, 6776, 3000, 2999, 12):  # forwards and backwards
         assert listing.look(entry).data == lines[entry].data
