@@ -2,7 +2,7 @@
 
     python bench/spark/writing.py
 
-Rows have a key, a value and a timestamp. Those with headers go one by one, the others as columns.
+Rows have a key, a value and a timestamp, and half of them a header.
 """
 
 import os

@@ -5,6 +5,7 @@ from typing_extensions import Buffer
 Bases = tuple[int, int, bool]
 Bytes = tuple[Buffer | None, Buffer, Buffer, int]
 Numbers = tuple[Buffer | None, Buffer, int]
+Headers = tuple[Buffer | None, Buffer, int, int, Bytes, Bytes]
 
 def facts(
     data: bytes | bytearray, pos: int, end: int, count: int, bases: Bases, lasts: array[int] | bytes | memoryview
@@ -30,6 +31,7 @@ class Rows:
         values: Bytes | None,
         timestamps: Numbers | None,
         offsets: Numbers | None,
+        headers: Headers | None,
         next_offset: int,
     ) -> None: ...
 

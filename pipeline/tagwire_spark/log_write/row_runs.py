@@ -1,6 +1,6 @@
 """Rows of an Arrow batch that become records without being Python objects: what most writes have.
 
-The rows of a run share all properties of a batch, are of format v2 and have no headers. Everything
+The rows of a run share all properties of a batch, and are of format v2. Everything
 else goes row by row (`entries`), and so does a row that can't be written, which then says why.
 """
 
@@ -67,7 +67,7 @@ class RowRun(NamedTuple):
 
         key, value = (self._column(name, pa.binary()) for name in ("key", "value"))
         timestamp, offset = (self._column(name, pa.int64()) for name in ("timestamp", "offset"))
-        return Rows(self.size, key, value, timestamp, offset, next_offset)
+        return Rows(self.size, key, value, timestamp, offset, self._headers(), next_offset)
 
     def since(self, row: int) -> Any:
         """The Arrow batch of the rows from this one on."""
@@ -77,9 +77,30 @@ class RowRun(NamedTuple):
         """The buffers of a column, None for one of nulls alone."""
         if name not in self.batch.schema.names:
             return None
-        column = self.batch.column(name).cast(type)
-        valid, *data = column.buffers()
-        return (valid, *(b"" if each is None else each for each in data), column.offset + self.start)
+        return _buffers(self.batch.column(name).cast(type), self.start)
+
+    def _headers(self) -> Any:
+        """The buffers of the headers, None where no row has any."""
+        column = _headers_of(self.batch)
+        if column is None:
+            return None
+        valid, ends = column.buffers()[:2]
+        pairs = column.values
+        key, value = (_buffers(pairs.field(name).cast(pa.binary()), 0) for name in ("key", "value"))
+        return valid, ends, column.offset + self.start, len(pairs), key, value
+
+
+def _buffers(column: Any, start: int) -> Any:
+    """The buffers of a column without parts, and where its row `start` stands in them."""
+    valid, *data = column.buffers()
+    return (valid, *(b"" if each is None else each for each in data), column.offset + start)
+
+
+def _headers_of(batch: Any) -> Any:
+    """The column of headers, None where no row has any."""
+    if "headers" not in batch.schema.names or batch.column("headers").null_count == batch.num_rows:
+        return None
+    return batch.column("headers")
 
 
 def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
@@ -97,18 +118,25 @@ def row_runs(batch: Any, target: LogTarget) -> Iterator[RowRun] | None:
 
 
 def _is_plain(batch: Any, target: LogTarget) -> bool:
-    """Whether no row has headers, a tombstone with a value, the broker's time, a null offset, or is a marker."""
+    """Whether no row has a null as header or offset, a tombstone with a value, or the broker's time, or is a marker."""
+    headers = _headers_of(batch)
     columns = {name: batch.column(name) for name in batch.schema.names}
     null = pa.nulls(batch.num_rows)
     value = columns.get("value", null)
     checks = (
-        _is_all(columns.get("headers", null), lambda each: pc.equal(pc.list_value_length(each), 0)),
+        headers is None or _has_all_keys(headers),
         _is_all(columns.get("tombstone", null), lambda each: pc.equal(each, pc.is_null(value))),
         _is_all(columns.get("timestampType", null), lambda each: pc.not_equal(each, 1)),
         _is_all(columns.get("isControl", null), pc.invert),
         not ("offset" in columns and columns["offset"].null_count),
     )
     return all(checks)
+
+
+def _has_all_keys(headers: Any) -> bool:
+    """Whether headers are lists as C takes them, and no header or its key is null."""
+    pairs = headers.values
+    return pa.types.is_list(headers.type) and not pairs.null_count and not pairs.field("key").null_count
 
 
 def _is_all(column: Any, check: Any) -> bool:

@@ -114,6 +114,16 @@ CASES: dict[str, list[Any]] = {
         batch(value=[b"v"] * 2, headers=[None, [{"key": "k", "value": b"h"}]]),
         batch(value=[b"v"] * 40),
     ],
+    "headers everywhere": [
+        batch(
+            value=[b"v"] * 40,
+            headers=[
+                [{"key": f"k{n}" * index, "value": [None, b"", b"h"][index % 3]} for index in range(n % 5)]
+                for n in NUMBERS
+            ],
+        ).slice(3, 30)
+    ],
+    "a header that is null": [batch(value=[b"v"] * 40, headers=[[{"key": "k", "value": None}], []] * 20)],
     "no headers": [batch(value=[b"v"] * 40, headers=[None, []] * 20)],
     "tombstones": [batch(value=[b"v", None] * 20, tombstone=[False, True] * 20)],
     "times of the broker": [batch(value=[b"v"] * 40, timestampType=[1] * 40, timestamp=[1000] * 40)],
@@ -137,7 +147,7 @@ def test_most_of_them_are_native(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         raise AssertionError("row by row")
 
     monkeypatch.setattr(staging, "entries", refuse)
-    slow = {"partitions that alternate", "headers", "times of the broker", "nothing"}
+    slow = {"partitions that alternate", "times of the broker", "nothing"}
     for case in sorted(set(CASES) - slow):
         written(tmp_path / case, CASES[case], LogTarget(str(tmp_path), topic="orders"), natively=True)
     for case in sorted(slow - {"nothing"}):
@@ -165,8 +175,9 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
         ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7, behind 19; sort within partitions"),
         ({"offset": [-1, *range(39)]}, "offset -1"),
         ({"tombstone": [True] * 40}, "tombstone"),
+        ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a header that is null"),
     ],
-    ids=["order", "negative", "tombstone"],
+    ids=["order", "negative", "tombstone", "header"],
 )
 def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[Any]], reason: str) -> None:
     batches = [batch(value=[b"v"] * 40, **columns)]
@@ -180,6 +191,10 @@ def test_buffers_that_are_too_small_are_refused() -> None:
 
     for column in [(None, b"\0" * 8, b"", 0), (None, b"\5\0\0\0\0\0\0\0\0\0\0\0", b"", 0), (b"", b"\0" * 12, b"", 0)]:
         with pytest.raises(ValueError):
-            Rows(2, column, None, None, None, 0)
+            Rows(2, column, None, None, None, None, 0)
     with pytest.raises(ValueError):
-        Rows(2, None, None, (None, b"\0" * 15, 0), None, 0)
+        Rows(2, None, None, (None, b"\0" * 15, 0), None, None, 0)
+    pairs = None, b"\0" * 8, b"", 0
+    Rows(2, None, None, None, None, (None, b"\0\0\0\0\1\0\0\0\1\0\0\0", 0, 1, pairs, pairs), 0)
+    with pytest.raises(ValueError):
+        Rows(2, None, None, None, None, (None, b"\0\0\0\0\1\0\0\0\2\0\0\0", 0, 1, pairs, pairs), 0)

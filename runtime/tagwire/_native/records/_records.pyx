@@ -118,10 +118,11 @@ def facts(data, int64_t pos, int64_t end, int64_t count, tuple bases not None, l
 
 @final
 cdef class Rows:
-    """Rows of Arrow columns, whose buffers are held: records without headers.
+    """Rows of Arrow columns, whose buffers are held.
 
     A column is None where all is null, or its buffers and the place of its first row: `(valid, ends, data, first)` for bytes,
-    `(valid, numbers, first)` for timestamps in microseconds and for offsets, which must not be null. Without offsets, rows
+    `(valid, numbers, first)` for timestamps in microseconds and for offsets, which must not be null. Headers are
+    `(valid, ends, first, count, keys, values)`: lists of so many pairs, whose keys must not be null. Without offsets, rows
     are numbered from `next_offset` on. Raises ValueError for buffers that are too small.
     """
 
@@ -129,14 +130,15 @@ cdef class Rows:
     cdef int64_t count
     cdef list kept
 
-    def __cinit__(self, int64_t count, keys, values, timestamps, offsets, int64_t next_offset):
+    def __cinit__(self, int64_t count, keys, values, timestamps, offsets, headers, int64_t next_offset):
         self.count = count
         self.kept = []
         self.rows.next_offset = next_offset
-        self.bytes(&self.rows.keys, keys)
-        self.bytes(&self.rows.values, values)
+        self.bytes(&self.rows.keys, count, keys)
+        self.bytes(&self.rows.values, count, values)
         self.numbers(&self.rows.timestamps, timestamps)
         self.numbers(&self.rows.offsets, offsets)
+        self.headers(headers)
 
     @property
     def next_offset(self):
@@ -148,15 +150,32 @@ cdef class Rows:
         """The sum, over the records that were appended, of the CRC-32C of key, value and headers as they are written."""
         return self.rows.content
 
-    cdef int bytes(self, tw_column *column, object buffers) except -1:
-        cdef int64_t row
+    cdef int headers(self, object buffers) except -1:
+        cdef int64_t first, count
+        if buffers is None:
+            return 0
+        valid, ends, first, count, keys, values = buffers
+        self.place(&self.rows.headers, self.count, valid, first)
+        self.ends(&self.rows.headers, self.count, ends)
+        if self.count and self.rows.headers.ends[first + self.count] > count:
+            raise ValueError(f"headers to {self.rows.headers.ends[first + self.count]} of {count}")
+        self.bytes(&self.rows.header_keys, count, keys)
+        self.bytes(&self.rows.header_values, count, values)
+        return 0
+
+    cdef int bytes(self, tw_column *column, int64_t count, object buffers) except -1:
         if buffers is None:
             return 0
         valid, ends, data, first = buffers
-        self.place(column, valid, first)
-        column.ends = <const int32_t *>self.held(ends, (column.first + self.count + 1) * sizeof(int32_t))
-        column.data = <const uint8_t *>self.held(data, 0 if self.count == 0 else column.ends[column.first + self.count])
-        for row in range(column.first, column.first + self.count):
+        self.place(column, count, valid, first)
+        self.ends(column, count, ends)
+        column.data = <const uint8_t *>self.held(data, column.ends[column.first + count] if count else 0)
+        return 0
+
+    cdef int ends(self, tw_column *column, int64_t count, object ends) except -1:
+        cdef int64_t row
+        column.ends = <const int32_t *>self.held(ends, (column.first + count + 1) * sizeof(int32_t) if count else 0)
+        for row in range(column.first, column.first + count):
             if not 0 <= column.ends[row] <= column.ends[row + 1]:
                 raise ValueError(f"row {row - column.first} ends before it begins")
         return 0
@@ -165,16 +184,16 @@ cdef class Rows:
         if buffers is None:
             return 0
         valid, numbers, first = buffers
-        self.place(column, valid, first)
+        self.place(column, self.count, valid, first)
         column.numbers = <const int64_t *>self.held(numbers, (column.first + self.count) * sizeof(int64_t))
         return 0
 
-    cdef int place(self, tw_column *column, object valid, int64_t first) except -1:
-        if first < 0 or self.count < 0:
-            raise ValueError(f"{self.count} rows from {first} on")
+    cdef int place(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
+        if first < 0 or count < 0:
+            raise ValueError(f"{count} rows from {first} on")
         column.first = first
         if valid is not None:
-            column.valid = self.held(valid, (first + self.count + 7) // 8)
+            column.valid = self.held(valid, (first + count + 7) // 8)
         return 0
 
     cdef const uint8_t *held(self, object data, int64_t least) except? NULL:

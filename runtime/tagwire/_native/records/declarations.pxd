@@ -41,7 +41,7 @@ cdef extern from "records/rows.h" nogil:
         const uint8_t *data
         const int64_t *numbers
     ctypedef struct tw_rows:
-        tw_column keys, values, timestamps, offsets
+        tw_column keys, values, timestamps, offsets, headers, header_keys, header_values
         int64_t next_offset
         uint64_t content
     bint tw_append_rows(tw_run *, tw_rows *, int64_t *, int64_t, int64_t, int64_t)

@@ -1,4 +1,4 @@
-/* Records from columns: rows of Arrow's buffers, without headers, appended to a run as records of magic 2. */
+/* Records from columns: rows of Arrow's buffers, appended to a run as records of magic 2. */
 #ifndef TAGWIRE_ROWS_H
 #define TAGWIRE_ROWS_H
 
@@ -14,7 +14,9 @@ typedef struct {
 } tw_column;
 
 typedef struct {
-    tw_column keys, values, timestamps, offsets; /* timestamps in microseconds; without offsets they follow on the run's */
+    tw_column keys, values, timestamps, offsets; /* timestamps in microseconds; without offsets rows are numbered */
+    tw_column headers;      /* its `ends` are places in the two columns that follow */
+    tw_column header_keys, header_values;
     int64_t next_offset;    /* the lowest that a row may have */
     uint64_t content;       /* the sum over the records: of each, the CRC-32C of its key, value and headers as written */
 } tw_rows;
