@@ -59,7 +59,7 @@ class LineFile:
         self.fault = ""
         self._file = file
         self._follows = follows
-        self._name = str(file.path)
+        self._name = file.path.name  # as on the first line of the screen: a path would leave no room for what is wrong
 
     @property
     def progress(self) -> float:
