@@ -49,9 +49,13 @@ _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 class Staged(WriterCommitMessage):
     """What a task tells the driver: its segments, and nothing of what is in them; and of which micro-batch it is."""
 
-    def __init__(self, segments: list[StagedSegment], batch: MicroBatch | None = None) -> None:
+    def __init__(
+        self, segments: list[StagedSegment], batch: MicroBatch | None = None, *, is_committed: bool = False
+    ) -> None:
         self.segments = segments
         self.batch = batch
+        self.is_committed = is_committed
+        """Whether the micro-batch was committed before, so that the task wrote nothing."""
 
 
 class LogWriter(DataSourceArrowWriter):
@@ -94,7 +98,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         try:
             return Staged(_staged(output, iterator), batch)
         except _CommittedBefore:
-            return Staged([], batch)
+            return Staged([], batch, is_committed=True)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """On the driver, when all tasks of a micro-batch are done. Raises PipelineError if they are of another one."""
@@ -104,7 +108,8 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         if batch.number != batchId:
             text = f"{self.target.root}: tasks wrote micro-batch {batch.number}, but Spark commits {batchId}"
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; nothing of it was written. Start the query again.")
-        _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
+        if not any(isinstance(message, Staged) and message.is_committed for message in messages):
+            _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
         for left in left_of(self.target.root):
             if _is_before(left.id, batch):
                 abandon(left)

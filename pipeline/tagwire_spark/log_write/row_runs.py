@@ -23,6 +23,8 @@ __all__ = ["RowRun", "row_runs"]
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 _INT32: Final = 0x7FFFFFFF
+_NOWHERE: Final = -(1 << 63)
+"""An offset that no row has."""
 _FEWEST: Final = 16
 """Rows of a run on average: shorter ones are quicker row by row."""
 _DEFAULTS: Final = {
@@ -147,14 +149,14 @@ def _is_all(column: Any, check: Any) -> bool:
 def _starts(batch: Any, target: LogTarget) -> list[int]:
     """The rows at which another run begins: at which a property of batches changes."""
     given = {"topic": target.topic, "format": target.format, "compression": target.compression}
-    names = set(batch.schema.names)
+    names = {field.name for field in batch.schema if not pa.types.is_null(field.type)}
     columns = [
         pc.fill_null(batch.column(name), default)
         for name, default in _DEFAULTS.items()
         if name in names and given.get(name) is None
     ]
     if {"baseOffset", "offset"} <= names and target.keeps_batches:
-        columns.append(pc.fill_null(batch.column("baseOffset"), -1))
+        columns.append(pc.fill_null(batch.column("baseOffset").cast(pa.int64()), _NOWHERE))
     if {"sequence", "offset"} <= names:
         columns.append(_sequence_at_zero(batch))
     changes: Any = None

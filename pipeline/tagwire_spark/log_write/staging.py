@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Output", "StagedSegment"]
 
 _INT32: Final = 0x7FFFFFFF
+_INT64: Final = (1 << 63) - 1
 _TOPIC: Final = re.compile(r"(?!\.{1,2}-)[a-zA-Z0-9._-]{1,249}-\d+")
 """A partition's folder, as brokers let it be."""
 _HEAD: Final = 61
@@ -197,6 +198,8 @@ class _Log:
         """Write a run of rows; the Arrow batch of those from one on that C can't write, None if it wrote all."""
         if self.next_offset is None:
             self.next_offset = 0 if run.has_offsets else self._start(run.facts.format)
+        if self.next_offset > _INT64:
+            return run.since(0)
         self.segments.is_numbered = self.segments.is_numbered or not run.has_offsets
         rows = run.rows(self.next_offset)
         most = None if run.facts.base_offset is not None else self.target.most_bytes - _HEAD

@@ -174,16 +174,37 @@ def test_any_rows(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], mos
     [
         ({"offset": [*range(20), 7, *range(21, 40)]}, "offset 7, behind 19; sort within partitions"),
         ({"offset": [-1, *range(39)]}, "offset -1"),
+        ({"offset": [*range(38), (1 << 63) - 1, 0]}, "offset 0, behind 9223372036854775807; sort within partitions"),
         ({"tombstone": [True] * 40}, "tombstone"),
         ({"headers": [[{"key": "k", "value": b""}]] * 39 + [[None]]}, "a header that is null"),
     ],
-    ids=["order", "negative", "tombstone", "header"],
+    ids=["order", "negative", "highest", "tombstone", "header"],
 )
 def test_rows_that_can_not_be_written(tmp_path: Path, columns: dict[str, list[Any]], reason: str) -> None:
     batches = [batch(value=[b"v"] * 40, **columns)]
     for natively in (True, False):
         with pytest.raises(PipelineError, match=reason):
             written(tmp_path / str(natively), batches, LogTarget(str(tmp_path), topic="orders"), natively=natively)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "partition",
+            "format",
+            "compression",
+            "partitionLeaderEpoch",
+            "producerId",
+            "producerEpoch",
+            "isTransactional",
+        ),
+        *("baseOffset", "headers", "tombstone", "timestamp", "key", "sequence", "timestampType", "isControl"),
+    ],
+)
+def test_columns_of_no_type_are_nulls(tmp_path: Path, name: str) -> None:
+    rows = batch(value=[b"v"] * 40, offset=NUMBERS)
+    check(tmp_path, [rows.append_column(name, pa.nulls(40))])
 
 
 def test_buffers_that_are_too_small_are_refused() -> None:
@@ -194,6 +215,8 @@ def test_buffers_that_are_too_small_are_refused() -> None:
             Rows(2, column, None, None, None, None, 0)
     with pytest.raises(ValueError):
         Rows(2, None, None, (None, b"\0" * 15, 0), None, None, 0)
+    with pytest.raises(ValueError):
+        Rows(1, (None, b"\0" * 16, b"", 1 << 61), None, None, None, None, 0)
     pairs = None, b"\0" * 8, b"", 0
     Rows(2, None, None, None, None, (None, b"\0\0\0\0\1\0\0\0\1\0\0\0", 0, 1, pairs, pairs), 0)
     with pytest.raises(ValueError):

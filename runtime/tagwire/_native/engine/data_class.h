@@ -128,7 +128,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
 {
     PyObject *object = tw_unfilled_object(c);
     const tw_attribute *a = c->attributes, *end = a + c->count;
-    int atomic = c->made.watched;
+    int atomic = c->made.slots_size != 0;
     if (object == NULL)
         return NULL;
     for (; a < end; a++, arguments++) {
@@ -158,7 +158,7 @@ static TW_NOINLINE TW_MAYBE_UNUSED PyObject *tw_object_of_list(const tw_data_cla
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
-    int atomic = c->made.watched;
+    int atomic = c->made.slots_size != 0;
     if (made == NULL)
         return NULL;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {

@@ -131,6 +131,9 @@ static inline int tw_read_items(const tw_struct *s, tw_reader *r, PyObject *obje
     return 0;
 }
 
+/* Whether an object is one that the garbage collector need not know, if it has no unknown tags: see tracking.h. */
+static inline int tw_is_atomic_here(const tw_struct *s, const tw_reader *r) { return s->atomic && r->views == NULL; }
+
 static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
 {
     PyObject *unknown = NULL;
@@ -147,7 +150,8 @@ static int tw_read_fields(const tw_struct *s, tw_reader *r, PyObject *object)
     if (unknown == NULL) {
         unknown = r->shared->no_tags;
         Py_INCREF(unknown);
-    }
+    } else if (tw_is_atomic_here(s, r) && !r->untracked)
+        PyObject_GC_Track(object); /* a mapping may come to hold anything */
     TW_SLOT(object, s->unknown_slot) = unknown;
     return tw_fill_in(s, object, r->untracked);
 fault:
@@ -167,7 +171,7 @@ static PyObject *tw_read_struct(const tw_struct *s, tw_reader *r)
             return NULL;
         r->end = r->p + size;
     }
-    object = tw_new_object(&s->made, r->untracked || (s->atomic && r->views == NULL));
+    object = tw_new_object(&s->made, r->untracked || tw_is_atomic_here(s, r));
     if (object == NULL)
         return NULL;
     if (TW_UNLIKELY(tw_read_fields(s, r, object) < 0 || (s->length != TW_NO_LENGTH && r->p != r->end) ||

@@ -71,7 +71,6 @@ typedef struct {
     PyTypeObject *cls;
     allocfunc alloc;
     Py_ssize_t slots_size;  /* bytes behind the object's head, where those are its slots alone; else 0 */
-    uint8_t watched;        /* whether its objects need no tracking while they hold nothing but atomic values: see tracking.h */
 } tw_class;
 
 /* A struct as its constructor makes it without arguments, copied slot by slot. */

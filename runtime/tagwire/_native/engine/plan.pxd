@@ -89,7 +89,6 @@ cdef extern from "engine/plan.h":
         PyTypeObject *cls
         allocfunc alloc
         Py_ssize_t slots_size
-        uint8_t watched
     ctypedef struct tw_fresh:
         tw_class made
         Py_ssize_t count

@@ -78,7 +78,7 @@ cdef class Builder:
         self.section(s, layout.cls, layout.section)
         s.rules = rules_of(self, layout)
         self.fill(s)
-        s.atomic = s.made.watched and has_atomic_values(s)
+        s.atomic = s.made.slots_size and has_atomic_values(s)
         return s
 
     cdef const tw_field *enclosing(self, object item) except NULL:

@@ -7,8 +7,6 @@ checked on a probe. A class that does more than keep attributes is left to the p
 
 cdef extern from "engine/tracking.h":
     bint tw_is_atomic(PyObject *)
-    bint tw_watch_assignments(object)
-    bint tw_watches_assignments(object)
 
 
 class NotNative(Exception):
@@ -42,10 +40,9 @@ cdef int check_class(object cls) except -1:
         object.__new__(cls)
     except TypeError as fault:
         raise NotNative(f"{cls.__name__} can't be made empty: {fault}") from None
-    if cls.__setattr__ is not object.__setattr__ and not tw_watches_assignments(cls):
-        raise NotNative(f"{cls.__name__} has a __setattr__ of its own")
-    if cls.__getattribute__ is not object.__getattribute__:
-        raise NotNative(f"{cls.__name__} has a __getattribute__ of its own")
+    for name in ("__setattr__", "__getattribute__"):
+        if getattr(cls, name) is not getattr(object, name):
+            raise NotNative(f"{cls.__name__} has a {name} of its own")
     if hasattr(cls, "__getattr__"):
         raise NotNative(f"{cls.__name__} has a __getattr__ of its own")
     return 0
@@ -84,7 +81,6 @@ cdef tw_class class_of(object cls) except *:
     made.slots_size = 0
     if not cls.__dictoffset__ and not cls.__weakrefoffset__:
         made.slots_size = cls.__basicsize__ - <Py_ssize_t>object.__basicsize__
-    made.watched = made.slots_size and tw_watch_assignments(cls)
     return made
 
 

@@ -189,7 +189,7 @@ cdef class Rows:
         return 0
 
     cdef int place(self, tw_column *column, int64_t count, object valid, int64_t first) except -1:
-        if first < 0 or count < 0:
+        if first < 0 or count < 0 or first > (INT64_MAX >> 4) - count:
             raise ValueError(f"{count} rows from {first} on")
         column.first = first
         if valid is not None:

@@ -22,8 +22,8 @@ typedef struct {
 } tw_rows;
 
 /* Appends rows from `*row` to `stop` while there is room, which the first of a run always has; `*row` becomes the row that
- * it stopped at. 0 if that row can't be appended to any run from its own offset: its offset is below the next, or its size
- * too large. */
+ * it stopped at. 0 if that row can't be appended to any run from its own offset: that is below the next, or the highest of
+ * all, or the row is too large. */
 int tw_append_rows(tw_run *run, tw_rows *rows, int64_t *row, int64_t stop, int64_t most_bytes, int64_t most_records);
 
 void tw_prepare_rows(void);
