@@ -11,7 +11,7 @@ from tagwire.records.record import Header
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.target import LogTarget
 
-__all__ = ["Entry", "Facts", "as_record", "entries", "facts_of"]
+__all__ = ["Entry", "Facts", "as_record", "entries", "facts_of", "with_numbers"]
 
 _INT32: Final = 0x7FFFFFFF
 
@@ -85,6 +85,19 @@ def as_record(entry: Entry, offset: int, has_tombstones: bool) -> Record:
     if not has_tombstones and tombstone == (entry.value is None):
         tombstone = None
     return Record(offset, entry.timestamp, entry.key, entry.value, entry.headers, tombstone=tombstone)
+
+
+def with_numbers(entry: Entry) -> Entry:
+    """The entry for a format that has numbers as names of headers. Raises PipelineError."""
+    return entry._replace(headers=tuple((_number(name), value) for name, value in entry.headers))
+
+
+def _number(name: object) -> int:
+    try:
+        return int(str(name))
+    except ValueError:
+        text = f"A header is called {name!r}; the format has numbers for names."
+        raise PipelineError("UNENCODABLE_KAFKA_RECORD", text) from None
 
 
 class _Columns:

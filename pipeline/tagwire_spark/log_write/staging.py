@@ -24,7 +24,7 @@ from tagwire.records.conversion import header_rules
 from tagwire.records.moving import new_run
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.log_write.content_sum import content_sum
-from tagwire_spark.log_write.entries import Entry, Facts, as_record, entries
+from tagwire_spark.log_write.entries import Entry, Facts, as_record, entries, with_numbers
 from tagwire_spark.log_write.existing_log import end_before, transactions_before
 from tagwire_spark.log_write.numbering import offset_place, places_file
 from tagwire_spark.log_write.row_runs import RowRun, row_runs
@@ -186,9 +186,8 @@ class _Log:
         is_other = self.run is not None or (entry.facts is not self.facts and entry.facts != self.facts)
         if is_other or self._is_full(size, offset):
             self._begin(entry.facts, offset)
-        headers = entry.headers
-        if self.has_number_keys and headers:
-            entry = entry._replace(headers=tuple((_number(name), value) for name, value in headers))
+        if self.has_number_keys and entry.headers:
+            entry = with_numbers(entry)
         self.builder.records.append(as_record(entry, offset, self.has_tombstones))
         self.bytes += size
         self.count += 1
@@ -393,11 +392,3 @@ class _Segments:
         if self.transactions is None:
             self.transactions = transactions_before(self.before, format) if self.before else Transactions()
         return self.transactions
-
-
-def _number(name: object) -> int:
-    try:
-        return int(str(name))
-    except ValueError:
-        text = f"A header is called {name!r}; the format has numbers for names."
-        raise PipelineError("UNENCODABLE_KAFKA_RECORD", text) from None

@@ -48,6 +48,7 @@ def test_atomic_values_need_no_tracking(way: str) -> None:
     [
         Partition(replica_nodes=([],)),  # type: ignore[arg-type]
         Partition(leader_id=object),  # type: ignore[arg-type]
+        Topic(),
         Topic(partitions=[Partition()]),
         MetadataResponse.decode(DATA, 12).topics[0],
         SaslAuthenticateRequest.decode(SaslAuthenticateRequest(auth_bytes=b"x").encode(0), 0, views=True),

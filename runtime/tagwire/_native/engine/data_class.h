@@ -32,6 +32,7 @@ typedef struct {
     PyObject *opening;    /* of `repr`: `Name(` */
     PyObject *init;       /* the constructor that C stands for; NULL for a class that Python constructs */
     uint8_t asks;         /* whether an attribute is required */
+    uint8_t atomic;       /* whether no field is for structs: objects of atomic values are not tracked, see tracking.h */
 } tw_data_class;
 
 /* What objects of a class are compared or shown by; NULL, perhaps with an exception, where Python does it. In data_class.pxi. */
@@ -128,7 +129,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
 {
     PyObject *object = tw_unfilled_object(c);
     const tw_attribute *a = c->attributes, *end = a + c->count;
-    int atomic = c->made.slots_size != 0;
+    int atomic = c->atomic;
     if (object == NULL)
         return NULL;
     for (; a < end; a++, arguments++) {
@@ -158,7 +159,7 @@ static TW_NOINLINE TW_MAYBE_UNUSED PyObject *tw_object_of_list(const tw_data_cla
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
-    int atomic = c->made.slots_size != 0;
+    int atomic = c->atomic;
     if (made == NULL)
         return NULL;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {

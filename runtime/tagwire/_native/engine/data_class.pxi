@@ -22,7 +22,7 @@ cdef extern from "engine/data_class.h":
         const tw_attribute *attributes
         PyObject *opening
         PyObject *init
-        uint8_t asks
+        uint8_t asks, atomic
     ctypedef PyObject *(*tw_construct_call)(PyObject *, PyObject **, size_t, PyObject *)
     PyObject *tw_construct(const tw_data_class *, PyObject *, PyObject *, PyObject **, size_t, PyObject *)
     void tw_set_construct(PyObject *, tw_construct_call)
@@ -113,6 +113,7 @@ cdef class DataClass:
         self.c.made = class_of(cls)
         self.c.count = len(names)
         self.c.asks = bool(required)
+        self.c.atomic = self.c.made.slots_size and all([row.type.lstrip("[]") in WIRE_TYPES for row in cls.FIELDS])
         self.c.attributes = attributes
         self.c.opening = <PyObject *>opening
         self.goes_by_slots = True
