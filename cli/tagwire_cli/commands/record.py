@@ -81,7 +81,9 @@ def command(
     """
     from tagwire.frames.redaction import Redaction
     from tagwire.testing.proxy import CaptureFile, RecordingProxy
+    from tagwire.testing.proxy.memory import keep_freed_memory
 
+    keep_freed_memory()
     registry = find_registry(package)
     require_headers(registry)
     stopping = _Stopping()

@@ -7,6 +7,7 @@ frames: no frame is left out, and memory is bounded.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.errors import TagwireError
 from tagwire.testing.proxy.errors import ProxyError
+from tagwire.testing.proxy.memory import KEEPING
 from tagwire.testing.proxy.recorded import RecordedFrame, line_start
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class CaptureFile:
                     stdin=subprocess.PIPE,
                     stdout=file,
                     stderr=subprocess.PIPE,
+                    env=os.environ | KEEPING,
                     start_new_session=True,
                 )
         except FileExistsError:
