@@ -185,13 +185,6 @@ def test_no_job_writes_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jo
     assert not [*tmp_path.iterdir()]
 
 
-def test_no_job_reads_a_url(tmp_path: Path) -> None:
-    with pytest.raises(
-        PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*copy the logs there, or read the URL as a DataFrame"
-    ):
-        convert_logs(None, "s3://bucket/logs", tmp_path / "out")  # type: ignore[arg-type]
-
-
 # ---------------------------------------------------------------- S3
 
 
