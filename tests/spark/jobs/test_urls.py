@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,11 +11,13 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+from click.testing import CliRunner
 from object_storage import CountedFileSystem, counted, s3_server
 from random_logs import RandomLog
 from streamed_logs import batch
 
 from tagwire.errors import TagwireError
+from tagwire_cli.app import app
 from tagwire_spark import PipelineError
 from tagwire_spark.errors import refusal
 from tagwire_spark.jobs import (
@@ -275,6 +278,33 @@ def test_an_import_of_less_than_an_export(store: Any, tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=rf"MALFORMED_LOG_EXPORT\] counted:/{rows}: can't be read"):
         import_logs(NO_SPARK, "counted://a", tmp_path / "back")
     assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize("name", ["convert", "compact", "export", "import", "whatif", "audit"])
+def test_the_command_passes_options_on_and_shows_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    asked: list[tuple[Any, Any]] = []
+
+    def job(_: Any, paths: Any, *words: Any, storage_options: Any = None, **more: Any) -> Any:
+        asked.append((paths, storage_options))
+        raise PipelineError("SPARK_FAILED", "asked")
+
+    function = "audit_captures" if name == "audit" else f"{name}_logs"
+    monkeypatch.setattr(f"tagwire_spark.jobs.{function}", job)
+    module = "import_logs" if name == "import" else name
+    monkeypatch.setattr(f"tagwire_cli.commands.spark.{module}.opened_session", lambda *_: nullcontext())
+    rest = {"whatif": ["--to", "v3"], "audit": []}.get(name, ["--output", str(tmp_path / "out")])
+    (tmp_path / "options.json").write_text('{"secret": "very-hidden"}')
+    for value in ('{"secret": "very-hidden"}', f"@{tmp_path / 'options.json'}"):
+        CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
+        paths, options = asked.pop()
+        assert paths in ("s3://b/k", ("s3://b/k",)) and options == {"secret": "very-hidden"}
+    (tmp_path / "options.json").write_text('["very-hidden"]')
+    for value in ('{"secret": "very-hidden"', f"@{tmp_path / 'options.json'}", "@nowhere"):
+        refused = CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
+        assert refused.exit_code == 2 and "--storage-options" in refused.output
+        assert "very-hidden" not in refused.output and not asked
 
 
 # ---------------------------------------------------------------- on workers
