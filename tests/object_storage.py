@@ -48,8 +48,9 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
 
     def cat_file(self, path: str, start: Any = None, end: Any = None, **other: Any) -> bytes:
         with self.lock:
-            if self.before:
-                self.before.pop(0)()
+            happens = self.before.pop(0) if self.before else None
+        if happens is not None:
+            happens()
         self._note(f"get {path} {start}-{end}")
         return bytes(super().cat_file(path, start=start, end=end))
 

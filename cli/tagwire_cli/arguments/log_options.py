@@ -110,7 +110,6 @@ def whatif_options(function: F) -> F:
         conversion_options,
         click.option("--against", metavar="FORMAT", type=FormatName(), help=against_help),
         new_format_option(required=True, help="The new format."),
-        paths_argument,
     ):
         function = option(function)
     return function

@@ -1,5 +1,6 @@
 """The options that commands of `tagwire spark` share: which Spark they run on, and what they make."""
 
+import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,9 +8,50 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["opened_session", "output_option", "spark_options"]
+__all__ = ["Place", "opened_session", "output_option", "places_argument", "spark_options", "storage_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Place(click.Path):
+    """A path that exists, or a URL, which stays a text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if "://" in str(value) else super().convert(value, param, ctx)
+
+
+class _StorageOptions(click.ParamType[Any]):
+    """A JSON object, or @FILE with one. No error shows what it holds."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
+        except (OSError, ValueError) as error:
+            self.fail(f"{value[1:]}: can't be read: {getattr(error, 'strerror', None) or 'not UTF-8'}", param, ctx)
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            self.fail('not a JSON object; {"anon": true} was expected, as fsspec takes it, or @FILE', param, ctx)
+        return found
+
+
+def places_argument(function: F) -> F:
+    """The argument PATH..., as Path objects that exist and as URLs."""
+    return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=Place(exists=True, path_type=Path))(
+        function
+    )
+
+
+def storage_option(function: F) -> F:
+    """The option `--storage-options`."""
+    text = "What the file system of a URL takes, such as credentials, as a JSON object; @FILE reads it from a file."
+    return click.option("--storage-options", type=_StorageOptions(), metavar="JSON", help=text)(function)
 
 
 def spark_options(function: F) -> F:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import whatif_options
+from tagwire_cli.arguments.log_options import paths_argument, whatif_options
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.tables import write_json
@@ -20,6 +20,7 @@ __all__ = ["command", "tell_whatif"]
 
 
 @click.command("whatif")
+@paths_argument
 @whatif_options
 @limit_option
 def command(

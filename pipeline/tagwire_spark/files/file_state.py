@@ -14,11 +14,13 @@ from typing import Any, Final, NamedTuple
 
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["FileState", "check_unchanged", "state_of_facts", "state_of_status"]
+__all__ = ["FileState", "check_unchanged", "modified_at", "state_of_facts", "state_of_status"]
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
 """What fsspec's file systems call that which changes with a file; the first that is there counts."""
+
+_TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
 class FileState(NamedTuple):
@@ -40,6 +42,21 @@ def state_of_facts(facts: Mapping[str, Any]) -> FileState:
     """Of a file of fsspec's, by what `info` or a listing says."""
     tag = next((f"{name} {_text(facts[name])}" for name in _TAGS if facts.get(name) is not None), "")
     return FileState(int(facts["size"] or 0), "", tag)
+
+
+def modified_at(facts: Mapping[str, Any]) -> int | None:
+    """When a file of fsspec's was last written to, in nanoseconds since 1970; None where nothing says so."""
+    for value in map(facts.get, _TIMES):
+        if isinstance(value, str):
+            try:
+                value = datetime.fromisoformat(value)
+            except ValueError:
+                continue
+        if isinstance(value, datetime):
+            value = (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        if isinstance(value, int | float):
+            return int(value * 1_000_000_000)
+    return None
 
 
 def _text(value: Any) -> str:

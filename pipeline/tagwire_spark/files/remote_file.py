@@ -31,6 +31,8 @@ _ENTRIES: Final = 24 << 10
 _FIRST: Final = 1 << 20
 _BLOCK: Final = 1 << 23
 """Bytes of the first request of a split, and of the largest; each one is twice the one before."""
+_LOOK: Final = 1 << 16
+"""Bytes of the first request of who looks at heads, and fetches nothing ahead."""
 _TAIL: Final = 1 << 16
 """Bytes behind a split that its last batch may have."""
 _AHEAD: Final = 2
@@ -136,7 +138,9 @@ class RemoteBytes(FileBytes):
 
     __slots__ = ("_blocks", "_length", "_next", "_pool", "_remote", "_stop")
 
-    def __init__(self, file: RemoteFile, pool: ThreadPoolExecutor | None, start: int, end: int) -> None:
+    def __init__(
+        self, file: RemoteFile, pool: ThreadPoolExecutor | None, start: int, end: int, first: int = _FIRST
+    ) -> None:
         self._path = Path(file.url)
         self._size = file.state.size
         self._window = b""
@@ -144,7 +148,7 @@ class RemoteBytes(FileBytes):
         self._remote = file
         self._pool = pool
         self._blocks: deque[_Block] = deque()
-        self._next, self._length = start, _FIRST
+        self._next, self._length = start, first
         """Where the next block begins, and its length."""
         self._stop = min(end + _TAIL, self._size) if end else 0
 
@@ -197,7 +201,7 @@ class RemoteBytes(FileBytes):
 def opened_remote(file: RemoteFile, start: int, end: int, *, ahead: bool = True) -> Generator[RemoteBytes]:
     """The bytes of a file; those from `start` to before `end` are read in sequence, and `ahead` of that."""
     if not (ahead and file.runs_beside):
-        yield RemoteBytes(file, None, start, end)
+        yield RemoteBytes(file, None, start, end, _FIRST if ahead else _LOOK)
         return
     pool = ThreadPoolExecutor(_AHEAD + 1, "tagwire-ahead")
     try:

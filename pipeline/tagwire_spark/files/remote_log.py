@@ -16,7 +16,7 @@ from tagwire.log import Partition, Segment
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import AbortedTransaction
-from tagwire_spark.files.remote_file import opened_remote, remote_lookup
+from tagwire_spark.files.remote_file import remote_lookup
 
 if TYPE_CHECKING:
     from tagwire_spark.files.storage import Location
@@ -43,7 +43,11 @@ class RemoteSegment(Segment):
 
     def opened(self) -> AbstractContextManager[FileBytes]:
         """Its bytes, read by ranges."""
-        return opened_remote(self._location.remote(self.path), 0, self.size, ahead=False)
+        return self._location.opened(self.path)
+
+    def copy(self, path: Path, target: Path) -> None:
+        """Fetch the file, or one beside it, in pieces. Raises OSError, PipelineError, LogPathError."""
+        self._location.copy(path, target)
 
     @contextmanager
     def lookup(self, path: Path, layout: Struct) -> Generator[IndexLookup]:

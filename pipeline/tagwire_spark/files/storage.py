@@ -6,25 +6,44 @@ So nothing large is copied to a disk, or held in memory.
 """
 
 import glob
+import os
 import re
+import shutil
 import tempfile
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from tagwire.extras import required
 from tagwire.log import Partition, Segment
 from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts, state_of_status
+from tagwire_spark.files.at_once import at_once
+from tagwire_spark.files.file_state import FileState, check_unchanged, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, store
 
-__all__ = ["Location", "capture_files", "fetched", "is_remote", "local_path", "locations", "opened"]
+__all__ = [
+    "Listed",
+    "Location",
+    "capture_files",
+    "folder_of",
+    "is_remote",
+    "local_path",
+    "locations",
+    "opened",
+    "received",
+]
+
+_COPIED: Final = 8 << 20
+"""Bytes of a file that are copied at a time."""
+
+Listed = tuple[str, int, str, int]
+"""A file as one process tells another of it: its name below a folder, size, tag, and time in nanoseconds."""
 
 
 class Location:
@@ -52,6 +71,10 @@ class Location:
         """What identifies a file below. Raises LogPathError where it is gone."""
         return state_of_status(Segment(path).status()) if self._tree is None else self._tree.states[path]
 
+    def size_of(self, path: Path) -> int:
+        """The bytes of a file below."""
+        return path.stat().st_size if self._tree is None else self._tree.states[path].size
+
     def partition(self, path: Path) -> Partition:
         """The partition of a folder. Raises LogPathError."""
         return Partition(path) if self._tree is None else RemotePartition(path, self)
@@ -65,11 +88,60 @@ class Location:
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
+    @property
+    def options(self) -> StorageOptions:
+        """What its file system is given."""
+        return NO_OPTIONS if self._tree is None else self._tree.options
+
+    @property
+    def runs_beside(self) -> bool:
+        """Whether several requests go out at once: to file systems that are asynchronous within."""
+        return self._tree is not None and self._tree.runs_beside
+
+    @contextmanager
+    def opened(self, path: Path) -> Generator[FileBytes]:
+        """The bytes of a file below: a task reads them in sequence. Raises PipelineError, LogPathError."""
+        if self._tree is None:
+            with open_file(path) as data:
+                yield data
+            return
+        remote, is_task = self.remote(path), self._tree.is_received
+        if is_task:
+            remote.check_first()
+        with opened_remote(remote, 0, remote.state.size, ahead=is_task) as data:
+            yield data
+
+    def copy(self, path: Path, target: Path) -> None:
+        """Copy a file below, with its time. Raises PipelineError, LogPathError, OSError."""
+        if self._tree is None:
+            shutil.copy2(path, target)
+            return
+        with self.opened(path) as data, target.open("wb") as file:
+            for start in range(0, len(data), _COPIED):
+                file.write(data[start : start + _COPIED])
+        time = path.stat().st_mtime_ns
+        os.utime(target, ns=(time, time))
+
+    def listed(self, folder: Path, paths: Iterable[Path]) -> list[Listed] | None:
+        """What another process needs to know of files below a folder to read them; None for files of this machine."""
+        if self._tree is None:
+            return None
+        states = self._tree.states
+        return [
+            (path.relative_to(folder).as_posix(), states[path].size, states[path].tag, path.stat().st_mtime_ns)
+            for path in paths
+        ]
+
     def bring(self, *paths: Path) -> None:
         """Fetch small files of another machine. Raises PipelineError, LogPathError."""
-        for path in paths:
-            if path.stat().st_size == 0:
-                path.write_bytes(self.remote(path).range(0, self.state_of(path).size))
+        if self._tree is not None:
+            missing = [path for path in paths if path.stat().st_size < self._tree.states[path].size]
+            for _ in at_once(self._bring, missing, runs_beside=self.runs_beside and len(missing) > 1):
+                pass
+
+    def _bring(self, path: Path) -> None:
+        remote = self.remote(path)
+        path.write_bytes(remote.range(0, remote.state.size))
 
     def bring_above(self, folder: Path, name: str) -> None:
         """Fetch a file of the folder above one of another machine, if there is one. Raises PipelineError."""
@@ -123,6 +195,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions) -> Iterator[Lo
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
+    tree.runs_beside = bool(getattr(system, "async_impl", False))
     tree.add(found, wanted)
     return iter([Location(tree.local(name), tree, is_named=is_named) for name in wanted])
 
@@ -150,11 +223,27 @@ def _with_folders(name: str, root: str) -> Iterator[str]:
         name = name.rpartition("/")[0]
 
 
+def received(folder: str, listed: Iterable[Listed], stack: ExitStack, options: StorageOptions) -> Location:
+    """A folder of another machine by what a listing on the driver has said. The task reads its files ahead.
+
+    Raises PipelineError.
+    """
+    system, bare = store(folder, options)
+    tree = _Tree(folder, bare, bare, stack, options)
+    tree.runs_beside, tree.is_received = bool(getattr(system, "async_impl", False)), True
+    for name, size, tag, time in listed:
+        tree.add_file(tree.root / name, FileState(size, "", tag), time)
+    return Location(tree.root, tree, is_named=True)
+
+
 class _Tree:
     """A listing as empty files, with what identifies each, and its URL."""
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
+        self.runs_beside = False
+        self.is_received = False
+        """Whether it is what the driver has sent to a task."""
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")
         self._url, self._behind = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
@@ -170,10 +259,15 @@ class _Tree:
             is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above
             is_below = "" in whole or any(each in whole for each in _with_folders(name, ""))
             if facts["type"] == "file" and (is_below or is_checkpoint):
-                path = self.local(name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch()
-                self.states[path] = state_of_facts(facts)
+                self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
+
+    def add_file(self, path: Path, state: FileState, time: int | None) -> None:
+        """Add a file, with the time of its last change in nanoseconds; now where nobody knows it."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        if time is not None:
+            os.utime(path, ns=(time, time))
+        self.states[path] = state
 
     def local(self, name: str) -> Path:
         """Where a file or folder is in the tree."""
@@ -193,6 +287,11 @@ class _Tree:
         system, name = store(url, self.options)
         with reaching(url, self.options), suppress(FileNotFoundError):
             path.write_bytes(system.cat_file(name))
+
+
+def folder_of(url: str) -> str:
+    """The URL of the folder that a file is in."""
+    return "".join(_above(url, 1))
 
 
 def _above(url: str, levels: int) -> tuple[str, str]:
@@ -230,8 +329,11 @@ def opened(
         yield data
 
 
-def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[str]:
-    """The files that paths and patterns mean: those in folders as well, but hidden ones. Raises PipelineError."""
+def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:
+    """The files that paths and patterns mean, each with what a listing said of it: those in folders as well.
+
+    Hidden ones are left out. Raises PipelineError.
+    """
     with ExitStack() as stack:
         found = []
         for location in locations(paths, stack, options):
@@ -240,17 +342,9 @@ def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) 
                 if location.local.is_file()
                 else sorted(p for p in location.local.rglob("*") if p.is_file())
             )
-            found += [location.name_of(file) for file in files if not file.name.startswith((".", "_"))]
+            shown = [file for file in files if not file.name.startswith((".", "_"))]
+            found += [
+                (name, location.state_of(file) if is_remote(name) else None)
+                for file, name in zip(shown, map(location.name_of, shown), strict=True)
+            ]
         return found
-
-
-def fetched(file: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> str:
-    """The path of a file on this machine; a copy goes when `stack` is closed. Raises PipelineError."""
-    if not is_remote(file):
-        return file
-    system, name = store(file, options)
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tagwire-split-"))
-    path = Path(folder) / PurePosixPath(name).name
-    with reaching(file, options):
-        system.get_file(name, str(path))
-    return str(path)

@@ -4,7 +4,8 @@ Captures are read without bodies; all that is shuffled is one small row for each
 client, API and version that a task has met.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ def audit_captures(
     package: str = "",
     port: int | None = None,
     refused_by: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """A row for each client, API and version, by client, API and version.
 
@@ -39,10 +41,15 @@ def audit_captures(
     a client has none. `sinceRelease` and `lastRelease` are the releases of the package's
     archive that have the version; the last one is null where the newest release
     still has it. With `refused_by`, such as "4.0", only what brokers of that
-    release refuse. `paths` and `port` are as for the source `kafka_rpc`. Raises
-    PipelineError.
+    release refuse. `paths`, `port` and `storage_options` are as for the source
+    `kafka_rpc`. Raises PipelineError.
     """
     options = {"body": "none", **({"package": package} if package else {}), **({"port": str(port)} if port else {})}
+    if storage_options:
+        try:
+            options["storageOptions"] = json.dumps(dict(storage_options))
+        except TypeError:
+            raise invalid("storage_options has a value that JSON can't hold; a data source takes no other.") from None
     names = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     known = _known_versions(package, refused_by)
     calls = spark.read.format("kafka_rpc").options(**options).load(names if len(names) != 1 else names[0])

@@ -10,7 +10,8 @@ go from file to file. The rule is the library's, and so are the bytes.
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,31 +25,50 @@ from tagwire.log.compaction import Compaction
 from tagwire.log.convert import carry_directory_files
 from tagwire.log.rewriting import SegmentReport, groups
 from tagwire.log.survey import Survey, survey
-from tagwire_spark.jobs.compact_units import do_unit
+from tagwire_spark.files.store import StorageOptions, is_remote
+from tagwire_spark.jobs.compact_units import beside_segments, do_unit
 from tagwire_spark.jobs.last_offsets import find_last_offsets
 from tagwire_spark.jobs.outputs import Staging, output_path, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
-from tagwire_spark.jobs.units import FoundPartition, found_partitions, local_paths, log_folders, only_once
+from tagwire_spark.jobs.units import (
+    FoundPartition,
+    fetch_beside,
+    found_partitions,
+    job_inputs,
+    log_folders,
+    only_once,
+    sent_segment,
+)
 
 __all__ = ["compact_logs"]
 
 
 def compact_logs(
-    spark: SparkSession, paths: str | Path | Iterable[str | Path], output: str | Path, **rules: Any
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    output: str | Path,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    **rules: Any,
 ) -> list[CompactReport]:
     """Write partitions to a folder with the last record of every key; the report of each partition, in order.
 
     `rules` are those of `tagwire.log.compaction.Compaction` but for `limits`; `now` is the time at which this is called
-    unless given. Nothing is in `output` before all of it is. Raises PipelineError, LogPathError.
+    unless given. A path may be a URL, whose file system is given the `storage_options`. Nothing is in `output` before
+    all of it is. Raises PipelineError, LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
     asked = Compaction(**rules)  # what is wrong with them is told here
     target = output_path(output)
-    partitions = [found for root in local_paths(paths) for found in found_partitions(root)]
-    only_once(partitions)
-    logs = [_Log(number, found, asked) for number, found in enumerate(partitions)]
-    with staging(target) as made:
-        _Job(spark, made, rules).run(logs)
+    with ExitStack() as stack:
+        roots = job_inputs(paths, stack, storage_options)
+        partitions = [found for root in roots for found in found_partitions(root)]
+        only_once(partitions)
+        logs = [_Log(number, found, asked) for number, found in enumerate(partitions)]
+        made = stack.enter_context(staging(target))
+        _Job(spark, made, rules, StorageOptions(storage_options or {})).run(logs)
+        apart = {log.found for log in logs if log.is_apart}
+        fetch_beside(partitions, lambda found: beside_segments(found.partition) if found in apart else ())
         for log in logs:
             log.finish(made)
         folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
@@ -83,13 +103,19 @@ class _Log:
 
     def as_a_whole(self) -> list[tuple[dict[str, Any], int]]:
         """The partition as one unit."""
-        return [({"do": "partition", "log": self.number, "path": str(self.found.partition.path)}, sum(self.sizes))]
+        partition, root = self.found.partition, self.found.root
+        listed = root.listed(partition.path, partition.each_file())
+        unit = {"do": "partition", "log": self.number, "path": self.found.name, "listed": listed}
+        return [(unit, sum(self.sizes))]
+
+    def _sent(self, segment: Segment) -> tuple[str, Any]:
+        return sent_segment(segment, self.found.root)
 
     def heads_of_each(self) -> list[tuple[dict[str, Any], int]]:
         """A look at each segment."""
         last = len(self.segments) - (not self.asked.include_active)
         return [
-            ({"do": "heads", "log": self.number, "file": str(segment.path), "partial": index >= last}, size)
+            ({"do": "heads", "log": self.number, "file": self._sent(segment), "partial": index >= last}, size)
             for index, (segment, size) in enumerate(zip(self.segments, self.sizes, strict=True))
         ]
 
@@ -105,7 +131,7 @@ class _Log:
         found = []
         for index, segment in enumerate(self.cleaned):
             facts = self.known.between(self.begins[index], self.begins[index + 1])
-            found.append(([self.number, str(segment.path), facts | {"producers": {}}], self.sizes[index]))
+            found.append(([self.number, self._sent(segment), facts | {"producers": {}}], self.sizes[index]))
         return found
 
     def as_left(self) -> list[tuple[dict[str, Any], int]]:
@@ -116,7 +142,7 @@ class _Log:
             found.append((self._group(index, behind), sum(self.sizes[index:behind])))
             index = behind
         for segment, size in zip(self.segments[index:], self.sizes[index:], strict=True):
-            found.append(({"do": "carry", "log": self.number, "file": str(segment.path)}, size))
+            found.append(({"do": "carry", "log": self.number, "file": self._sent(segment)}, size))
         return found
 
     def _group(self, index: int, behind: int) -> dict[str, Any]:
@@ -125,8 +151,8 @@ class _Log:
         return {
             "do": "rewrite",
             "log": self.number,
-            "files": [str(segment.path) for segment in self.segments[index:behind]],
-            "before": [str(segment.path) for segment in self.segments[bisect_right(self.begins, first) - 1 : index]],
+            "files": [self._sent(segment) for segment in self.segments[index:behind]],
+            "before": [self._sent(segment) for segment in self.segments[bisect_right(self.begins, first) - 1 : index]],
             "first": first,
             "end": end,
             "facts": self.known.between(first, end),
@@ -146,18 +172,20 @@ class _Log:
     def report(self) -> CompactReport:
         """What became of it."""
         rows = [facts for result in self.results for facts in result["segments"]]
-        segments = [SegmentReport(**facts | {"file": Path(facts["file"])}) for facts in rows]
+        as_place = str if is_remote(self.found.name) else Path
+        segments = [SegmentReport(**facts | {"file": as_place(facts["file"])}) for facts in rows]
         end, because, keys = self.known.end, self.known.because, self.keys
         if not self.is_apart:
             [(end, because, keys)] = [result["report"] for result in self.results]
-        return CompactReport(self.found.partition.path, end, because, keys, segments)
+        return CompactReport(self.found.place, end, because, keys, segments)
 
 
 class _Job:
     """The rounds."""
 
-    def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any]) -> None:
+    def __init__(self, spark: SparkSession, made: Staging, rules: dict[str, Any], storage: StorageOptions) -> None:
         self.spark = spark
+        self.storage = storage
         self.made = made
         self.rules = rules
 
@@ -176,12 +204,13 @@ class _Job:
     def _find_keys(self, logs: Sequence[_Log]) -> None:
         found = [unit for log in logs for unit in log.keys_of_each()]
         units, sizes = [unit for unit, _ in found], [size for _, size in found]
-        counts = find_last_offsets(self.spark, self.made, units, sizes, self.rules.get("format", "auto"))
+        format = self.rules.get("format", "auto")
+        counts = find_last_offsets(self.spark, self.made, units, sizes, format, self.storage)
         for log in logs:
             log.keys = counts.get(log.number, 0)
 
     def _round(self, logs: Sequence[_Log], units: list[tuple[dict[str, Any], int]]) -> None:
-        work = partial(do_unit, folder=str(self.made.folder), rules=self.rules)
+        work = partial(do_unit, folder=str(self.made.folder), rules=self.rules, storage=self.storage)
         results = run_units(self.spark, [unit for unit, _ in units], [size for _, size in units], work)
         for (unit, _), result in zip(units, results, strict=True):
             logs[unit["log"]].results.append(result)

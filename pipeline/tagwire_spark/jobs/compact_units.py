@@ -6,59 +6,84 @@ carry       copy a segment that is not compacted
 partition   compact a partition, all of it
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from tagwire.log import Partition, Segment
+from tagwire.log import Partition
 from tagwire.log.batch_summary import summarize
 from tagwire.log.compact import carry_segment, compact_partition
 from tagwire.log.compaction import Compaction, Judge
-from tagwire.log.rewriting import Rewriter, SegmentReport
+from tagwire.log.names import log_file
+from tagwire.log.rewriting import BESIDE, Rewriter, SegmentReport
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.last_offsets import last_offsets_between
 from tagwire_spark.jobs.outputs import Staged, attempt
+from tagwire_spark.jobs.units import received_folder, received_segment
 
 __all__ = ["do_unit"]
 
 
-def do_unit(unit: dict[str, Any], folder: str, rules: dict[str, Any]) -> dict[str, Any]:
-    """Do it, for the job of this folder. Raises LogError, CompactionError, LogPathError."""
-    return _WAYS[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules))
+def do_unit(
+    unit: dict[str, Any], folder: str, rules: dict[str, Any], storage: StorageOptions = NO_OPTIONS
+) -> dict[str, Any]:
+    """Do it, for the job of this folder. Raises LogError, CompactionError, LogPathError, PipelineError."""
+    return _WAYS[unit["do"]](unit, Staged(Path(folder)), Compaction(**rules), storage)
 
 
-def _heads(unit: dict[str, Any], job: Staged, asked: Compaction) -> dict[str, Any]:
-    segment = Segment(unit["file"])
-    return {"heads": summarize(segment, asked.format, asked.limits, partial=unit["partial"]).to_json()}
+def beside_segments(partition: Partition) -> Iterator[Path]:
+    """The small files of a partition: snapshots of producers, checkpoints, and others that are no segment's."""
+    for path in partition.each_file():
+        name = log_file(path)
+        if name is None or name.kind not in (*BESIDE, "checkpoint"):
+            yield path
 
 
-def _rewrite(unit: dict[str, Any], job: Staged, asked: Compaction) -> dict[str, Any]:
+def _heads(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
+    with received_segment(unit["file"], storage) as segment:
+        return {"heads": summarize(segment, asked.format, asked.limits, partial=unit["partial"]).to_json()}
+
+
+def _rewrite(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
     lasts = last_offsets_between(job.lasts, unit["log"], unit["first"], unit["end"])
     writer = Rewriter(made, asked, Judge(asked, Survey.from_json(unit["facts"]), lasts))
-    writer.look_back([Segment(file) for file in unit["before"]], unit["first"])
-    reports = writer.group([Segment(file) for file in unit["files"]], is_first=unit["is_first"])
-    return _written(made, reports)
+    with ExitStack() as stack:
+        before, group = (
+            [stack.enter_context(received_segment(sent, storage)) for sent in unit[name]]
+            for name in ("before", "files")
+        )
+        writer.look_back(before, unit["first"])
+        reports = writer.group(group, is_first=unit["is_first"])
+        return _written(made, [(each, segment.name) for each, segment in zip(reports, group, strict=True)])
 
 
-def _carry(unit: dict[str, Any], job: Staged, asked: Compaction) -> dict[str, Any]:
+def _carry(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
-    carry_segment(Segment(unit["file"]), made)
+    with received_segment(unit["file"], storage) as segment:
+        carry_segment(segment, made)
     return _written(made)
 
 
-def _partition(unit: dict[str, Any], job: Staged, asked: Compaction) -> dict[str, Any]:
+def _partition(unit: dict[str, Any], job: Staged, asked: Compaction, storage: StorageOptions) -> dict[str, Any]:
     made = attempt(job.attempts)
-    report = compact_partition(Partition(unit["path"]), made / "partition", asked)
+    with received_folder(unit["path"], unit.get("listed"), storage) as location:
+        partition = location.partition(location.local)
+        location.bring(*beside_segments(partition))
+        report = compact_partition(partition, made / "partition", asked)
+        written = _written(made, [(each, location.name_of(Path(each.file))) for each in report.segments])
     facts = [report.compacted_to, report.because, report.keys]
-    return _written(made, report.segments) | {"attempt": f"{made.name}/partition", "report": facts}
+    return written | {"attempt": f"{made.name}/partition", "report": facts}
 
 
-def _written(made: Path, reports: Iterable[SegmentReport] = ()) -> dict[str, Any]:
+def _written(made: Path, reports: Iterable[tuple[SegmentReport, str]] = ()) -> dict[str, Any]:
+    """An attempt, and its reports with the names of segments."""
     for path in made.iterdir():
         on_disk(path)
-    return {"attempt": made.name, "segments": [each.to_json() for each in reports]}
+    return {"attempt": made.name, "segments": [each.to_json() | {"file": name} for each, name in reports]}
 
 
 _WAYS: Final = {"heads": _heads, "rewrite": _rewrite, "carry": _carry, "partition": _partition}

@@ -7,14 +7,15 @@ segment begins, its index is made once more in a second round. The output is
 that of `tagwire log convert`, byte for byte.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from tagwire.log import Partition, Segment
+from tagwire.log import Partition
 from tagwire.log.convert import Conversion, ConvertReport, carried_files, carry_directory_files, convert_segment
 from tagwire.log.loss_report import LossReport, LossRow
 from tagwire.log.rebatching import BatchSize
@@ -22,9 +23,20 @@ from tagwire.log.transactions import Transactions
 from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt, output_path, staging
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import SegmentUnit, found_partitions, local_paths, log_folders, only_once, segment_units
+from tagwire_spark.jobs.units import (
+    FoundPartition,
+    SegmentUnit,
+    fetch_beside,
+    found_partitions,
+    job_inputs,
+    log_folders,
+    only_once,
+    received_segment,
+    segment_units,
+)
 
 __all__ = ["convert_logs"]
 
@@ -39,25 +51,24 @@ def convert_logs(
     batch_bytes: int | None = None,
     batch_records: int | None = None,
     format: Formats = AUTO,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> list[ConvertReport]:
     """Write partitions to a folder in another format, codec or batch size; the report of each segment, in order.
 
     A path is the folder of a partition, or one above partitions: then what the
-    broker keeps beside them comes along. Nothing is in `output` before all of it
-    is. Raises FormatError, PipelineError, LogPathError.
+    broker keeps beside them comes along. It may be a URL, whose file system is given
+    the `storage_options`. Nothing is in `output` before all of it is. Raises
+    FormatError, PipelineError, LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     conversion, target = conversion_of(how), output_path(output)
-    roots = local_paths(paths)
-    partitions = [found for root in roots for found in found_partitions(root)]
-    only_once(partitions)
-    # The segments of another listing go at once: objects of a million would fill the driver's memory.
-    units = [unit for found in partitions for unit in segment_units(found, Partition(found.partition.path).segments)]
-    sizes = [Path(unit.file).stat().st_size for unit in units]
-    with staging(target) as made:
-        work = partial(_convert, attempts=str(made.attempts), how=how)
-        results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
-        _finish_transactions(spark, made, units, results, to or format)
+    with ExitStack() as stack:
+        roots = job_inputs(paths, stack, storage_options)
+        partitions = [found for root in roots for found in found_partitions(root)]
+        only_once(partitions)
+        made = stack.enter_context(staging(target))
+        units, results = _converted(spark, made, partitions, how, StorageOptions(storage_options or {}))
+        fetch_beside(partitions, lambda found: carried_files(found.partition, conversion))
         for found in partitions:
             (made.whole / found.target).mkdir(parents=True, exist_ok=True)
             for path in carried_files(found.partition, conversion):
@@ -66,7 +77,27 @@ def convert_logs(
             made.take(result.attempt, unit.target)
         folders = ((folder, made.whole / place) for folder, place in log_folders(partitions))
         carry_directory_files(folders, keeps_producers=conversion.is_one_to_one)
-    return [_report(unit.file, result) for unit, result in zip(units, results, strict=True)]
+    return [_report(unit, result) for unit, result in zip(units, results, strict=True)]
+
+
+def _converted(
+    spark: SparkSession,
+    made: Staging,
+    partitions: Iterable[FoundPartition],
+    how: Sequence[Any],
+    storage: StorageOptions,
+) -> tuple[list[SegmentUnit], list["_Done"]]:
+    """The segments, and what became of each."""
+    # The segments of another listing go at once: objects of a million would fill the driver's memory.
+    listings = ((found, found.root.partition(found.partition.path).segments) for found in partitions)
+    found = [each for partition, segments in listings for each in segment_units(partition, segments)]
+    units, sizes = [unit for unit, _ in found], [size for _, size in found]
+    del found
+    work = partial(_convert, attempts=str(made.attempts), how=how, storage=storage)
+    results = [_Done(*each) for each in run_units(spark, units, sizes, work)]
+    to, *_, format = how
+    _finish_transactions(spark, made, units, results, to or format)
+    return units, results
 
 
 def conversion_of(how: Sequence[Any]) -> Conversion:
@@ -86,11 +117,14 @@ class _Done(NamedTuple):
     ended: Sequence[int] = ()
 
 
-def _convert(unit: list[str], attempts: str, how: Sequence[Any]) -> tuple[Any, ...]:
+def _convert(
+    unit: Sequence[Any], attempts: str, how: Sequence[Any], storage: StorageOptions = NO_OPTIONS
+) -> tuple[Any, ...]:
     """On a worker: convert a segment."""
-    segment = Segment(SegmentUnit(*unit).file)
+    file, _, _, listed = SegmentUnit(*unit)
     folder, transactions = attempt(attempts), Transactions()
-    report = convert_segment(segment, folder, conversion_of(how), transactions)
+    with received_segment((file, listed), storage) as segment:
+        report = convert_segment(segment, folder, conversion_of(how), transactions)
     for path in folder.iterdir():
         on_disk(path)
     _, *counts, losses = report
@@ -139,8 +173,8 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("*.log"))
 
 
-def _report(file: str, done: _Done) -> ConvertReport:
+def _report(unit: SegmentUnit, done: _Done) -> ConvertReport:
     losses = LossReport()
     for row in done.losses:
         losses.add_row(LossRow(**row))
-    return ConvertReport._make((Path(file), *done.counts, losses))
+    return ConvertReport._make((unit.place, *done.counts, losses))

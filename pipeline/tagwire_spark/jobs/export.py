@@ -6,7 +6,8 @@ and all other files of the folders (`exported`). A task reads a segment and writ
 the driver gets counts.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,11 +18,13 @@ from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError, Partition
 from tagwire.records.format_set import AUTO, Formats, format_set
+from tagwire_spark.files.storage import Location, is_remote
+from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.export_part import TABLE, How, TopicPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
 from tagwire_spark.jobs.outputs import output_path, staging
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import found_partitions, local_paths
+from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.options import MODES, invalid
 
 __all__ = ["ExportReport", "export_logs"]
@@ -30,7 +33,8 @@ __all__ = ["ExportReport", "export_logs"]
 class ExportReport(NamedTuple):
     """A segment, and what became of it."""
 
-    file: Path
+    file: Path | str
+    """A path, or a URL as text."""
     records: int
     batches: int
     kept: int
@@ -53,11 +57,19 @@ class _Unit(NamedTuple):
     """A part, where its files are, and the partition of a segment."""
 
     part: Part
-    source: Path
+    folder: Path
+    root: Location
     place: TopicPartition | None
 
+    @property
+    def source(self) -> str:
+        """The path or URL of the folder."""
+        return self.root.name_of(self.folder)
+
     def to_json(self) -> dict[str, Any]:
-        return {"part": self.part, "source": str(self.source), "place": self.place, "file": self.part.path_of(0)}
+        listed = self.root.listed(self.folder, [self.folder / name for name, _ in self.part.files])
+        facts = {"part": self.part, "source": self.source, "place": self.place, "file": self.part.path_of(0)}
+        return facts if listed is None else facts | {"listed": listed}
 
 
 def export_logs(
@@ -68,21 +80,25 @@ def export_logs(
     columns: Iterable[str] | None = None,
     mode: str = "FAILFAST",
     format: Formats = AUTO,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> list[ExportReport]:
     """Write logs to a folder as Parquet, with all files beside them; returns the report of each segment, in order.
 
     A path is a partition's folder, or a folder above partitions, which is exported as a whole; several paths go below
-    their own names. `columns` are those of the table, by default all of `kafka_log`; topic and partition are folders.
-    Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE; then they are kept, and reported. `output`
-    appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
+    their own names. It may be a URL, whose file system is given the `storage_options`. `columns` are those of the
+    table, by default all of `kafka_log`; topic and partition are folders. Bytes that are not a batch are rejected,
+    unless `mode` is PERMISSIVE; then they are kept, and reported. `output` appears only when it is complete. Raises
+    FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
     how = How(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
     target = output_path(output)
-    units, folders = _found(local_paths(paths))
-    with staging(target) as made:
-        work = partial(export_part, attempts=str(made.attempts), how=list(how))
+    with ExitStack() as stack:
+        units, folders = _found(job_inputs(paths, stack, storage_options))
+        made = stack.enter_context(staging(target))
+        storage = StorageOptions(storage_options or {})
+        work = partial(export_part, attempts=str(made.attempts), how=list(how), storage=storage)
         sizes = [sum(size for _, size in unit.part.files) for unit in units]
         results = run_units(spark, [unit.to_json() for unit in units], sizes, work)
         parts = []
@@ -111,26 +127,28 @@ def _report(unit: _Unit, result: dict[str, Any]) -> ExportReport:
     [(name, size)] = unit.part.files
     damage = tuple((position, reason) for position, reason in result["damage"])
     counts = {name: result[name] for name in ("records", "batches", "kept", "parquet_bytes", "exact_bytes")}
-    return ExportReport(unit.source / name, bytes=size, damage=damage, **counts)
+    file = unit.root.name_of(unit.folder / name)
+    return ExportReport(file if is_remote(file) else Path(file), bytes=size, damage=damage, **counts)
 
 
 # ---------------------------------------------------------------- which files there are
 
 
-def _found(roots: list[Path]) -> tuple[list[_Unit], list[str]]:
+def _found(roots: list[Location]) -> tuple[list[_Unit], list[str]]:
     """The parts of what is in these folders, and the names of all folders in them. Raises LogPathError."""
     units: list[_Unit] = []
-    folders: dict[str, Path] = {}
+    folders: dict[str, str] = {}
     for root in roots:
+        top = root.local
         partitions = {found.partition.path: found.partition for found in found_partitions(root)}
-        is_below = root in partitions or len(roots) > 1
-        for folder, files in _walk(root):
-            relative = folder.relative_to(root.parent if is_below else root)
-            target = relative.as_posix() if relative.parts else ""
+        is_below = top in partitions or len(roots) > 1
+        for folder, files in _walk(top):
+            relative = folder.relative_to(top.parent if is_below else top)
+            target, name = relative.as_posix() if relative.parts else "", root.name_of(folder)
             if target in folders:
-                raise LogPathError(f"{folder}: {folders[target]} goes to the same folder, {target}")
-            folders[target] = folder
-            for each in _of_folder(folder, target, files, partitions.get(folder), is_root=folder == root):
+                raise LogPathError(f"{name}: {folders[target]} goes to the same folder, {target}")
+            folders[target] = name
+            for each in _of_folder(folder, target, files, partitions.get(folder), root):
                 units.append(each._replace(part=each.part._replace(number=len(units))))
     return units, list(folders)
 
@@ -154,17 +172,17 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
 
 
 def _of_folder(
-    folder: Path, target: str, files: list[Path], partition: Partition | None, *, is_root: bool
+    folder: Path, target: str, files: list[Path], partition: Partition | None, root: Location
 ) -> Iterator[_Unit]:
     """A part for each segment that counts, and one for what is beside them."""
-    sizes = {path: path.stat().st_size for path in files}
+    sizes = {path: root.size_of(path) for path in files}
     segments: list[Path] = []
-    if partition is not None and (not partition.state or is_root):
+    if partition is not None and (not partition.state or folder == root.local):
         segments = [segment.path for segment in partition.segments]
         topic = folder.name if partition.topic is None else partition.topic
         place = TopicPartition(topic, -1 if partition.partition is None else partition.partition)
         for path in segments:
-            yield _Unit(Part(0, target, ((path.name, sizes[path]),)), folder, place)
+            yield _Unit(Part(0, target, ((path.name, sizes[path]),)), folder, root, place)
     beside = tuple((path.name, sizes[path]) for path in files if path not in segments)
     if beside:
-        yield _Unit(Part(0, target, beside), folder, None)
+        yield _Unit(Part(0, target, beside), folder, root, None)

@@ -16,14 +16,17 @@ from pyspark.sql.types import StructType
 from tagwire.errors import DecodeError
 from tagwire.log import LogPathError
 from tagwire.log.damage import Damage, pieces
-from tagwire.log.file_bytes import open_file
+from tagwire.log.file_bytes import FileBytes
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
 from tagwire.records.rebuilding import head_of
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.storage import Location, is_remote
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Part, Table
 from tagwire_spark.jobs.outputs import attempt
+from tagwire_spark.jobs.units import received_folder
 from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.rows import full_schema, rows_of
@@ -55,39 +58,46 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
-def export_part(unit: dict[str, Any], attempts: str, how: list[Any]) -> dict[str, Any]:
+def export_part(
+    unit: dict[str, Any], attempts: str, how: list[Any], storage: StorageOptions = NO_OPTIONS
+) -> dict[str, Any]:
     """Write a part to a folder of this attempt. Raises LogPathError, LogError, PipelineError."""
-    part, source = Part(*unit["part"]), Path(unit["source"])
+    part = Part(*unit["part"])
     folder = attempt(attempts)
     made = _Pieces(folder / EXACT / part.name)
     facts: dict[str, Any] = {}
-    for number, (name, size) in enumerate(part.files):
-        path = source / name
-        try:
-            if unit["place"] is None:
-                made.add_file(number, path)
-            else:
-                table = folder / TABLE / f"{part.name}.parquet"
-                facts = _Segment(path, size, unit["file"], How(*how)).export(
-                    TopicPartition(*unit["place"]), table, made
-                )
-        except OSError as error:
-            raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
-        if made.end != size or path.stat().st_size != size:
-            now = path.stat().st_size
-            raise LogPathError(f"{path}: it had {size} bytes and has {now} now; export logs that are not in use")
+    with received_folder(unit["source"], unit.get("listed"), storage) as source:
+        for number, (name, size) in enumerate(part.files):
+            path = source.local / name
+            try:
+                if unit["place"] is None:
+                    with source.opened(path) as data:
+                        made.add_file(number, data)
+                else:
+                    table = folder / TABLE / f"{part.name}.parquet"
+                    facts = _Segment(source, path, size, unit["file"], How(*how), storage).export(
+                        TopicPartition(*unit["place"]), table, made
+                    )
+                now = source.size_of(path)
+            except OSError as error:
+                raise LogPathError(f"{source.name_of(path)}: can't be read: {error.strerror}") from None
+            if made.end != size or now != size:
+                text = f"it had {size} bytes and has {now} now; export logs that are not in use"
+                raise LogPathError(f"{source.name_of(path)}: {text}")
     return {"attempt": folder.name, "exact_bytes": made.close(), **facts}
 
 
 class _Segment:
     """A segment that is exported."""
 
-    def __init__(self, path: Path, size: int, file: str, how: How) -> None:
+    def __init__(self, source: Location, path: Path, size: int, file: str, how: How, storage: StorageOptions) -> None:
+        self.source = source
         self.path = path
         self.size = size
         self.file = encodable(file)
         """As the table has it: below the root of the logs."""
         self.how = how
+        self.storage = storage
 
     def export(self, place: TopicPartition, table: Path, made: "_Pieces") -> dict[str, Any]:
         """Write its rows and its pieces, and say what they are."""
@@ -108,8 +118,10 @@ class _Segment:
 
     def _rows(self, place: TopicPartition, path: Path, *, permissive: bool) -> tuple[Table, list[list[Any]]]:
         """The rows, the last of which are written on close, and the places of damage with the reasons."""
-        query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats)
-        split = Split(str(self.path), *place, 0, self.size, None, 0, NO_OFFSET, is_last=False)
+        query = LogQuery(paths=(), permissive=permissive, formats=self.how.formats, storage=self.storage)
+        name = self.source.name_of(self.path)
+        state = self.source.state_of(self.path) if is_remote(name) else None
+        split = Split(name, *place, 0, self.size, None, 0, NO_OFFSET, is_last=False, state=state)
         names = [name for name in self.how.columns if name != "file"]
         extra = ["position", "_error"] if permissive else []
         known = full_schema(query)
@@ -136,8 +148,8 @@ class _Segment:
         """Every byte as a piece; how many batches there are, and how many of them are kept whole."""
         made.begin(0)
         batches = kept = 0
-        with open_file(self.path) as data:
-            scan = Scan(str(self.path), data, self.how.formats)
+        with self.source.opened(self.path) as data:
+            scan = Scan(self.source.name_of(self.path), data, self.how.formats)
             for piece in pieces(scan):
                 if isinstance(piece, Damage):
                     for start in range(piece.position, piece.end, _CHUNK):
@@ -203,15 +215,15 @@ class _Pieces:
         if len(self._rows) >= _PIECES or self._bytes >= _PIECE_BYTES:
             self._flush()
 
-    def add_file(self, file: int, path: Path) -> None:
+    def add_file(self, file: int, source: FileBytes) -> None:
         """Add a file as it is."""
         self.begin(file)
-        with path.open("rb") as source:
-            while data := source.read(_CHUNK):
-                if data.count(0) == len(data):
-                    self.add(ZEROS, None, len(data))
-                else:
-                    self.add(BYTES, data)
+        for start in range(0, len(source), _CHUNK):
+            data = source[start : start + _CHUNK]
+            if data.count(0) == len(data):
+                self.add(ZEROS, None, len(data))
+            else:
+                self.add(BYTES, data)
 
     def close(self) -> int:
         """Finish, and return the size of the file with the pieces."""

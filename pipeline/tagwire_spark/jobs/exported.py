@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from tagwire.log.whole_folder import on_disk
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.storage import Location
 from tagwire_spark.log_read.column_table import RECORD_COLUMNS
 
 __all__ = [
@@ -106,11 +107,14 @@ class Export(NamedTuple):
         (folder / _MANIFEST).write_text(json.dumps(facts), encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> "Export":
+    def read(cls, folder: Location) -> "Export":
         """That of a folder. Raises PipelineError."""
-        path = folder / _MANIFEST
+        file = folder.local / _MANIFEST
+        path = folder.name_of(file)
         try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
+            if file.exists():
+                folder.bring(file)
+            facts = json.loads(file.read_text(encoding="utf-8"))
             level = facts["level"]
             if level == _LEVEL:
                 return cls(tuple(map(_part, facts["parts"])), tuple(map(_below, facts["folders"])))

@@ -20,15 +20,16 @@ import pyarrow.compute
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tagwire.log import Segment
 from tagwire.log.column_stream import arrays_between
 from tagwire.log.file_bytes import FileBytes, open_file
 from tagwire.log.key_map import LastOffsets
 from tagwire.log.scan import Scan
 from tagwire.log.survey import Survey
 from tagwire.log.whole_folder import on_disk
+from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import Staging, attempt
 from tagwire_spark.jobs.tasks import over_units
+from tagwire_spark.jobs.units import received_segment
 from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
@@ -45,16 +46,16 @@ _OF_BATCH: Final = ("producer_id", "base_offset")
 
 
 def find_last_offsets(
-    spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any
+    spark: SparkSession, made: Staging, units: list[Any], sizes: list[int], format: Any, storage: StorageOptions
 ) -> dict[int, int]:
     """Put the last offsets of the segments' keys into the folder of a job; how many there are of each partition.
 
-    A unit is the number of a partition, the file of a segment, and what a survey says that concerns it. Raises
+    A unit is the number of a partition, a segment as it is sent, and what a survey says that concerns it. Raises
     PipelineError.
     """
     if not units:
         return {}
-    keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format), _KEYS)
+    keys = over_units(spark, units, sizes, partial(_last_of_keys, format=format, storage=storage), _KEYS)
     lasts = keys.groupBy("log", "key").agg(F.max("offset").alias("offset")).select("log", "offset")
     with failures_told():
         rows = lasts.mapInArrow(_writing(str(made.attempts)), _WRITTEN).collect()
@@ -98,13 +99,13 @@ def _ascending(offsets: Any) -> bytes:
 # ---------------------------------------------------------------- on workers
 
 
-def _last_of_keys(number: int, unit: Any, format: Any) -> Iterator[pa.RecordBatch]:
-    """The keys of a segment with their last offsets, some records at a time. Raises LogError."""
-    log, file, facts = unit
-    known, segment = Survey.from_json(facts), Segment(file)
+def _last_of_keys(number: int, unit: Any, format: Any, storage: StorageOptions) -> Iterator[pa.RecordBatch]:
+    """The keys of a segment with their last offsets, some records at a time. Raises LogError, PipelineError."""
+    log, sent, facts = unit
+    known = Survey.from_json(facts)
     columns = ["offset", "key", "is_control", *(("is_transactional", *_OF_BATCH) if known.aborted else ())]
-    with open_file(segment.path) as data:
-        scan = Scan(file, data, format)
+    with received_segment(sent, storage) as segment, segment.opened() as data:
+        scan = Scan(segment.name, data, format)
         for array_of in arrays_between(scan, columns, 0, len(data), 0, format, cut_off=False):
             batch = pa.record_batch(array_of)
             yield _grouped(log, batch.filter(_counts(batch, known)))

@@ -23,7 +23,7 @@ from tagwire.log.whole_folder import publish
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import local_path
 
-__all__ = ["Staged", "Staging", "attempt", "output_path", "staging"]
+__all__ = ["Staged", "Staging", "attempt", "is_url", "output_path", "staging"]
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 """Also with one slash, as a `Path` has it."""
@@ -59,10 +59,15 @@ class Staging(Staged):
         shutil.copyfile(source, place)
 
 
+def is_url(text: str) -> bool:
+    """Whether a text is a URL of another file system, also as a `Path` has it."""
+    return _URL.match(text) is not None
+
+
 def output_path(output: str | Path) -> Path:
     """The folder that a job is to write. Raises PipelineError for a URL, which as a path would be a local folder."""
     text = str(output)
-    if _URL.match(text):
+    if is_url(text):
         how = "write to a folder that the driver and all workers mount, and upload it when the job is done"
         raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a job ends by a rename, which a URL lacks; {how}.")
     return local_path(text)

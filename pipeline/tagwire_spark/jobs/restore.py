@@ -5,7 +5,8 @@ checksum. So a file is restored exactly, or it is rejected and there is no outpu
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -15,14 +16,18 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tagwire.errors import TagwireError
+from tagwire.log import LogPathError
 from tagwire.log.whole_folder import on_disk
 from tagwire.records import Record
 from tagwire.records.rebuilding import Head, rebuilt
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.byte_stream import opened_stream
+from tagwire_spark.files.storage import Location, is_remote
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, Part
 from tagwire_spark.jobs.outputs import attempt, output_path, staging
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import local_paths
+from tagwire_spark.jobs.units import job_inputs, received_folder
 
 __all__ = ["ImportReport", "import_logs"]
 
@@ -40,20 +45,29 @@ class ImportReport(NamedTuple):
         return self._asdict() | {"file": str(self.file)}
 
 
-def import_logs(spark: SparkSession, path: str | Path, output: str | Path) -> list[ImportReport]:
+def import_logs(
+    spark: SparkSession,
+    path: str | Path,
+    output: str | Path,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+) -> list[ImportReport]:
     """Write the logs of an export to a folder; the report of each file, in order.
 
     They are those that were exported, byte for byte, with all that stood beside
-    them. Nothing is in `output` before all of it is. Raises PipelineError,
-    LogPathError.
+    them. The export may be a URL, whose file system is given the `storage_options`.
+    Nothing is in `output` before all of it is. Raises PipelineError, LogPathError.
     """
     target = output_path(output)
-    [source] = local_paths(path)
-    export = Export.read(source)
-    with staging(target) as made:
-        work = partial(_import, source=str(source), attempts=str(made.attempts))
+    with ExitStack() as stack:
+        [source] = job_inputs(path, stack, storage_options)
+        export = Export.read(source)
+        made = stack.enter_context(staging(target))
+        storage = StorageOptions(storage_options or {})
+        work = partial(_import, source=source.origin, attempts=str(made.attempts), storage=storage)
         sizes = [sum(size for _, size in part.files) for part in export.parts]
-        results = run_units(spark, list(export.parts), sizes, work)
+        units = [(part, source.listed(source.local, _files_of(part, source))) for part in export.parts]
+        results = run_units(spark, units, sizes, work)
         for folder in export.folders:
             (made.whole / folder).mkdir(parents=True, exist_ok=True)
         for part, result in zip(export.parts, results, strict=True):
@@ -65,25 +79,33 @@ def import_logs(spark: SparkSession, path: str | Path, output: str | Path) -> li
     ]
 
 
+def _files_of(part: Part, source: Location) -> Iterator[Path]:
+    """The files of an export that a part is made of, if they are there."""
+    for name in (f"{EXACT}/{part.name}", part.rows):
+        if name is not None and (path := source.local / name).is_file():
+            yield path
+
+
 # ---------------------------------------------------------------- on a worker
 
 
-def _import(unit: list[Any], source: str, attempts: str) -> dict[str, Any]:
+def _import(unit: list[Any], source: str, attempts: str, storage: StorageOptions = NO_OPTIONS) -> dict[str, Any]:
     """Write the files of a part. Raises PipelineError, LogPathError."""
-    part = Part(*unit)
-    folder = attempt(attempts)
-    made = _Files(part, Path(source), folder)
-    return {"attempt": folder.name, "batches": made.write()}
+    facts, listed = unit
+    part, folder = Part(*facts), attempt(attempts)
+    with received_folder(source, listed, storage) as location:
+        return {"attempt": folder.name, "batches": _Files(part, location, folder).write()}
 
 
 class _Files:
     """The files of a part, made of its pieces and rows."""
 
-    def __init__(self, part: Part, source: Path, folder: Path) -> None:
+    def __init__(self, part: Part, source: Location, folder: Path) -> None:
         self.part = part
-        self.exact = source / EXACT / part.name
+        self.source = source
+        self.exact = source.local / EXACT / part.name
         self.folder = folder
-        self.records = _Records(source / part.rows) if part.rows else None
+        self.records = _Records(source, source.local / part.rows) if part.rows else None
         self.batches = 0
 
     def write(self) -> list[int]:
@@ -114,7 +136,7 @@ class _Files:
     def _pieces(self) -> Iterator[dict[str, Any]]:
         if not any(size for _, size in self.part.files) and not self.exact.exists():
             return
-        for table in _row_groups(self.exact, PIECES):
+        for table in _row_groups(self.source, self.exact, PIECES):
             for batch in table.to_batches(max_chunksize=64):
                 yield from batch.to_pylist()
 
@@ -142,14 +164,14 @@ class _Files:
 
     def _refuse(self, text: str) -> NoReturn:
         name = self.part.path_of(0)
-        raise PipelineError("MALFORMED_LOG_EXPORT", f"{self.exact} ({name}): {text}.")
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{self.source.name_of(self.exact)} ({name}): {text}.")
 
 
 class _Records:
     """The records of a part of the table, in order."""
 
-    def __init__(self, path: Path) -> None:
-        self._groups = _row_groups(path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
+    def __init__(self, source: Location, path: Path) -> None:
+        self._groups = _row_groups(source, path, pa.schema([(name, ROWS[name]) for name in NEEDED]))
         self._columns: dict[str, list[Any]] = {}
         self._positions: list[int] = []
         self._next = 0
@@ -184,13 +206,17 @@ class _Records:
             yield Record(offset, timestamp, key, value, [(each["key"], each["value"]) for each in headers or ()])
 
 
-def _row_groups(path: Path, schema: Any) -> Iterator[Any]:
+def _row_groups(source: Location, path: Path, schema: Any) -> Iterator[Any]:
     """The row groups of a Parquet file as tables of this schema, one at a time. Raises PipelineError."""
+    name = source.name_of(path)
     try:
-        with pq.ParquetFile(path) as file:
+        state = source.state_of(path) if is_remote(name) and path.is_file() else None
+        with ExitStack() as stack:
+            where = stack.enter_context(opened_stream(name, state, source.options, in_sequence=False))
+            file = stack.enter_context(pq.ParquetFile(where if is_remote(name) else name, pre_buffer=is_remote(name)))
             for number in range(file.num_row_groups):
                 table = file.read_row_group(number, columns=schema.names)
                 yield table.select(schema.names).cast(schema)
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except (pa.ArrowException, OSError, KeyError, LogPathError) as error:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise PipelineError("MALFORMED_LOG_EXPORT", f"{path}: can't be read: {text}.") from None
+        raise PipelineError("MALFORMED_LOG_EXPORT", f"{name}: can't be read: {text}.") from None

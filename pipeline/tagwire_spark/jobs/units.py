@@ -1,23 +1,40 @@
-"""What jobs over logs work on: the segments of folders that all workers mount, found as `tagwire log` finds them."""
+"""What jobs over logs work on: the segments of folders that all workers mount, or of URLs.
 
-from collections.abc import Iterable, Iterator
+A folder of a URL is listed once, on the driver. What the listing said of a file goes to its task, which
+reads the file by ranges and refuses another one in its place.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from tagwire.log import LogPathError, Partition, Segment, find_partitions
+from tagwire.log import LogPathError, Partition, Segment
+from tagwire.log.directory import partition_folders
+from tagwire.log.rewriting import BESIDE
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.storage import is_remote, local_path
+from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
+from tagwire_spark.files.store import StorageOptions
+from tagwire_spark.jobs.outputs import is_url
+from tagwire_spark.log_read.splits import log_locations
 
 __all__ = [
     "FoundPartition",
     "SegmentUnit",
     "every_segment",
+    "fetch_beside",
     "found_partitions",
-    "local_paths",
+    "job_inputs",
     "log_folders",
     "only_once",
+    "received_folder",
+    "received_segment",
     "segment_units",
+    "sent_segment",
 ]
+
+_OF_BROKER: Final = ("-checkpoint", ".properties", ".kafka_cleanshutdown")
+"""How files end that a broker has beside partitions."""
 
 
 class FoundPartition(NamedTuple):
@@ -25,8 +42,18 @@ class FoundPartition(NamedTuple):
 
     partition: Partition
     target: str
-    root: Path
-    """The path that it was found at."""
+    root: Location
+    """What it was found at."""
+
+    @property
+    def name(self) -> str:
+        """The path or URL of the partition's folder."""
+        return self.root.name_of(self.partition.path)
+
+    @property
+    def place(self) -> Path | str:
+        """The same as reports have it: a URL is a text."""
+        return self.name if is_remote(self.name) else self.partition.path
 
 
 class SegmentUnit(NamedTuple):
@@ -35,67 +62,132 @@ class SegmentUnit(NamedTuple):
     file: str
     topic: str
     target: str
+    listed: Sequence[Listed] | None = None
+    """What the listing of a URL said of it, and of its indexes."""
+
+    @property
+    def place(self) -> Path | str:
+        """The file as reports have it: a URL is a text."""
+        return Path(self.file) if self.listed is None else self.file
 
 
-def local_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Paths as absolute `Path` objects. Raises PipelineError, and LogPathError for a path that does not exist."""
-    found = []
+def job_inputs(
+    paths: str | Path | Iterable[str | Path], stack: ExitStack, options: Mapping[str, Any] | None = None
+) -> list[Location]:
+    """What paths and URLs mean. Raises PipelineError, and LogPathError for a path that does not exist."""
+    found: list[Location] = []
     for path in [paths] if isinstance(paths, (str, Path)) else paths:
         text = str(path)
+        if isinstance(path, Path) and is_url(text):
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: a Path can't hold a URL; give it as a text.")
         if is_remote(text):
-            reason = "jobs need a path that the driver and all workers mount; copy the logs there, or read the URL as a"
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: {reason} DataFrame with format kafka_log.")
+            found += log_locations((text,), stack, StorageOptions(options or {}))
+            continue
         local = local_path(text)
         if not local.exists():
             raise LogPathError(f"{local}: there is no such file or folder")
-        found.append(local)
+        found.append(Location(local, is_named=True))
     return found
 
 
-def found_partitions(path: Path) -> list[FoundPartition]:
+def found_partitions(root: Location) -> list[FoundPartition]:
     """The partitions in and below a folder. Raises LogPathError if there is none, or the path is a file."""
+    path = root.local
     if path.is_file():
-        raise LogPathError(f"{path}: a single segment is not a partition; give the folder of its partition")
+        raise LogPathError(f"{root.origin}: a single segment is not a partition; give the folder of its partition")
     found = []
-    for partition in find_partitions(path):
-        is_root = partition.path == path
-        target = path.name if is_root else partition.path.relative_to(path).as_posix()
-        found.append(FoundPartition(partition, target, path))
+    for folder in partition_folders(path):
+        target = path.name if folder == path else folder.relative_to(path).as_posix()
+        found.append(FoundPartition(root.partition(folder), target, root))
     if not found:
-        raise LogPathError(f"{path}: no partition found in this folder or below it")
+        raise LogPathError(f"{root.origin}: no partition found in this folder or below it")
     return found
 
 
-def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[SegmentUnit]:
-    """The units of a partition's segments."""
-    topic = found.partition.topic
+def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[tuple[SegmentUnit, int]]:
+    """The units of a partition's segments, each with its bytes."""
+    topic = found.partition.path.name if found.partition.topic is None else found.partition.topic
     for segment in segments:
-        yield SegmentUnit(str(segment.path), found.partition.path.name if topic is None else topic, found.target)
+        file, listed = sent_segment(segment, found.root)
+        yield SegmentUnit(file, topic, found.target, listed), segment.size
 
 
-def every_segment(path: Path) -> Iterator[SegmentUnit]:
+def every_segment(root: Location) -> Iterator[tuple[SegmentUnit, int]]:
     """The segments in and below a path, which may be one itself, and the snapshots of metadata logs."""
+    path = root.local
     if path.is_file():
-        found = FoundPartition(Partition(path.parent), "", path)
-        yield from segment_units(found, [Segment(path)])
+        found = FoundPartition(root.partition(path.parent), "", root)
+        yield from segment_units(found, [root.segment(path)])
         return
-    for found in found_partitions(path):
+    for found in found_partitions(root):
         yield from segment_units(found, [*found.partition.metadata_snapshots, *found.partition.segments])
 
 
 def only_once(partitions: Iterable[FoundPartition]) -> None:
     """Refuse two partitions that would become one folder. Raises LogPathError."""
-    seen: dict[str, Path] = {}
+    seen: dict[str, str] = {}
     for found in partitions:
-        path = found.partition.path
+        name = found.name
         if found.target in seen:
             other = seen[found.target]
-            twice = "it is named twice" if other == path else f"{other} goes to the same folder, {found.target}"
-            raise LogPathError(f"{path}: {twice}")
-        seen[found.target] = path
+            twice = "it is named twice" if other == name else f"{other} goes to the same folder, {found.target}"
+            raise LogPathError(f"{name}: {twice}")
+        seen[found.target] = name
+
+
+# ---------------------------------------------------------------- what goes along with partitions
+
+
+def fetch_beside(partitions: Iterable[FoundPartition], files: Callable[[FoundPartition], Iterable[Path]]) -> None:
+    """Fetch the small files of URLs that go along: those of brokers, and those that `files` names of a partition.
+
+    Raises PipelineError, LogPathError.
+    """
+    wanted: dict[int, tuple[Location, list[Path]]] = {}
+    found = [each for each in partitions if is_remote(each.root.origin)]
+    for each in found:
+        wanted.setdefault(id(each.root), (each.root, []))[1].extend(files(each))
+    for folder, _, root in _log_folders(found):
+        wanted[id(root)][1].extend(path for path in folder.iterdir() if path.name.endswith(_OF_BROKER))
+    for root, paths in wanted.values():
+        root.bring(*paths)
 
 
 def log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str]]:
     """The folders of logs, as paths have them, and where they go in the output; none where the path is a partition."""
-    found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root}
-    return [(folder, folder.relative_to(root).as_posix()) for folder, root in found.items()]
+    return [(folder, place) for folder, place, _ in _log_folders(partitions)]
+
+
+def _log_folders(partitions: Iterable[FoundPartition]) -> list[tuple[Path, str, Location]]:
+    found = {each.partition.path.parent: each.root for each in partitions if each.partition.path != each.root.local}
+    return [(folder, folder.relative_to(root.local).as_posix(), root) for folder, root in found.items()]
+
+
+# ---------------------------------------------------------------- what goes to workers
+
+
+def sent_segment(segment: Segment, root: Location) -> tuple[str, Sequence[Listed] | None]:
+    """A segment as it goes to a worker: its path; or its URL, and what the listing said of it and its indexes."""
+    beside = filter(None, map(segment.beside, BESIDE[1:])) if is_remote(root.origin) else ()
+    return segment.name, root.listed(segment.path.parent, [segment.path, *beside])
+
+
+@contextmanager
+def received_segment(sent: Sequence[Any], options: StorageOptions) -> Generator[Segment]:
+    """On a worker: a segment that `sent_segment` is of. Raises PipelineError, LogPathError."""
+    file, listed = sent
+    if listed is None:
+        yield Segment(file)
+        return
+    with received_folder(folder_of(file), listed, options) as location:
+        yield location.segment(location.local / listed[0][0])
+
+
+@contextmanager
+def received_folder(folder: str, listed: Sequence[Listed] | None, options: StorageOptions) -> Generator[Location]:
+    """On a worker: the folder of files that were sent. Raises PipelineError."""
+    with ExitStack() as stack:
+        if listed is None:
+            yield Location(Path(folder), is_named=True)
+        else:
+            yield received(folder, listed, stack, options)

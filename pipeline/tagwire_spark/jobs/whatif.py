@@ -6,20 +6,22 @@ that of other processors.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tagwire.log import LogPathError, Segment
+from tagwire.log import LogPathError
 from tagwire.log.loss_report import LossRow
 from tagwire.log.whatif import Kind, Measure, WhatIf
 from tagwire.records.format_set import AUTO, Formats
+from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.convert import conversion_of
 from tagwire_spark.jobs.tasks import run_units
-from tagwire_spark.jobs.units import every_segment, local_paths
+from tagwire_spark.jobs.units import SegmentUnit, every_segment, job_inputs, received_segment
 
 __all__ = ["whatif_logs"]
 
@@ -34,29 +36,33 @@ def whatif_logs(
     batch_bytes: int | None = None,
     batch_records: int | None = None,
     format: Formats = AUTO,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> WhatIf:
     """What logs would be in another format, counted by kind of batch; nothing is written.
 
-    A path is a segment, or a folder with partitions in or below it. Raises
-    FormatError, LogPathError, PipelineError.
+    A path is a segment, or a folder with partitions in or below it; or the URL of one, whose file system is given the
+    `storage_options`. Raises FormatError, LogPathError, PipelineError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
     found = WhatIf(conversion_of(how), against)
-    units = [unit for path in local_paths(paths) for unit in every_segment(path)]
+    with ExitStack() as stack:
+        pairs = [pair for root in job_inputs(paths, stack, storage_options) for pair in every_segment(root)]
+    units, sizes = [unit for unit, _ in pairs], [size for _, size in pairs]
     for file, times in Counter(unit.file for unit in units).items():
         if times > 1:
             raise LogPathError(f"{file}: it is named {times} times, and would be counted as often")
-    sizes = [Path(unit.file).stat().st_size for unit in units]
-    for result in run_units(spark, units, sizes, partial(_measure, how=how, against=against)):
+    work = partial(_measure, how=how, against=against, storage=StorageOptions(storage_options or {}))
+    for result in run_units(spark, units, sizes, work):
         _add(found, result)
     return found
 
 
-def _measure(unit: list[str], how: Sequence[Any], against: str | None) -> dict[str, Any]:
+def _measure(unit: Sequence[Any], how: Sequence[Any], against: str | None, storage: StorageOptions) -> dict[str, Any]:
     """On a worker: measure a segment."""
     found = WhatIf(conversion_of(how), against)
-    file, topic, _ = unit
-    found.add(Segment(file), topic)
+    file, topic, _, listed = SegmentUnit(*unit)
+    with received_segment((file, listed), storage) as segment:
+        found.add(segment, topic)
     return {
         "measures": [[kind, measure.counts()] for kind, measure in found.measures.items()],
         "losses": found.losses.to_json(),

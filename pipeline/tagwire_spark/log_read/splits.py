@@ -9,6 +9,7 @@ never a record.
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
@@ -180,7 +182,23 @@ def _check_found(path: str, found: Sequence[Location]) -> None:
     raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 
+class _Wanted(NamedTuple):
+    """A segment that may have what is wanted, and the split that it is as a whole."""
+
+    segment: Segment
+    whole: Split
+
+
 def _splits(query: LogQuery, location: Location) -> Iterator[Split]:
+    """The splits of a location. Where each segment is asked for its indexes, many far ones are at once."""
+    cut = partial(_of_segment, query, location=location)
+    asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
+    for splits in at_once(cut, _wanted(query, location), runs_beside=asks and location.runs_beside):
+        yield from splits
+
+
+def _wanted(query: LogQuery, location: Location) -> Iterator[_Wanted]:
+    """The segments of a location whose names don't say that they have nothing."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
         yield from _of_partition(query, folder, (location.segment(location.local),), location)
@@ -204,7 +222,7 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
 
 def _of_partition(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
-) -> Iterator[Split]:
+) -> Iterator[_Wanted]:
     topic = partition.path.name if partition.topic is None else partition.topic
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):
@@ -220,16 +238,21 @@ def _of_partition(
         if base >= end or behind <= first:
             continue
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
-        is_last = behind == NO_OFFSET
-        wanted = first
-        if query.first_timestamp is not None:
-            earlier = earlier_part(segment, query.first_timestamp, query.formats)
-            if earlier is not None and earlier.is_all and not is_last:
-                continue
-            wanted = first if earlier is None else max(first, earlier.end_offset)
         state = location.state_of(segment.path)
-        whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state)
-        yield from _cut(query, segment, _with_index(whole, segment, location))
+        is_last = behind == NO_OFFSET
+        yield _Wanted(segment, Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state))
+
+
+def _of_segment(query: LogQuery, wanted: _Wanted, location: Location) -> list[Split]:
+    """The splits of a segment; none if its time index says that all of it is earlier."""
+    segment, whole = wanted
+    if query.first_timestamp is not None:
+        earlier = earlier_part(segment, query.first_timestamp, query.formats)
+        if earlier is not None:
+            if earlier.is_all and not whole.is_last:
+                return []
+            whole = whole._replace(first_offset=max(whole.first_offset, earlier.end_offset))
+    return [*_cut(query, segment, _with_index(whole, segment, location))]
 
 
 def _with_index(split: Split, segment: Segment, location: Location) -> Split:

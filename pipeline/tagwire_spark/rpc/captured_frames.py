@@ -15,14 +15,17 @@ Network captures are read by `tagwire.frames.pcap`.
 import gzip
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, BinaryIO, Final, NamedTuple, cast
 
 from tagwire.frames.pcap import MAGIC, CaptureError, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
 from tagwire.text_format import shown
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.byte_stream import first_bytes, opened_stream
+from tagwire_spark.files.file_state import FileState
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.column_table import MOST_MILLISECONDS
 
 __all__ = ["CapturedFrame", "captured_frames"]
@@ -57,57 +60,61 @@ class CapturedFrame(NamedTuple):
         return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
 
 
-def captured_frames(path: str, port: int, registry: Registry) -> Iterator[CapturedFrame]:
+def captured_frames(
+    path: str, port: int, registry: Registry, state: FileState | None = None, options: StorageOptions = NO_OPTIONS
+) -> Iterator[CapturedFrame]:
     """The frames of a file, whose kind its first bytes tell. Raises PipelineError for a row that is not a frame.
 
-    The registry's APIs help to find frames again after a gap in a network capture.
+    The registry's APIs help to find frames again after a gap in a network capture. A URL is read as it is gone
+    through, and must be the file of this `state`. Raises LogPathError where it is gone.
     """
-    try:
-        with Path(path).open("rb") as file:
-            head = file.read(4)
-    except OSError as error:
-        raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
-    if head in MAGIC:
-        yield from _network(path, port, registry)
-        return
-    rows = _parquet(path) if head == _PARQUET else _json(path, is_packed=head.startswith(_GZIP))
-    for number, row in enumerate(rows, 1):
+    with ExitStack() as stack:
         try:
-            yield _frame(number, row)
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise PipelineError(
-                "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is not a captured frame: {error!r}."
-            ) from None
+            head = first_bytes(path, state, 4, options)
+            file = stack.enter_context(opened_stream(path, state, options, in_sequence=head != _PARQUET))
+        except OSError as error:
+            raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error.strerror}.") from None
+        if head in MAGIC:
+            yield from _network(path, file, port, registry)
+            return
+        rows = _parquet(path, file) if head == _PARQUET else _json(path, file, is_packed=head.startswith(_GZIP))
+        for number, row in enumerate(rows, 1):
+            try:
+                yield _frame(number, row)
+            except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+                raise PipelineError(
+                    "MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} is not a captured frame: {error!r}."
+                ) from None
 
 
-def _network(path: str, port: int, registry: Registry) -> Iterator[CapturedFrame]:
+def _network(path: str, file: IO[bytes], port: int, registry: Registry) -> Iterator[CapturedFrame]:
     try:
-        for number, each in enumerate(network_frames(path, port, registry), 1):
+        for number, each in enumerate(network_frames(cast("BinaryIO", file), port, registry), 1):
             data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
             yield CapturedFrame(number, None, each.connection, None, each.is_request, data, each.time, None, None, gap)
     except CaptureError as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: {error}.") from None
 
 
-def _json(path: str, *, is_packed: bool) -> Iterator[Any]:
+def _json(path: str, file: IO[bytes], *, is_packed: bool) -> Iterator[Any]:
     number = 1
     try:
-        with gzip.open(path, "rb") if is_packed else Path(path).open("rb") as lines:
-            for line in lines:
-                yield json.loads(line)
-                number += 1
+        for line in gzip.GzipFile(fileobj=file) if is_packed else file:
+            yield json.loads(line)
+            number += 1
     except (OSError, EOFError, RecursionError, ValueError) as error:
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: row {number} can't be read: {error}.") from None
 
 
-def _parquet(path: str) -> Iterator[Any]:
+def _parquet(path: str, file: IO[bytes]) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_ROWS):
-                yield from batch.to_pylist()
+        with parquet.ParquetFile(file, pre_buffer=True) as opened:
+            for number in range(opened.num_row_groups):  # of all at once, all would be held
+                for batch in opened.iter_batches(_ROWS, row_groups=[number]):
+                    yield from batch.to_pylist()
     except (OSError, OverflowError, ValueError, pa.ArrowException) as error:  # times beyond Python's, text that is none
         raise PipelineError("MALFORMED_CAPTURED_FRAMES", f"{path}: can't be read: {error}.") from None
 

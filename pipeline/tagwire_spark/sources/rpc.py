@@ -6,7 +6,6 @@ rows with one side each.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
@@ -15,12 +14,15 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from tagwire.frames.known_packages import KAFKA_MESSAGES
+from tagwire.log import LogPathError
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE, arrow_schema, spark_type
 from tagwire_spark.columns.codec import Decoding, decoding, message_class
 from tagwire_spark.columns.packages import find_registry
 from tagwire_spark.columns.schema_check import asked_batch, check_asked, under_names
-from tagwire_spark.files.storage import capture_files, fetched
+from tagwire_spark.errors import refusal
+from tagwire_spark.files.file_state import FileState
+from tagwire_spark.files.storage import capture_files
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
@@ -141,30 +143,38 @@ class RpcReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The files."""
-        return [InputPartition(file) for file in capture_files(self.query.paths, self.query.storage)]
+        return [InputPartition(each) for each in capture_files(self.query.paths, self.query.storage)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The exchanges of a file as Arrow batches. Without any files, Spark asks once with None."""
         settle_worker()
         if partition.value is not None:
-            yield from under_names(_batches(str(partition.value), self.query, self.columns), self.names)
+            try:
+                yield from under_names(_batches(*_named(partition), self.query, self.columns), self.names)
+            except LogPathError as error:
+                raise refusal(error) from None
 
 
-def _batches(file: str, query: RpcQuery, columns: StructType) -> Iterator[Any]:
+def _named(partition: InputPartition) -> tuple[str, FileState | None]:
+    """The file of a task, and what a listing said of it."""
+    file, state = partition.value
+    return str(file), state
+
+
+def _batches(file: str, state: FileState | None, query: RpcQuery, columns: StructType) -> Iterator[Any]:
     schema = arrow_schema(columns)
-    with ExitStack() as stack:
-        rows = _rows(file, fetched(file, stack, query.storage), query)
-        while part := list(islice(rows, _ROWS)):
-            arrays = {}
-            for side, wanted in zip(_BODIES, query.structs or (), strict=False):
-                arrays[side] = _structs(side, wanted, part)
-            for error in (refused(row, file) for row in part if query.fails):
-                if error is not None:
-                    raise error
-            for field in schema:
-                if field.name not in arrays:
-                    arrays[field.name] = pa.array([row[field.name] for row in part], field.type)
-            yield asked_batch(arrays, schema, lambda _: file)
+    rows = _rows(file, state, query)
+    while part := list(islice(rows, _ROWS)):
+        arrays = {}
+        for side, wanted in zip(_BODIES, query.structs or (), strict=False):
+            arrays[side] = _structs(side, wanted, part)
+        for error in (refused(row, file) for row in part if query.fails):
+            if error is not None:
+                raise error
+        for field in schema:
+            if field.name not in arrays:
+                arrays[field.name] = pa.array([row[field.name] for row in part], field.type)
+        yield asked_batch(arrays, schema, lambda _: file)
 
 
 def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
@@ -180,10 +190,10 @@ def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
     return made
 
 
-def _rows(file: str, path: str, query: RpcQuery) -> Iterator[dict[str, Any]]:
+def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[str, Any]]:
     registry = find_registry(query.package)
     body = "bytes" if query.structs is not None else query.body
-    for exchange in exchanges(captured_frames(path, query.port, registry)):
+    for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage)):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # a gap may have hidden any API
             continue

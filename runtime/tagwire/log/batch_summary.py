@@ -174,7 +174,7 @@ def summarize(
         try:
             found.see(batch)
         except DecodeError as error:
-            raise placed(error, str(segment.path), "TWL106", position) from None
+            raise placed(error, segment.name, "TWL106", position) from None
         if tell:
             tell(batch.size)
     return found

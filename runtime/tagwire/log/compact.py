@@ -33,7 +33,8 @@ _CARRIED: Final = ("leader-epoch-checkpoint", "partition.metadata")
 class CompactReport(NamedTuple):
     """A partition."""
 
-    partition: Path
+    partition: Path | str
+    """Its folder; a URL as text."""
     compacted_to: int
     """The first offset that was not compacted."""
     because: str
@@ -121,11 +122,11 @@ class _Compactor:
                 if record.key is not None and record.offset >= begin:
                     if record.offset > _HIGHEST:
                         found = f"record offset {record.offset}"
-                        refuse(str(segment.path), "TWL107", position, found, f"at most {_HIGHEST}, the highest int64")
+                        refuse(segment.name, "TWL107", position, found, f"at most {_HIGHEST}, the highest int64")
                     keys.put(record.key, record.offset)
         if len(keys) > self.compaction.max_keys:
             raise CompactionError(
-                f"{segment.path}: there are more than {self.compaction.max_keys} keys up to offset"
+                f"{segment.name}: there are more than {self.compaction.max_keys} keys up to offset"
                 f" {batch.last_offset}, and each takes up to 200 bytes; allow more (max_keys, --max-keys), or name the"
                 " offset up to which the log was compacted before (dirty_from, --dirty-from)"
             )
@@ -138,7 +139,7 @@ def carry_segment(segment: Segment, folder: Path) -> None:
         if path is not None:
             name = log_file(path)
             assert name is not None
-            shutil.copy2(path, folder / segment_file(name.base_offset, name.kind))
+            segment.copy(path, folder / segment_file(name.base_offset, name.kind))
 
 
 def carry_files(partition: Partition, folder: Path, end: int) -> None:

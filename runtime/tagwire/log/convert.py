@@ -90,7 +90,7 @@ class Conversion:
         batches = segment.placed_batches(None, self.source, self.limits)
         if self.size is None:
             return as_they_are(batches)
-        return rebatched(batches, self.size, self.to, str(segment.path))
+        return rebatched(batches, self.size, self.to, segment.name)
 
     def codec_of(self, piece: Piece) -> str:
         """The codec for a batch. Markers stay unpacked, as brokers write them; emptied batches hold nothing."""
@@ -105,7 +105,7 @@ class Conversion:
         """
         batch, target = piece.batch, self.target(piece.batch)
         why = left_out(batch, target)
-        file = str(segment.path)
+        file = segment.name
         if why:
             losses.add((RecordLoss("records", len(batch), why),), file, piece.position)
             return None
@@ -124,7 +124,8 @@ class Conversion:
 class ConvertReport(NamedTuple):
     """A segment before and after."""
 
-    file: Path
+    file: Path | str
+    """A path, or a URL as text."""
     batches: int
     records: int
     bytes: int
@@ -185,7 +186,7 @@ class _Converter:
         batches = new_batches = records = skipped = told = 0
         with _Segments(self.folder, segment, self.transactions) as output:
             for piece in self.conversion.pieces(segment):
-                refuse_far(str(segment.path), piece.position, piece.batch, segment.base_offset or 0)
+                refuse_far(segment.name, piece.position, piece.batch, segment.base_offset or 0)
                 batches += piece.source_batches
                 batch = self.conversion.convert(piece, segment, losses)
                 skipped += batch is None

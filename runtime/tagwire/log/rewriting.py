@@ -37,7 +37,8 @@ Explain = Callable[[Segment, Record, str], None]
 class SegmentReport(NamedTuple):
     """A segment before and after."""
 
-    file: Path
+    file: Path | str
+    """A path, or a URL as text."""
     batches: int
     records: int
     bytes: int
@@ -139,7 +140,7 @@ class Rewriter:
 
     def _batches(self, segment: Segment) -> Iterator[tuple[int, RecordBatch]]:
         for position, batch in segment.placed_batches(None, self.compaction.format, self.compaction.limits):
-            refuse_far(str(segment.path), position, batch, segment.base_offset or 0)
+            refuse_far(segment.name, position, batch, segment.base_offset or 0)
             yield position, batch
             if self.tell:
                 self.tell(batch.size)
@@ -161,8 +162,8 @@ class Placed:
 
     def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
         if isinstance(error, DecodeError):
-            raise placed(error, str(self.segment.path), "TWL106", self.position) from None
+            raise placed(error, self.segment.name, "TWL106", self.position) from None
         if isinstance(error, EncodeError):
-            raise unwritable(error, str(self.segment.path), self.position) from None
+            raise unwritable(error, self.segment.name, self.position) from None
         if isinstance(error, CompactionError):
-            raise CompactionError(f"{self.segment.path}: {error}") from None
+            raise CompactionError(f"{self.segment.name}: {error}") from None

@@ -1,6 +1,7 @@
 """A segment: a file of batches, with its indexes beside it."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -55,6 +56,10 @@ class Segment:
     def opened(self) -> AbstractContextManager[FileBytes]:
         """The bytes of the file. Raises LogPathError."""
         return open_file(self.path)
+
+    def copy(self, path: Path, target: Path) -> None:
+        """Copy the file, or one beside it, with its time. Raises OSError, LogPathError."""
+        shutil.copy2(path, target)
 
     def lookup(self, path: Path, layout: Struct) -> AbstractContextManager[IndexLookup]:
         """The entries of an index beside it, read as they are asked for. Raises LogPathError."""

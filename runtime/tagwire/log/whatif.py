@@ -145,7 +145,7 @@ class WhatIf:
             try:
                 self._add(piece, segment, topic, begun)
             except DecodeError as error:
-                raise placed(error, str(segment.path), "TWL106", piece.position) from None
+                raise placed(error, segment.name, "TWL106", piece.position) from None
             if tell:
                 tell(piece.source_bytes)
 
@@ -163,7 +163,7 @@ class WhatIf:
             measure.left_out += 1
             self._lose(piece, segment, RecordLoss("records", count, why))
             return
-        losses, file = LossReport(), str(segment.path)
+        losses, file = LossReport(), segment.name
         try:
             converted = converted_batch(batch, after, lambda loss: losses.add((loss,), file, piece.position), codec)
             measure.seconds += process_time() - begun
@@ -188,7 +188,7 @@ class WhatIf:
         measure.head_saved[heads[0] - heads[1]] += 1
 
     def _lose(self, piece: Piece, segment: Segment, loss: RecordLoss) -> None:
-        self.losses.add((loss,), str(segment.path), piece.position)
+        self.losses.add((loss,), segment.name, piece.position)
 
     def total(self) -> Measure:
         """Everything together."""

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from struct import pack
@@ -76,6 +77,20 @@ def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str],
 def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
     splits, requests = planned("counted://k/orders-0", startingTimestamp=str(1_700_000_000_004 + 5 * BATCHES))
     assert any(".timeindex" in each for each in requests) and splits
+
+
+def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is planned is what one after the other gives."""
+    for base in range(10, 210, 5):
+        store.pipe(f"/k/t-0/{base:020}.log", batch(base))
+        store.pipe(f"/k/t-0/{base:020}.timeindex", pack(">qi", 1_700_000_000_004, 4))
+    given = {"startingTimestamp": str(1_700_000_000_005)}
+    together = threading.Barrier(16, timeout=30)
+    store.before.extend(16 * [together.wait])
+    splits, requests = planned("counted://k/t-0", **given)
+    assert [split.file.rpartition("/")[2] for split in splits] == [f"{205:020}.log"] and len(requests) > 80
+    monkeypatch.setattr(CountedFileSystem, "async_impl", False)
+    assert planned("counted://k/t-0", **given)[0] == splits
 
 
 def test_a_large_index_is_read_by_ranges(store: Any) -> None:
@@ -183,13 +198,6 @@ def test_no_job_writes_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jo
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*out: a job ends by a rename.* upload it"):
         job(None, tmp_path, output)
     assert not [*tmp_path.iterdir()]
-
-
-def test_no_job_reads_a_url(tmp_path: Path) -> None:
-    with pytest.raises(
-        PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*copy the logs there, or read the URL as a DataFrame"
-    ):
-        convert_logs(None, "s3://bucket/logs", tmp_path / "out")  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- S3

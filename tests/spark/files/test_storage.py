@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ from tagwire.log import LogPathError, Segment
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
-from tagwire_spark.jobs.units import found_partitions, local_paths
+from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits as log_plan
 from tagwire_spark.log_read.batches import split_pieces
 from tagwire_spark.log_read.query import log_query
@@ -207,13 +208,14 @@ def test_the_folder_above(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     below.mkdir()
     monkeypatch.chdir(below)
     assert rows("..") == ONE
-    [root] = local_paths("..")
+    [root] = job_inputs("..", ExitStack())
     [found] = found_partitions(root)
     assert found.target == "orders-1"
 
 
 def test_jobs_take_a_url_of_this_machine(kafka: Path) -> None:
-    assert local_paths(f"file:{kafka}") == local_paths(f"file://{kafka}") == [kafka]
+    found = [*job_inputs([f"file:{kafka}", f"file://{kafka}"], ExitStack())]
+    assert [each.local for each in found] == [kafka, kafka]
 
 
 @pytest.mark.parametrize("job", [convert_logs, export_logs, whatif_logs])

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from tagwire_spark.jobs import export_logs, import_logs
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, column_names, table_folder
+from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -288,7 +290,7 @@ def test_records_that_can_not_be_read(in_process: Any, tmp_path: Path) -> None:
 
 def test_a_log_that_is_written_to(tmp_path: Path) -> None:
     path = segment(tmp_path / "logs", build(RECORDS, "v2").encode())
-    [unit], _ = _found([tmp_path / "logs"])
+    [unit], _ = _found(job_inputs(tmp_path / "logs", ExitStack()))
     with path.open("ab") as file:
         file.write(build([RECORDS[0].replace(offset=20)], "v2").encode())
     (tmp_path / "attempts").mkdir()
@@ -313,7 +315,6 @@ def test_what_export_refuses_at_once(tmp_path: Path) -> None:
         (SAMPLE, {"columns": ["topic"]}, "name one"),
         (SAMPLE, {"mode": "lenient"}, "FAILFAST or PERMISSIVE"),
         (SAMPLE, {"format": "v9"}, "v9"),
-        ("s3://bucket/logs", {}, "all workers mount"),
         ([SAMPLE, SAMPLE], {}, "the same folder"),
         (next((SAMPLE / "orders-0").glob("*.log")), {}, "partition"),
         (tmp_path / "odd", {}, "neither a file nor a folder"),

@@ -186,7 +186,7 @@ def test_what_convert_refuses_at_once(tmp_path: Path) -> None:
         (tmp_path / "nowhere", tmp_path / "out", {}, "no such file or folder"),
         (tmp_path / "full", tmp_path / "out", {}, "no partition found in"),
         (segment, tmp_path / "out", {}, "not a partition"),
-        ("s3://bucket/logs", tmp_path / "out", {}, "all workers mount"),
+        (Path("s3://bucket/logs"), tmp_path / "out", {}, "a Path can't hold a URL"),
         ([SAMPLE, tmp_path / "orders-0"], tmp_path / "out", {}, "the same folder"),
         (SAMPLE, tmp_path / "out", {"to": "v9"}, "v9"),
         (SAMPLE, tmp_path / "out", {"codec": "rar"}, "rar"),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from tagwire_spark.jobs.export_part import export_part
 from tagwire_spark.jobs.exported import column_names
 from tagwire_spark.jobs.outputs import staging
 from tagwire_spark.jobs.tasks import run_units
+from tagwire_spark.jobs.units import job_inputs
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -170,7 +172,7 @@ def test_two_attempts_at_once_of_a_write(tmp_path: Path) -> None:
 
 
 def test_two_attempts_at_once_of_an_export(tmp_path: Path) -> None:
-    [unit, *_], _ = _found([SAMPLE])
+    [unit, *_], _ = _found(job_inputs(SAMPLE, ExitStack()))
     how = [column_names(None), False, "auto"]
     with staging(tmp_path / "out") as made:
         first, second = (export_part(unit.to_json(), str(made.attempts), how) for _ in range(2))

@@ -107,6 +107,7 @@ def test_a_worker_writes_more_than_it_holds(spark: "SparkSession", tmp_path: Pat
 _THERE = f"""
 import sys
 from pathlib import Path
+from tagwire_spark.files.storage import Location
 from tagwire_spark.jobs.export import _found
 from tagwire_spark.jobs.export_part import export_part
 from tagwire_spark.jobs.exported import column_names
@@ -114,7 +115,7 @@ from tagwire_spark.jobs.exported import column_names
 {PEAK_KIB}
 root = Path(sys.argv[1])
 (root / "attempts").mkdir()
-[unit], _ = _found([root / "logs"])
+[unit], _ = _found([Location(root / "logs", is_named=True)])
 done = export_part(unit.to_json(), str(root / "attempts"), [column_names(None), False, "auto"])
 (root / "attempts" / done["attempt"]).rename(root / "exported")
 print(done["records"], peak_kib() // 1024)
@@ -128,7 +129,7 @@ from tagwire_spark.jobs.restore import _import
 root = Path(sys.argv[1])
 [log] = (root / "logs").rglob("*.log")
 part = [0, "t-0", [[log.name, log.stat().st_size]], "table/part-00000.parquet"]
-done = _import(part, str(root / "exported"), str(root / "attempts"))
+done = _import([part, None], str(root / "exported"), str(root / "attempts"))
 print(done["batches"][0], peak_kib() // 1024)
 """
 

@@ -39,9 +39,10 @@ def _print_script(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 def command() -> None:
     """Run jobs on Spark, locally or on a cluster.
 
-    The files that a job reads and writes must be mounted on the driver and on all
-    workers. Under spark-submit, its settings apply, and --master and --remote are
-    not needed. docs/spark.md describes what jobs cost.
+    The folders that a job reads and writes must be mounted on the driver and on all
+    workers. It also reads URLs, such as s3://bucket/kafka. Under spark-submit, its
+    settings apply, and --master and --remote are not needed. docs/spark.md describes
+    what jobs cost.
 
     \b
     Examples:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from tagwire_cli.arguments.spark_options import opened_session, spark_options
+from tagwire_cli.arguments.spark_options import opened_session, spark_options, storage_option
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
 __all__ = ["command"]
@@ -35,6 +35,7 @@ _COLUMNS: Final = (
     help="The port of the brokers, in network captures; default: 9092.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
+@storage_option
 @spark_options
 def command(
     paths: Sequence[str],
@@ -42,6 +43,7 @@ def command(
     package: str,
     port: int | None,
     as_json: bool,
+    storage_options: dict[str, Any] | None,
     master: str | None,
     remote: str | None,
     conf: Sequence[str],
@@ -61,7 +63,9 @@ def command(
     from tagwire_spark.jobs import audit_captures
 
     with opened_session(master, remote, conf) as spark:
-        df = audit_captures(spark, paths, package=package, port=port, refused_by=refused_by)
+        df = audit_captures(
+            spark, paths, package=package, port=port, refused_by=refused_by, storage_options=storage_options
+        )
         rows = [row.asDict() for row in df.toLocalIterator()]
     if as_json:
         for row in rows:

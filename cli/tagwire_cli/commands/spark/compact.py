@@ -6,22 +6,29 @@ from typing import Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
-from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
+from tagwire_cli.arguments.log_options import format_option, json_option
+from tagwire_cli.arguments.spark_options import (
+    opened_session,
+    output_option,
+    places_argument,
+    spark_options,
+    storage_option,
+)
 from tagwire_cli.commands.log.compact import rule_options, tell_compaction
 
 __all__ = ["command"]
 
 
 @click.command("compact")
-@paths_argument
+@places_argument
 @output_option("DIR", "Write the partitions to this folder")
 @rule_options
 @format_option
 @json_option
+@storage_option
 @spark_options
 def command(
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     output: Path,
     as_json: bool,
     master: str | None,

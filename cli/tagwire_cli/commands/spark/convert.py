@@ -6,29 +6,30 @@ from typing import Any
 
 import click
 
-from tagwire_cli.arguments.log_options import (
-    conversion_options,
-    format_option,
-    json_option,
-    new_format_option,
-    paths_argument,
+from tagwire_cli.arguments.log_options import conversion_options, format_option, json_option, new_format_option
+from tagwire_cli.arguments.spark_options import (
+    opened_session,
+    output_option,
+    places_argument,
+    spark_options,
+    storage_option,
 )
-from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
 from tagwire_cli.commands.log.convert import tell_conversion
 
 __all__ = ["command"]
 
 
 @click.command("convert")
-@paths_argument
+@places_argument
 @new_format_option(help="The new format; default: unchanged.")
 @conversion_options
 @output_option("DIR", "Write the partitions to this folder")
 @format_option
 @json_option
+@storage_option
 @spark_options
 def command(
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     output: Path,
     as_json: bool,
     master: str | None,

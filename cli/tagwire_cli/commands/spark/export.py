@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
-from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
+from tagwire_cli.arguments.log_options import format_option, json_option
+from tagwire_cli.arguments.spark_options import (
+    opened_session,
+    output_option,
+    places_argument,
+    spark_options,
+    storage_option,
+)
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table, write_json_line
@@ -25,20 +31,22 @@ _COLUMNS: Final = (
 
 
 @click.command("export")
-@paths_argument
+@places_argument
 @output_option("PARQUET", "Write to this folder")
 @click.option("--columns", metavar="NAME,...", help="The columns of the table; default: all of kafka_log.")
 @click.option("--permissive", is_flag=True, help="Also export bytes that are not a batch, and report where they are.")
 @format_option
 @json_option
+@storage_option
 @spark_options
 def command(
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     output: Path,
     columns: str | None,
     permissive: bool,
     format: "FormatSet",
     as_json: bool,
+    storage_options: dict[str, Any] | None,
     master: str | None,
     remote: str | None,
     conf: Sequence[str],
@@ -46,7 +54,7 @@ def command(
     """Export logs to Parquet, so that they can be restored exactly.
 
     PATH is the folder of a partition, or a folder above partitions, all of which
-    are exported. PARQUET gets a table of the records, by topic and partition, that
+    are exported; or the URL of one. PARQUET gets a table of the records, by topic and partition, that
     any Parquet reader can read, and beside it the rest of the files. `tagwire spark
     import` restores every file, byte for byte. PARQUET appears once all of it is
     written.
@@ -61,7 +69,9 @@ def command(
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
     mode = "PERMISSIVE" if permissive else "FAILFAST"
     with opened_session(master, remote, conf) as spark:
-        reports = export_logs(spark, paths, output, columns=names, mode=mode, format=format)
+        reports = export_logs(
+            spark, paths, output, columns=names, mode=mode, format=format, storage_options=storage_options
+        )
     for report in reports if as_json else ():
         write_json_line(report.to_json())
     if not as_json:

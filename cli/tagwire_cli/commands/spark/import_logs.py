@@ -2,26 +2,34 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from tagwire_cli.arguments.log_options import json_option
-from tagwire_cli.arguments.spark_options import opened_session, output_option, spark_options
+from tagwire_cli.arguments.spark_options import Place, opened_session, output_option, spark_options, storage_option
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
 __all__ = ["command"]
 
 _COLUMNS: Final = (Column("file", style="cyan"), Column("bytes", is_number=True), Column("batches", is_number=True))
+_EXPORT: Final = Place(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command("import")
-@click.argument("parquet", metavar="PARQUET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("parquet", metavar="PARQUET", type=_EXPORT)
 @output_option("DIR", "Write the logs to this folder")
 @json_option
+@storage_option
 @spark_options
 def command(
-    parquet: Path, output: Path, as_json: bool, master: str | None, remote: str | None, conf: Sequence[str]
+    parquet: Path | str,
+    output: Path,
+    as_json: bool,
+    storage_options: dict[str, Any] | None,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
 ) -> None:
     """Restore the logs that `tagwire spark export` wrote.
 
@@ -36,7 +44,7 @@ def command(
     from tagwire_spark.jobs import import_logs
 
     with opened_session(master, remote, conf) as spark:
-        reports = import_logs(spark, parquet, output)
+        reports = import_logs(spark, parquet, output, storage_options=storage_options)
     for report in reports if as_json else ():
         write_json_line(report.to_json())
     if not as_json:

@@ -7,17 +7,19 @@ from typing import Any
 import click
 
 from tagwire_cli.arguments.log_options import whatif_options
-from tagwire_cli.arguments.spark_options import opened_session, spark_options
+from tagwire_cli.arguments.spark_options import opened_session, places_argument, spark_options, storage_option
 from tagwire_cli.commands.whatif import tell_whatif
 
 __all__ = ["command"]
 
 
 @click.command("whatif")
+@places_argument
 @whatif_options
+@storage_option
 @spark_options
 def command(
-    paths: Sequence[Path],
+    paths: Sequence[Path | str],
     html: Path | None,
     top: int,
     as_json: bool,

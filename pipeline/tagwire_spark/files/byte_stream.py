@@ -1,0 +1,77 @@
+"""Files as libraries read them, gzip and Parquet and scapy: those of other machines by ranges, without a copy."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from io import SEEK_CUR, SEEK_END, SEEK_SET, BufferedReader, RawIOBase
+from pathlib import Path
+from typing import IO, Any, Final
+
+from tagwire.log.file_bytes import FileBytes
+from tagwire_spark.files.file_state import FileState
+from tagwire_spark.files.remote_file import RemoteFile, opened_remote
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
+
+__all__ = ["ByteStream", "first_bytes", "opened_stream"]
+
+_BUFFER: Final = 1 << 18
+
+
+class ByteStream(RawIOBase):
+    """The bytes of a file, as a file that is read from a position on."""
+
+    def __init__(self, data: FileBytes) -> None:
+        super().__init__()
+        self._data = data
+        self._position = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        """Go to a position."""
+        self._position = offset + {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: len(self._data)}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        """The position."""
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        """As many bytes as there is place for. Raises PipelineError, LogPathError."""
+        end = min(self._position + len(buffer), len(self._data))
+        found = self._data.read(self._position, end - self._position) if end > self._position else b""
+        buffer[: len(found)] = found
+        self._position += len(found)
+        return len(found)
+
+
+def first_bytes(file: str, state: FileState | None, count: int, options: StorageOptions = NO_OPTIONS) -> bytes:
+    """Up to so many bytes that a file begins with. Raises OSError, PipelineError, LogPathError."""
+    if is_remote(file):
+        remote = RemoteFile(file, state, options)
+        return remote.range(0, min(count, remote.state.size))
+    with Path(file).open("rb") as opened:
+        return opened.read(count)
+
+
+@contextmanager
+def opened_stream(
+    file: str, state: FileState | None, options: StorageOptions = NO_OPTIONS, *, in_sequence: bool = True
+) -> Generator[IO[bytes]]:
+    """A file by its path or URL, which must be what was planned with. It is fetched ahead if it is read `in_sequence`.
+
+    Raises OSError, PipelineError, LogPathError.
+    """
+    if not is_remote(file):
+        with Path(file).open("rb") as opened:
+            yield opened
+        return
+    remote = RemoteFile(file, state, options)
+    remote.check_first()
+    with opened_remote(remote, 0, remote.state.size if in_sequence else 0) as data:
+        yield BufferedReader(ByteStream(data), _BUFFER)

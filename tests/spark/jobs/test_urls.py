@@ -1,0 +1,389 @@
+"""Jobs that read URLs: what they make is what they make of the same folder here, and what they ask for is little."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from click.testing import CliRunner
+from object_storage import CountedFileSystem, counted, s3_server
+from random_logs import RandomLog
+from streamed_logs import batch
+
+from tagwire.errors import TagwireError
+from tagwire_cli.app import app
+from tagwire_spark import PipelineError
+from tagwire_spark.errors import refusal
+from tagwire_spark.jobs import (
+    audit_captures,
+    compact,
+    compact_logs,
+    convert_logs,
+    export_logs,
+    import_logs,
+    whatif_logs,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+DATA = Path(__file__).parents[2] / "data"
+SAMPLE = DATA / "sample_log"
+CAPTURES = DATA / "captures" / "captures.jsonl.gz"
+NO_SPARK = cast("SparkSession", None)
+RULES: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def put(system: Any, folder: Path, prefix: str) -> None:
+    for name, data in files(folder).items():
+        system.pipe(f"{prefix}/{name}", data)
+
+
+def told(report: Any, root: str) -> Any:
+    """A report in JSON, with places below what was given."""
+    if isinstance(report, str):
+        return report.removeprefix(f"{root}/")
+    if isinstance(report, dict):
+        return {name: told(value, root) for name, value in report.items()}
+    return [told(value, root) for value in report] if isinstance(report, list | tuple) else report
+
+
+def reports(found: Any, root: object) -> Any:
+    """Reports of jobs, as values that are the same wherever the logs are."""
+    every = [{**each._asdict(), "segments": [s.to_json() for s in each.segments]} if hasattr(each, "segments")
+             else each.to_json() for each in found]  # fmt: skip
+    return told(json.loads(json.dumps(every, default=str)), str(root))
+
+
+def totals(found: Any) -> dict[str, Any]:
+    """The figures of whatif, but for the seconds."""
+    return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs do their work in this process, one unit behind the other."""
+
+    def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+        assert len(units) == len(sizes)
+        try:
+            return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+        except TagwireError as error:
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+    for name in ("convert", "compact", "export", "restore", "whatif"):
+        monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)
+
+
+@pytest.fixture
+def store() -> Iterator[Any]:
+    yield counted()
+    counted()
+
+
+@pytest.fixture
+def broker(logs: Path) -> Path:
+    """The logs of a broker, of which tests are quick."""
+    return logs / "kafka28"
+
+
+# ---------------------------------------------------------------- in one process, with requests that are counted
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("options", [{"to": "v2", "codec": "zstd"}, {"batch_records": 7}, {}], ids=str)
+def test_convert(store: Any, broker: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    put(store, broker, "/k")
+    expected = convert_logs(NO_SPARK, broker, tmp_path / "one", **options)
+    got = convert_logs(NO_SPARK, "counted://k", tmp_path / "many", **options)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert reports(got, "counted://k") == reports(expected, broker)
+    assert all(isinstance(each.file, str) and each.file.startswith("counted://k/") for each in got)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "one"]
+    assert [each for each in store.requests if each.startswith("list")] == ["list /k"]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("rules", [{}, {"dirty_from": 10}, {"segment_bytes": 3000}], ids=str)
+def test_compact(store: Any, broker: Path, tmp_path: Path, rules: dict[str, Any]) -> None:
+    """Each partition in one task, which reads it by ranges three times."""
+    put(store, broker, "/k")
+    expected = compact_logs(NO_SPARK, broker, tmp_path / "one", **RULES, **rules)
+    got = compact_logs(NO_SPARK, "counted://k", tmp_path / "many", **RULES, **rules)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert reports(got, "counted://k") == reports(expected, broker)
+    assert [each for each in store.requests if each.startswith("list")] == ["list /k"]
+
+
+@pytest.mark.usefixtures("here")
+def test_whatif(store: Any, broker: Path) -> None:
+    put(store, broker, "/k")
+    got, expected = (whatif_logs(NO_SPARK, path, "v3") for path in ("counted://k", broker))
+    assert totals(got) == totals(expected)
+    of_one = next(name for name in files(broker) if name.endswith(".log"))
+    one = whatif_logs(NO_SPARK, f"counted://k/{of_one}", "v3")
+    assert 0 < one.total().bytes <= len((broker / of_one).read_bytes())
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}, {"columns": ["key", "value"]}], ids=str)
+def test_export_and_import(store: Any, broker: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    put(store, broker, "/k")
+    expected = export_logs(NO_SPARK, broker, tmp_path / "one", **options)
+    got = export_logs(NO_SPARK, "counted://k", tmp_path / "many", **options)
+    assert files(tmp_path / "many") == files(tmp_path / "one")
+    assert reports(got, "counted://k") == reports(expected, broker)
+    put(store, tmp_path / "many", "/archive")
+    store.requests.clear()
+    made = import_logs(NO_SPARK, "counted://archive", tmp_path / "back")
+    assert files(tmp_path / "back") == files(broker) and len(made) == len(files(broker))
+    assert [each for each in store.requests if each.startswith("list")] == ["list /archive"]
+
+
+@pytest.mark.usefixtures("here")
+def test_what_the_driver_fetches(store: Any, tmp_path: Path) -> None:
+    """Of an export, nothing; of a conversion, the small files that go along."""
+    RandomLog(3, ("v2",)).write(tmp_path / "logs" / "alpha-0", most=9)
+    (tmp_path / "logs" / "meta.properties").write_text("broker.id=1\n")
+    put(store, tmp_path / "logs", "/k")
+    tasks: list[int] = []
+
+    def nothing(_: Any, units: Sequence[Any], *rest: Any) -> list[Any]:
+        tasks.append(len(units))
+        raise PipelineError("SPARK_FAILED", "no workers")
+
+    for job, module in ((convert_logs, "convert"), (compact_logs, "compact"), (export_logs, "export")):
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(PipelineError, match="no workers"):
+            patch.setattr(f"tagwire_spark.jobs.{module}.run_units", nothing)
+            job(NO_SPARK, "counted://k", tmp_path / "out")
+    assert store.requests == 3 * ["list /k"] and len(tasks) == 3
+    store.requests.clear()
+    convert_logs(NO_SPARK, "counted://k", tmp_path / "out", codec="zstd")
+    logs = {each.split()[1] for each in store.requests if each.startswith("get") and ".log" in each}
+    beside = [each.split()[1] for each in store.requests if each.startswith("get") and ".log" not in each]
+    assert len(logs) == tasks[0] and "/k/meta.properties" in beside and not any("index" in each for each in beside)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_segment_is_read_ahead_and_not_copied(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.pipe(f"/k/t-0/{0:020}.log", b"".join(batch(n, 1, 1 << 19) for n in range(10)))
+    folders: list[Path] = []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    original = CountedFileSystem.cat_file
+
+    def noted(self: Any, *words: Any, **options: Any) -> bytes:
+        folders.extend(path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size)
+        return original(self, *words, **options)
+
+    monkeypatch.setattr(CountedFileSystem, "cat_file", noted)
+    whatif_logs(NO_SPARK, "counted://k", "v3")
+    gets = [each for each in store.requests if each.startswith("get")]
+    assert len(gets) == 3 and not folders and not [*tmp_path.iterdir()]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+JOBS: list[Callable[[Any, Path], Any]] = [
+    lambda url, out: convert_logs(NO_SPARK, url, out, codec="zstd"),
+    lambda url, out: compact_logs(NO_SPARK, url, out, **RULES),
+    lambda url, out: export_logs(NO_SPARK, url, out),
+    lambda url, out: whatif_logs(NO_SPARK, url, "v3"),
+]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("job", JOBS)
+def test_a_segment_that_changes_after_it_was_listed(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: Any
+) -> None:
+    put(store, SAMPLE, "/k")
+    name = next(each for each in store.store if "orders-1" in each)
+    original = CountedFileSystem.find
+    for change, text in (
+        (lambda: store.pipe(name, store.store[name].getvalue()[:-1] + b"x"), "CHANGED.*it was replaced or cut.*ETag"),
+        (lambda: store.rm(name), "NOT_FOUND.*there is no such file any more"),
+    ):
+
+        def find(self: Any, *words: Any, change: Any = change, **options: Any) -> Any:
+            found = original(self, *words, **options)
+            change()
+            return found
+
+        monkeypatch.setattr(CountedFileSystem, "find", find)
+        with pytest.raises(PipelineError, match=rf"KAFKA_LOG_{text}") as refused:
+            job("counted://k", tmp_path / "out")
+        assert f"counted:/{name}: " in str(refused.value)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("job", JOBS)
+def test_damage_is_named_by_url(store: Any, tmp_path: Path, job: Any) -> None:
+    put(store, SAMPLE, "/k")
+    name = next(each for each in store.store if "orders-1" in each)
+    data = bytearray(store.store[name].getvalue())
+    data[200] ^= 1
+    store.pipe(name, bytes(data))
+    with pytest.raises(PipelineError, match=rf"MALFORMED_KAFKA_LOG\] counted:/{name}: v2: crc at byte 17"):
+        job("counted://k", tmp_path / "out")
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("job", JOBS)
+def test_where_nothing_is(store: Any, tmp_path: Path, job: Any) -> None:
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*counted://nowhere: there is no such file or folder"):
+        job("counted://nowhere", tmp_path / "out")
+    store.pipe("/k/a/b", b"")
+    with pytest.raises(TagwireError, match=r"^counted://k: no partition found"):
+        job("counted://k", tmp_path / "out")
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.usefixtures("here")
+def test_two_urls_of_one_partition(store: Any, tmp_path: Path) -> None:
+    put(store, SAMPLE, "/k")
+    for paths in (["counted://k", "counted://k"], ["counted://k", "counted://k/orders-0"]):
+        for job in (convert_logs, compact_logs):
+            with pytest.raises(TagwireError, match=r"^counted://k/orders-0: it is named twice"):
+                job(NO_SPARK, paths, tmp_path / "out")
+        with pytest.raises(TagwireError, match=r"^counted://k/orders-0/0{20}\.log: it is named 2 times"):
+            whatif_logs(NO_SPARK, paths, "v3")
+
+
+@pytest.mark.usefixtures("here")
+def test_an_import_of_less_than_an_export(store: Any, tmp_path: Path) -> None:
+    export_logs(NO_SPARK, SAMPLE, tmp_path / "archive")
+    put(store, tmp_path / "archive", "/a")
+    for name, text in (("_exact/part-00000", "no such file"), ("_export.json", "imported as a whole folder")):
+        data = store.store.pop(f"/a/{name}")
+        with pytest.raises(PipelineError, match=rf"MALFORMED_LOG_EXPORT\] counted://a/{name}: can't be read: .*{text}"):
+            import_logs(NO_SPARK, "counted://a", tmp_path / "back")
+        store.store[f"/a/{name}"] = data
+    rows = next(name for name in store.store if name.endswith(".parquet"))
+    store.pipe(rows, b"no Parquet, for sure")
+    with pytest.raises(PipelineError, match=rf"MALFORMED_LOG_EXPORT\] counted:/{rows}: can't be read"):
+        import_logs(NO_SPARK, "counted://a", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.parametrize("name", ["convert", "compact", "export", "import", "whatif", "audit"])
+def test_the_command_passes_options_on_and_shows_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    asked: list[tuple[Any, Any]] = []
+
+    def job(_: Any, paths: Any, *words: Any, storage_options: Any = None, **more: Any) -> Any:
+        asked.append((paths, storage_options))
+        raise PipelineError("SPARK_FAILED", "asked")
+
+    function = "audit_captures" if name == "audit" else f"{name}_logs"
+    monkeypatch.setattr(f"tagwire_spark.jobs.{function}", job)
+    module = "import_logs" if name == "import" else name
+    monkeypatch.setattr(f"tagwire_cli.commands.spark.{module}.opened_session", lambda *_: nullcontext())
+    rest = {"whatif": ["--to", "v3"], "audit": []}.get(name, ["--output", str(tmp_path / "out")])
+    (tmp_path / "options.json").write_text('{"secret": "very-hidden"}')
+    for value in ('{"secret": "very-hidden"}', f"@{tmp_path / 'options.json'}"):
+        CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
+        paths, options = asked.pop()
+        assert paths in ("s3://b/k", ("s3://b/k",)) and options == {"secret": "very-hidden"}
+    (tmp_path / "options.json").write_text('["very-hidden"]')
+    for value in ('{"secret": "very-hidden"', f"@{tmp_path / 'options.json'}", "@nowhere"):
+        refused = CliRunner().invoke(app, ["spark", name, "s3://b/k", "--storage-options", value, *rest])
+        assert refused.exit_code == 2 and "--storage-options" in refused.output
+        assert "very-hidden" not in refused.output and not asked
+
+
+# ---------------------------------------------------------------- on workers
+
+
+@pytest.mark.slow
+def test_segments_that_are_compacted_apart(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heads, the keys and the batches of each segment, by a file system that has the times of files."""
+    monkeypatch.setattr(compact, "TASK_BYTES", -1)
+    for seed in range(4):
+        formats = [("v2",), ("v1", "v2"), ("v0", "v1", "v2")][seed % 3]
+        RandomLog(seed, formats).write(tmp_path / "logs" / f"alpha-{seed}", most=9)
+    made = {}
+    for name, path in (("one", tmp_path / "logs"), ("many", f"local://{tmp_path}/logs")):
+        found = compact_logs(spark, path, tmp_path / name, now=1 << 50, include_active=False)
+        times = {each.name: each.stat().st_mtime_ns // 10**6 for each in (tmp_path / name).rglob("*.log")}
+        made[name] = files(tmp_path / name), times, reports(found, path)
+    assert made["one"] == made["many"]
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[Any]:
+    pytest.importorskip("moto", reason="moto is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
+    pytest.importorskip("flask", reason="flask is not installed: pip install flask flask-cors")
+    s3fs = pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
+    with s3_server() as (options, seen):
+        system = s3fs.S3FileSystem(**options)
+        system.mkdir("logs")
+        yield system, options, seen
+
+
+@pytest.mark.slow
+def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Path) -> None:
+    """The options reach the workers, and each range is of the object that was listed."""
+    system, options, seen = s3
+    source = tmp_path / "logs"
+    for name in ("__transaction_state-1", "alpha-m1-compact-lz4-0"):
+        shutil.copytree(logs / "kafka28" / name, source / name)
+    shutil.copy(logs / "kafka28" / "meta.properties", source)
+    put(system, source, "logs/k")
+    url, given = "s3://logs/k", {"storage_options": options}
+    seen.clear()
+    convert_logs(spark, source, tmp_path / "convert-one", codec="gzip")
+    convert_logs(spark, url, tmp_path / "convert-many", codec="gzip", **given)
+    assert files(tmp_path / "convert-many") == files(tmp_path / "convert-one")
+    assert len([each for each in seen if "list-type" in each[1]]) == 1 and {each[0] for each in seen} == {"GET"}
+    assert all(each[3] for each in seen if "list-type" not in each[1])
+    compact_logs(spark, source, tmp_path / "compact-one", **RULES)
+    compact_logs(spark, url, tmp_path / "compact-many", **RULES, **given)
+    assert files(tmp_path / "compact-many") == files(tmp_path / "compact-one")
+    export_logs(spark, url, tmp_path / "archive", **given)
+    put(system, tmp_path / "archive", "logs/archive")
+    import_logs(spark, "s3://logs/archive", tmp_path / "back", **given)
+    assert files(tmp_path / "back") == files(source)
+    assert totals(whatif_logs(spark, url, "v3", **given)) == totals(whatif_logs(spark, source, "v3"))
+    system.pipe("logs/captures.jsonl.gz", CAPTURES.read_bytes())
+    rows = [audit_captures(spark, path, refused_by="4.0", **more).collect()
+            for path, more in ((CAPTURES, {}), ("s3://logs/captures.jsonl.gz", given))]  # fmt: skip
+    assert rows[0] == rows[1] and rows[0]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("job", [
+    lambda url, out, **given: convert_logs(NO_SPARK, url, out, **given),
+    lambda url, out, **given: import_logs(NO_SPARK, url, out, **given),
+    lambda url, out, **given: whatif_logs(NO_SPARK, url, "v3", **given),
+])  # fmt: skip
+def test_what_s3_refuses(s3: Any, tmp_path: Path, job: Any) -> None:
+    """By URL, and without a secret."""
+    _, options, _ = s3
+    for url, given, text in (
+        ("s3://no-such-bucket/k", options, "The specified bucket does not exist"),
+        ("s3://logs/nowhere", options, "there is no such file or folder"),
+        ("s3://logs/k", {**options, "endpoint_url": "http://127.0.0.1:9"}, "fsspec can't reach it"),
+        ("s3://logs/k", {**options, "no_such_option": "very-hidden"}, "fsspec can't reach it"),
+    ):
+        with pytest.raises(PipelineError, match=rf"KAFKA_LOG_NOT_FOUND\] {url}: .*{text}") as refused:
+            job(url, tmp_path / "out", storage_options=given)
+        assert "very-hidden" not in str(refused.value) and "testing-id" not in str(refused.value)
+    assert not [*tmp_path.iterdir()]
