@@ -22,9 +22,19 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts, state_of_status
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
+from tagwire_spark.files.remote_marks import Marks, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, store
 
-__all__ = ["Location", "capture_files", "fetched", "is_remote", "local_path", "locations", "opened"]
+__all__ = [
+    "Location",
+    "capture_files",
+    "fetched",
+    "folder_location",
+    "is_remote",
+    "local_path",
+    "locations",
+    "opened",
+]
 
 
 class Location:
@@ -65,6 +75,11 @@ class Location:
         assert self._tree is not None
         return RemoteFile(self._tree.url_of(path), self._tree.states[path], self._tree.options)
 
+    def check_settled(self, folder: Path) -> None:
+        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing may show a part of a commit to a folder."""
+        if self._tree is not None and self._tree.marks is not None:
+            self._tree.marks.check(*self._tree.named(folder))
+
     def bring(self, *paths: Path) -> None:
         """Fetch small files of another machine. Raises PipelineError, LogPathError."""
         for path in paths:
@@ -87,6 +102,21 @@ def locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions 
         if not found:
             raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{path}: there is no such file or folder."))
         yield from found
+
+
+def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
+    """A folder as it is now, None if there is none; its tree goes when `stack` is closed. Raises PipelineError."""
+    if not is_remote(path):
+        return Location(Path(path), is_named=True) if Path(path).is_dir() else None
+    system, bare = store(path, options)
+    with reaching(path, options):
+        system.invalidate_cache()
+        found = {name.strip("/"): facts for name, facts in system.find(bare, detail=True).items()}
+    if not found:
+        return None
+    tree = _Tree(path, bare, bare, stack, options)
+    tree.add(found, [bare.strip("/")])
+    return Location(tree.root, tree, is_named=True)
 
 
 def local_path(path: str) -> Path:
@@ -118,11 +148,16 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions) -> Iterator[Lo
         system.invalidate_cache()
         is_named = not glob.has_magic(bare)
         root, most = _listed(bare, is_named=is_named)
+        marks = Marks(system, options)
+        if is_named:
+            marks.look_above(bare.strip("/"))
         found = {name.strip("/"): facts for name, facts in system.find(root, maxdepth=most, detail=True).items()}
     if root and root.strip("/") in found:  # a file
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
+    marks.add(root.strip("/"), found)
+    tree.marks = marks
     tree.add(found, wanted)
     return iter([Location(tree.local(name), tree, is_named=is_named) for name in wanted])
 
@@ -139,7 +174,7 @@ def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
-    every = {each for name in found for each in _with_folders(name, root)}
+    every = {each for name in found if not is_staged(name) for each in _with_folders(name, root)}
     return sorted(each for each in every if pattern.match(each))
 
 
@@ -155,6 +190,7 @@ class _Tree:
 
     def __init__(self, url: str, bare: str, root: str, stack: ExitStack, options: StorageOptions) -> None:
         self.options = options
+        self.marks: Marks | None = None
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")
         self._url, self._behind = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
@@ -169,11 +205,19 @@ class _Tree:
         for name, facts in found.items():
             is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above
             is_below = "" in whole or any(each in whole for each in _with_folders(name, ""))
-            if facts["type"] == "file" and (is_below or is_checkpoint):
+            if facts["type"] == "file" and (is_below or is_checkpoint) and not is_staged(name):
                 path = self.local(name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
                 self.states[path] = state_of_facts(facts)
+
+    def named(self, folder: Path) -> tuple[str, str]:
+        """What a folder that is in the tree, or has its root, is called by the file system, and its URL."""
+        if folder == self.root.parent:
+            above, behind = _above(self._url + self._behind, 1)
+            return self._name.rpartition("/")[0], above + behind
+        relative = "" if folder == self.root else folder.relative_to(self.root).as_posix()
+        return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
         """Where a file or folder is in the tree."""
