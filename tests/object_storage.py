@@ -3,9 +3,11 @@
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import fsspec
+import fsspec.asyn
 from fsspec.implementations.memory import MemoryFileSystem
 from written_logs import arrow_rows
 
@@ -56,6 +58,116 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
 
     def _note(self, text: str) -> None:
         self.requests.append(text)
+
+
+class _Bytes:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+
+    def getvalue(self) -> bytes:
+        return self.data
+
+    def getbuffer(self) -> memoryview:
+        return memoryview(self.data)
+
+    async def read(self) -> bytes:
+        return self.data
+
+    def close(self) -> None:
+        pass
+
+
+class _Refused(Exception):
+    response = {"Error": {"Code": "PreconditionFailed"}}  # noqa: RUF012
+
+
+class ConditionalFileSystem(CountedFileSystem):
+    """As that of S3, with the conditions that it keeps. A test may let requests fail, by number and kind."""
+
+    protocol = "kept"
+    store: dict[str, Any] = {}  # noqa: RUF012
+    fails: list[Callable[[int, str], bool]] = []  # noqa: RUF012
+    keeps_conditions = True
+
+    def _note(self, text: str) -> None:
+        with self.lock:
+            self.requests.append(text)
+            number = len(self.requests) - 1
+        if any(each(number, text) for each in self.fails):
+            raise OSError(5, "the connection is lost")
+
+    def split_path(self, path: str) -> tuple[str, str, None]:
+        return "", path, None
+
+    @property
+    def loop(self) -> Any:
+        return fsspec.asyn.get_loop()
+
+    def ls(self, path: str, detail: bool = True, **other: Any) -> Any:
+        self._note(f"list {path}")
+        above, found = f"{self._strip_protocol(path)}/", {}
+        for name, file in sorted(self.store.items()):
+            if name.startswith(above):
+                part, _, rest = name.removeprefix(above).partition("/")
+                facts = {"type": "directory", "size": 0} if rest else {"type": "file", **self._facts(file)}
+                found[part] = {"name": above + part, **facts}
+        if not found:
+            raise FileNotFoundError(path)
+        return [*found.values()] if detail else [each["name"] for each in found.values()]
+
+    def _facts(self, file: _Bytes) -> dict[str, Any]:
+        return {"size": file.size, "ETag": str(hash(file.data))}
+
+    def call_s3(self, kind: str, Bucket: str, Key: str, IfMatch: str | None = None, Range: str = "") -> Any:
+        self._note(f"get {Key}")
+        file = self.store.get(self._strip_protocol(Key))
+        if file is None:
+            raise FileNotFoundError(Key)
+        tag = self._facts(file)["ETag"]
+        if IfMatch not in (None, tag):
+            raise OSError(22, "a condition failed")
+        first, _, last = Range.removeprefix("bytes=").partition("-")
+        return {"Body": _Bytes(file.data[int(first or 0) : int(last) + 1 if last else None]), "ETag": tag}
+
+    def pipe_file(
+        self, path: str, value: bytes, IfNoneMatch: str | None = None, IfMatch: str | None = None, **other: Any
+    ) -> None:
+        self._note(f"put {path}")
+        name = self._strip_protocol(path)
+        with self.lock:
+            there = self.store.get(name)
+            tag = None if there is None else self._facts(there)["ETag"]
+            if self.keeps_conditions and ((IfNoneMatch and tag is not None) or (IfMatch and IfMatch != tag)):
+                raise OSError(22, "a condition failed") from _Refused()
+            self.store[name] = _Bytes(bytes(value))
+
+    def put_file(self, lpath: str, rpath: str, **other: Any) -> None:
+        self.pipe_file(rpath, Path(lpath).read_bytes())
+
+    def get_file(self, rpath: str, lpath: str, **other: Any) -> None:
+        Path(lpath).write_bytes(self.call_s3("get_object", "", rpath)["Body"].data)
+
+    def cp_file(self, path1: str, path2: str, **other: Any) -> None:
+        self._note(f"copy {path1} {path2}")
+        with self.lock:
+            if path1 not in self.store:
+                raise FileNotFoundError(path1)
+            self.store[path2] = self.store[path1]
+
+    def rm_file(self, path: str) -> None:
+        self._note(f"delete {path}")
+        with self.lock:
+            self.store.pop(self._strip_protocol(path), None)
+
+
+def conditional() -> Any:
+    """The file system, empty."""
+    fsspec.register_implementation("kept", ConditionalFileSystem, clobber=True)
+    ConditionalFileSystem.store.clear()
+    ConditionalFileSystem.requests.clear()
+    ConditionalFileSystem.fails.clear()
+    return fsspec.filesystem("kept")
 
 
 def counted() -> Any:

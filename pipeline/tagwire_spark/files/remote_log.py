@@ -13,6 +13,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from tagwire.log import Partition, Segment
+from tagwire.log.checkpoints import EpochStart
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import AbortedTransaction
@@ -76,6 +77,12 @@ class RemotePartition(Partition):
         """The entries of each `.snapshot`."""
         self._location.bring(*(path for path, _ in self._named("snapshot")))
         return super().producer_snapshots
+
+    @property
+    def leader_epochs(self) -> list[EpochStart]:
+        """The epochs of leaders, from the checkpoint, which is fetched now."""
+        self._location.bring(*self.path.glob("*leader[-_]epoch[-_]checkpoint"))
+        return super().leader_epochs
 
     @cached_property
     def log_start_offset(self) -> int | None:

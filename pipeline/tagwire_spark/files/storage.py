@@ -25,12 +25,14 @@ from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState, check_unchanged, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
+from tagwire_spark.files.remote_marks import Marks, is_staged
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, store
 
 __all__ = [
     "Listed",
     "Location",
     "capture_files",
+    "folder_location",
     "folder_of",
     "is_remote",
     "local_path",
@@ -132,6 +134,11 @@ class Location:
             for path in paths
         ]
 
+    def check_settled(self, folder: Path) -> None:
+        """Raise PipelineError, KAFKA_LOG_CHANGED, if the listing may show a part of a commit to a folder."""
+        if self._tree is not None and self._tree.marks is not None:
+            self._tree.marks.check(*self._tree.named(folder))
+
     def bring(self, *paths: Path) -> None:
         """Fetch small files of another machine. Raises PipelineError, LogPathError."""
         if self._tree is not None:
@@ -159,6 +166,21 @@ def locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions 
         if not found:
             raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{path}: there is no such file or folder."))
         yield from found
+
+
+def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Location | None:
+    """A folder as it is now, None if there is none; its tree goes when `stack` is closed. Raises PipelineError."""
+    if not is_remote(path):
+        return Location(Path(path), is_named=True) if Path(path).is_dir() else None
+    system, bare = store(path, options)
+    with reaching(path, options):
+        system.invalidate_cache()
+        found = {name.strip("/"): facts for name, facts in system.find(bare, detail=True).items()}
+    if not found:
+        return None
+    tree = _Tree(path, bare, bare, stack, options)
+    tree.add(found, [bare.strip("/")])
+    return Location(tree.root, tree, is_named=True)
 
 
 def local_path(path: str) -> Path:
@@ -190,12 +212,17 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions) -> Iterator[Lo
         system.invalidate_cache()
         is_named = not glob.has_magic(bare)
         root, most = _listed(bare, is_named=is_named)
+        marks = Marks(system, options)
+        if is_named:
+            marks.look_above(bare.strip("/"))
         found = {name.strip("/"): facts for name, facts in system.find(root, maxdepth=most, detail=True).items()}
     if root and root.strip("/") in found:  # a file
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)
     tree = _Tree(path, bare, root, stack, options)
     tree.runs_beside = bool(getattr(system, "async_impl", False))
+    marks.add(root.strip("/"), found)
+    tree.marks = marks
     tree.add(found, wanted)
     return iter([Location(tree.local(name), tree, is_named=is_named) for name in wanted])
 
@@ -212,7 +239,7 @@ def _wanted(bare: str, root: str, found: Mapping[str, Any], *, is_named: bool) -
     if is_named:
         return [bare] if any(name == bare or not bare or name.startswith(f"{bare}/") for name in found) else []
     pattern = re.compile(required("fsspec", "spark").utils.glob_translate(bare))
-    every = {each for name in found for each in _with_folders(name, root)}
+    every = {each for name in found if not is_staged(name) for each in _with_folders(name, root)}
     return sorted(each for each in every if pattern.match(each))
 
 
@@ -244,6 +271,7 @@ class _Tree:
         self.runs_beside = False
         self.is_received = False
         """Whether it is what the driver has sent to a task."""
+        self.marks: Marks | None = None
         self.states: dict[Path, FileState] = {}
         self._name = root.strip("/")
         self._url, self._behind = _above(url, len(PurePosixPath(bare[len(root) :].strip("/")).parts))
@@ -258,7 +286,7 @@ class _Tree:
         for name, facts in found.items():
             is_checkpoint = name.endswith("-checkpoint") and name.rpartition("/")[0] in above
             is_below = "" in whole or any(each in whole for each in _with_folders(name, ""))
-            if facts["type"] == "file" and (is_below or is_checkpoint):
+            if facts["type"] == "file" and (is_below or is_checkpoint) and not is_staged(name):
                 self.add_file(self.local(name), state_of_facts(facts), modified_at(facts))
 
     def add_file(self, path: Path, state: FileState, time: int | None) -> None:
@@ -268,6 +296,14 @@ class _Tree:
         if time is not None:
             os.utime(path, ns=(time, time))
         self.states[path] = state
+
+    def named(self, folder: Path) -> tuple[str, str]:
+        """What a folder that is in the tree, or has its root, is called by the file system, and its URL."""
+        if folder == self.root.parent:
+            above, behind = _above(self._url + self._behind, 1)
+            return self._name.rpartition("/")[0], above + behind
+        relative = "" if folder == self.root else folder.relative_to(self.root).as_posix()
+        return _joined(self._name, relative), self.url_of(folder)
 
     def local(self, name: str) -> Path:
         """Where a file or folder is in the tree."""

@@ -13,7 +13,7 @@ from tagwire.errors import TagwireError
 from tagwire.extras import required
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["NO_OPTIONS", "StorageOptions", "is_remote", "reaching", "store"]
+__all__ = ["NO_OPTIONS", "StorageOptions", "has_conditional_puts", "is_remote", "reaching", "store"]
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
 """Names of options whose values no text shows."""
@@ -63,14 +63,23 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
     return system, str(bare).rstrip("/")
 
 
+def has_conditional_puts(system: Any) -> bool:
+    """Whether a put may ask the store itself for a condition: fsspec only looks before it puts, but for S3."""
+    return hasattr(system, "call_s3")
+
+
 @contextmanager
-def reaching(url: str, options: StorageOptions = NO_OPTIONS) -> Generator[None]:
+def reaching(
+    url: str,
+    options: StorageOptions = NO_OPTIONS,
+    fails: str = "fsspec can't reach it",
+    condition: str = "KAFKA_LOG_NOT_FOUND",
+) -> Generator[None]:
     """Turn all errors of a file system's library into PipelineError, without secrets."""
     try:
         yield
     except TagwireError:
         raise
     except Exception as error:
-        said = str(error) or type(error).__name__
-        text = options.hidden(f"{url}: fsspec can't reach it: {said}.")
-        raise PipelineError("KAFKA_LOG_NOT_FOUND", text) from None
+        said = str(error).rstrip(".") or type(error).__name__
+        raise PipelineError(condition, options.hidden(f"{url}: {fails}: {said}.")) from None

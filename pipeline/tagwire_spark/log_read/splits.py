@@ -87,8 +87,7 @@ def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
     with ExitStack() as stack:
         try:
             for path in query.paths:
-                found = [*log_locations((path,), stack, query.storage)]
-                of_path = [split for location in found for split in _settled(query, location)]
+                found, of_path = _settled(query, path, stack)
                 if not of_path and not may_be_empty:
                     _check_found(path, found)
                 splits += of_path
@@ -136,24 +135,30 @@ def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     return tasks
 
 
-def _settled(query: LogQuery, location: Location) -> list[Split]:
-    for _ in range(_LOOKS - 1):
+def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Location], list[Split]]:
+    looks = 0
+    while True:
+        looks += 1
+        found = [*log_locations((path,), stack, query.storage)]
+        splits: list[Split] = []
         try:
-            with settled_location(location):
-                return [*_splits(query, location)]
-        except PipelineError as error:
-            if error.condition != "KAFKA_LOG_CHANGED":  # a write was committed meanwhile, and no lock kept it waiting
+            for location in found:
+                with settled_location(location):
+                    splits += _splits(query, location)
+            return found, splits
+        except PipelineError as error:  # a write was committed meanwhile, and no lock kept it waiting
+            if error.condition != "KAFKA_LOG_CHANGED" or looks == _LOOKS:
                 raise
-    with settled_location(location):
-        return [*_splits(query, location)]
 
 
 @contextmanager
 def settled_location(location: Location) -> Generator[None]:
     """Hold a location that `kafka_log` wrote, so that no commit moves files in it. Raises PipelineError."""
     with ExitStack() as stack:
-        if not is_remote(location.origin):
-            for folder in sorted(_written_to(location.local)):
+        for folder in sorted(_written_to(location.local)):
+            if is_remote(location.origin):
+                location.check_settled(folder)
+            else:
                 stack.enter_context(settled(folder))
         yield
 

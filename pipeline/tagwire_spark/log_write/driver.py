@@ -10,22 +10,23 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from tagwire.errors import TagwireError
 from tagwire.log.checkpoints import EpochStart
 from tagwire.log.names import segment_file
-from tagwire.log.partition import Partition
 from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.commit import (
+    Attempt,
     Change,
     Job,
     abandon,
     begin,
     carry_out,
     check_folder,
+    commit_folder,
     job_of,
     left_of,
     noted_batches,
     staging,
     write_failure,
 )
-from tagwire_spark.log_write.existing_log import end_before, old_files
+from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
 from tagwire_spark.log_write.micro_batch import (
     MicroBatch,
     batch_of_stream,
@@ -64,7 +65,7 @@ class LogWriter(DataSourceArrowWriter):
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
         self.overwrite = overwrite
-        self.job: Job = begin(target.root)
+        self.job: Job = begin(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
         """On a worker: the rows of a task as segments."""
@@ -88,7 +89,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, target: LogTarget, *, overwrite: bool) -> None:
         self.target = target
         self.overwrite = overwrite
-        check_folder(target.root)
+        check_folder(target.root, target.storage)
 
     def write(self, iterator: Iterator[Any]) -> Staged:
         """On a worker: the rows of a task as segments; nothing if the micro-batch was committed before."""
@@ -110,7 +111,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}; nothing of it was written. Start the query again.")
         if not any(isinstance(message, Staged) and message.is_committed for message in messages):
             _Commit(self._job(batch), self.target, messages, overwrite=self.overwrite).carry_out()
-        for left in left_of(self.target.root):
+        for left in left_of(self.target.root, self.target.storage):
             if _is_before(left.id, batch):
                 abandon(left)
 
@@ -121,20 +122,21 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
 
     def _job(self, batch: MicroBatch) -> Job:
         """The same for all tasks, and each time that the micro-batch is run."""
-        return job_of(self.target.root, f"{batch.query}-{batch.number}")
+        return job_of(self.target.root, f"{batch.query}-{batch.number}", self.target.storage)
 
 
 class _CommittedBefore(Exception):
     """The micro-batch of a task was committed before: by a driver that died, or while this attempt was late."""
 
 
-def _staging(job: Job, batch: MicroBatch) -> Path:
-    """A folder for one attempt of a task. Raises _CommittedBefore, PipelineError."""
-    folder = staging(job, is_begun=False)
-    if is_before(batch, noted_batches(Path(job.root))):  # asked now, since the commit removes what it finds
+def _staging(job: Job, batch: MicroBatch) -> Attempt:
+    """A place for one attempt of a task. Raises _CommittedBefore, PipelineError."""
+    attempt = staging(job, is_begun=False)
+    if is_before(batch, noted_batches(job)):  # asked now, since the commit removes what it finds
+        attempt.close()
         abandon(job)
         raise _CommittedBefore
-    return folder
+    return attempt
 
 
 def _batch_of(messages: Sequence[WriterCommitMessage | None]) -> MicroBatch | None:
@@ -160,6 +162,8 @@ def _staged(output: Output, iterator: Iterator[Any]) -> list[StagedSegment]:
         raise refusal(error, "UNENCODABLE_KAFKA_RECORD") from None
     except OSError as error:
         raise write_failure(output.target.root, error) from None
+    finally:
+        output.close()
 
 
 class _Commit:
@@ -172,7 +176,7 @@ class _Commit:
         self.job = job
         self.target = target
         self.overwrite = overwrite
-        self.root = Path(job.root)
+        self.folder = commit_folder(job.root, job.storage)
         self.batch = _batch_of(messages)
         self.segments = [segment for message in staged for segment in message.segments]
         self.logs: dict[str, list[StagedSegment]] = {}
@@ -189,37 +193,67 @@ class _Commit:
         if self.batch is not None and is_repeated(self.batch, before, self.segments):
             return None
         for name, found in self.logs.items():
-            end = None if self.overwrite else self._end_before(self.root / name, found[0].format)
+            log = self._existing(name)
+            end = None if self.overwrite else self._end_before(log, found[0].format)
             if found[0].is_numbered:
-                self.logs[name] = numbered(self.root, end or 0, found)
+                self.logs[name] = numbered(self.folder, end or 0, found)
             elif end is not None:
-                _check_end(self.root / name, end, found[0])
-        removes = old_files(self.root, self.logs, others=self.target.replaces_others) if self.overwrite else ()
+                _check_end(log, end, found[0])
+        removes: list[str] = []
+        if self.overwrite:
+            removes = old_files(self.job.root, self.job.storage, self.logs, others=self.target.replaces_others)
         moves = [move for found in self.logs.values() for segment in found for move in _moves(segment)]
-        moves += _epochs(self.job, self.logs, anew=self.overwrite)
+        for name, found in self.logs.items():
+            self._add_epochs(name, found, moves, removes)
         facts = {name: _facts(found) for name, found in self.logs.items()}
         batches = {} if self.batch is None else noted(self.batch, self.segments)
         return Change(tuple(moves), tuple(removes), facts, batches)
 
-    def _end_before(self, folder: Path, format: str) -> int | None:
+    def _existing(self, name: str) -> ExistingLog:
+        return ExistingLog(self.job.root, name, self.job.storage)
+
+    def _end_before(self, log: ExistingLog, format: str) -> int | None:
         """The end of the existing log, None if there is none. Raises PipelineError for one that can't go on."""
-        end = end_before(folder, format)
+        end = end_before(log, format)
         if end is None:
             return None
         if self.target.must_be_new:
-            raise PipelineError("KAFKA_LOG_EXISTS", f"{folder} exists already, and option ifExists is error.")
+            raise PipelineError("KAFKA_LOG_EXISTS", f"{log} exists already, and option ifExists is error.")
         if end.rest:
-            text = f"{folder} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or "
+            text = f"{log} has {end.rest} bytes behind its last batch: a broker has it open, or died over it; or "
             text += f"its batches have the magic byte of {format} for another format, which no reader can tell from it."
             raise PipelineError("KAFKA_LOG_EXISTS", text)
         return end.offset
 
+    def _add_epochs(
+        self, name: str, found: list[StagedSegment], moves: list[tuple[str, str]], removes: list[str]
+    ) -> None:
+        """Stage the checkpoint of leaders' epochs, if any begin: what was there, and what begins now."""
+        began = [EpochStart(*each) for segment in found for each in segment.epochs]
+        known: list[EpochStart] = []
+        replaced: list[str] = []
+        target = f"{name}/{_EPOCHS}"
+        if began and not self.overwrite:
+            with self._existing(name).partition() as partition:
+                if partition is not None:
+                    known = partition.leader_epochs
+                    replaced = [target] if (partition.path / _EPOCHS).is_file() else []
+        new = list(known)
+        for start in began:
+            if not new or start.epoch > new[-1].epoch:
+                new.append(start)
+        if new != known:
+            lines = ["0", str(len(new)), *(f"{epoch} {offset}" for epoch, offset in new)]
+            text = "\n".join(lines) + "\n"
+            moves.append((self.folder.stage(self.job, f"{name}-{_EPOCHS}", text.encode()), target))
+            removes += replaced
 
-def _check_end(folder: Path, end: int, first: StagedSegment) -> None:
+
+def _check_end(log: ExistingLog, end: int, first: StagedSegment) -> None:
     """Reject offsets that do not continue the existing log."""
     if first.base_offset >= end:
         return
-    text = f"{folder} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
+    text = f"{log} ends with offset {end - 1}; offset {first.base_offset} can't be appended to it"
     if first.first_record >= end:
         text += f": it is the baseOffset of offset {first.first_record}; {_NO_BASE}"
     raise PipelineError("KAFKA_LOG_EXISTS", f"{text}.")
@@ -253,23 +287,6 @@ def _check_order(name: str, found: list[StagedSegment]) -> None:
     if len(tasks) > 1 and any(each.has_transactions for each in found):
         text = f"{len(tasks)} tasks have written {name}, and it has transactions; one task must write all of it."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
-
-
-def _epochs(job: Job, logs: dict[str, list[StagedSegment]], *, anew: bool) -> Iterator[tuple[str, str]]:
-    """The checkpoints of leaders' epochs, staged: what was there, and what begins now."""
-    for name, found in logs.items():
-        began = [EpochStart(*each) for segment in found for each in segment.epochs]
-        folder = Path(job.root, name)
-        known = list(Partition(folder).leader_epochs) if folder.is_dir() and not anew else []
-        new = list(known)
-        for start in began:
-            if not new or start.epoch > new[-1].epoch:
-                new.append(start)
-        if new != known:
-            file = job.folder / f"{name}-{_EPOCHS}"
-            lines = ["0", str(len(new)), *(f"{epoch} {offset}" for epoch, offset in new)]
-            file.write_text("\n".join(lines) + "\n")
-            yield file.relative_to(job.root).as_posix(), f"{name}/{_EPOCHS}"
 
 
 def _facts(found: list[StagedSegment]) -> dict[str, int]:

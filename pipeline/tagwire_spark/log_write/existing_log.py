@@ -4,9 +4,10 @@ A log must have one meaning for each magic byte. If the existing batches use the
 format, nothing is written after them, because the formats could no longer be told apart.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.log import Partition
@@ -15,46 +16,71 @@ from tagwire.log.directory import is_partition
 from tagwire.log.transactions import Transactions
 from tagwire.records import FormatSet, format_of
 from tagwire_spark.errors import refusal
+from tagwire_spark.files.storage import folder_location
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.log_read.ends import LogEnd, end_of
 
-__all__ = ["end_before", "old_files", "transactions_before"]
+__all__ = ["ExistingLog", "end_before", "old_files", "transactions_before"]
 
 _V3: Final = format_of("v3")
 _KEPT: Final = ("partition.metadata",)
 """Stays when a partition is written anew: the topic is the same."""
 
 
-def end_before(folder: Path, written: str) -> LogEnd | None:
-    """The end of the log in a partition's folder, after which batches of this format go; None if there is no log.
+class ExistingLog(NamedTuple):
+    """Where the log of a partition is, if there is one."""
 
-    Raises PipelineError.
-    """
-    try:
-        partition = Partition(folder) if folder.is_dir() else None
+    root: str
+    """The folder of logs: its path or URL."""
+    name: str
+    storage: StorageOptions = NO_OPTIONS
+
+    def __str__(self) -> str:
+        return f"{self.root}/{self.name}"
+
+    @contextmanager
+    def partition(self) -> Generator[Partition | None]:
+        """The partition, as it is now. Raises PipelineError, also for errors of it in the block."""
+        with ExitStack() as stack:
+            try:
+                location = folder_location(str(self), stack, self.storage)
+                yield None if location is None else location.partition(location.local)
+            except TagwireError as error:
+                raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+
+def end_before(log: ExistingLog, written: str) -> LogEnd | None:
+    """The end of a log, after which batches of this format go; None if there is no log. Raises PipelineError."""
+    with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
         return end_of(partition, _formats(written))
-    except TagwireError as error:
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
 
 
-def transactions_before(folder: Path, written: str) -> Transactions:
+def transactions_before(log: ExistingLog, written: str) -> Transactions:
     """The transactions of that log. Raises PipelineError."""
     known, rules = Transactions(), BatchRules([])
-    try:
-        for segment in Partition(folder).segments if folder.is_dir() else ():
+    with log.partition() as partition:
+        for segment in () if partition is None else partition.segments:
             for batch in segment.batches(format=_formats(written)):
                 if batch.is_control:
                     known.see(rules.check(0, batch, None))
                 elif batch.is_transactional:
                     known.see(Seen(0, batch, len(batch), None))
-    except TagwireError as error:
-        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return known
 
 
-def old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:
-    """The files that go where the partitions `written` are written anew; with `others`, where all logs are."""
+def old_files(root: str, storage: StorageOptions, written: Iterable[str], *, others: bool) -> list[str]:
+    """The files that go where the partitions `written` are written anew; with `others`, where all logs are.
+
+    Raises PipelineError.
+    """
+    with ExitStack() as stack:
+        location = folder_location(root, stack, storage)
+        return [] if location is None else [*_old_files(location.local, written, others=others)]
+
+
+def _old_files(root: Path, written: Iterable[str], *, others: bool) -> Iterator[str]:
     partitions = set(written)
     for path in sorted(root.iterdir()):
         if path.is_dir() and not path.name.startswith(".") and is_partition(path):

@@ -15,10 +15,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from tagwire.layout import Checksum
-from tagwire.log.whole_folder import on_disk
 from tagwire.records import RecordBatch, format_of
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit import write_failure
+from tagwire_spark.files.commit_folder import CommitFolder
 
 if TYPE_CHECKING:
     from tagwire_spark.log_write.staging import StagedSegment
@@ -52,19 +51,17 @@ def places_file(segment: Path) -> Path:
     return segment.with_name(f"places-{segment.stem}")
 
 
-def numbered(root: Path, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
+def numbered(folder: CommitFolder, end: int, found: "list[StagedSegment]") -> "list[StagedSegment]":
     """The segments of a partition, in order of their tasks, with offsets from `end` on. Raises PipelineError."""
     moved = []
     for segment in found:
-        try:
-            moved.append(_moved(root, segment, end - segment.base_offset))
-        except OSError as error:
-            raise write_failure(str(root), error) from None
+        with folder.refused():
+            moved.append(_moved(folder, segment, end - segment.base_offset))
         end = moved[-1].end_offset
     return moved
 
 
-def _moved(root: Path, segment: "StagedSegment", shift: int) -> "StagedSegment":
+def _moved(folder: CommitFolder, segment: "StagedSegment", shift: int) -> "StagedSegment":
     """A segment at other offsets. Raises PipelineError, OSError."""
     if not shift:
         return segment
@@ -73,13 +70,11 @@ def _moved(root: Path, segment: "StagedSegment", shift: int) -> "StagedSegment":
         text = f"Rows of {segment.log} without offsets have come to several tasks, or to two writes at once, and "
         text += f"batches {why} can't be renumbered; repartition by topic and partition, or give offsets."
         raise PipelineError("KAFKA_LOG_ROWS_NOT_IN_ORDER", text)
-    places = array("I", (root / segment.places).read_bytes())
-    path = root / segment.files[-1]
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
+    places = array("I", folder.read(segment.places) or b"")
+    with folder.edited(segment.files[-1]) as path, path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as data:
         for place in places:
             _OFFSET.pack_into(data, place, _OFFSET.unpack_from(data, place)[0] + shift)
         data.flush()
-    on_disk(path)
     return segment._replace(
         base_offset=segment.base_offset + shift,
         end_offset=segment.end_offset + shift,

@@ -1,5 +1,7 @@
 """The output of a task: its rows as batches in segments, in a folder of the attempt's own.
 
+Where logs are in object storage, that is a folder of the worker, and segments are uploaded when they are full.
+
 Nothing is sorted here: of each partition, rows come in order of offset. Partitions may alternate, as
 they do in a stream, where Spark can't sort. The open batches of all of them share a bound of memory,
 and a task has few files open, however many rows and partitions it has.
@@ -11,21 +13,20 @@ partition from there as well, so the driver may have to move a segment to later 
 import re
 from array import array
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import BatchRules, Seen
 from tagwire.log.transactions import Transactions
-from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import SegmentWriter
 from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
 from tagwire.records.conversion import header_rules
 from tagwire.records.moving import new_run
 from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.commit_folder import Attempt
 from tagwire_spark.log_write.content_sum import content_sum
 from tagwire_spark.log_write.entries import Entry, Facts, as_record, entries, with_numbers
-from tagwire_spark.log_write.existing_log import end_before, transactions_before
+from tagwire_spark.log_write.existing_log import ExistingLog, end_before, transactions_before
 from tagwire_spark.log_write.numbering import offset_place, places_file
 from tagwire_spark.log_write.row_runs import RowRun, row_runs
 from tagwire_spark.log_write.target import LogTarget
@@ -84,13 +85,13 @@ class StagedSegment(NamedTuple):
 class Output:
     """What one attempt of a task writes. `end` gives its segments. Raises PipelineError."""
 
-    def __init__(self, root: str, staging: Callable[[], Path], target: LogTarget, *, anew: bool) -> None:
+    def __init__(self, root: str, staging: Callable[[], Attempt], target: LogTarget, *, anew: bool) -> None:
         self.root = root
         self.staging = staging
-        """Makes the attempt's folder; asked at the first row."""
+        """Makes the attempt; asked at the first row."""
         self.target = target
         self.anew = anew
-        self.folder: Path | None = None
+        self.attempt: Attempt | None = None
         self.current: _Log | None = None
         self._logs: dict[str, _Log] = {}
         self._held = 0
@@ -118,8 +119,16 @@ class Output:
         return self.current
 
     def end(self) -> list[StagedSegment]:
-        """Finish, with all files flushed to disk."""
-        return [segment for log in self._logs.values() for segment in log.end()]
+        """Finish, with all files flushed to disk, or uploaded."""
+        found = [segment for log in self._logs.values() for segment in log.end()]
+        if self.attempt is not None:
+            self.attempt.end()
+        return found
+
+    def close(self) -> None:
+        """Leave nothing on this machine that is not needed, whether all was written or not."""
+        if self.attempt is not None:
+            self.attempt.close()
 
     def _next(self, facts: Facts) -> None:
         """Go to another partition."""
@@ -147,18 +156,17 @@ class Output:
         if not 0 <= facts.partition <= _INT32 or not _TOPIC.fullmatch(name):
             text = f"{name!r} is not a valid partition of a Kafka topic; its number must be 0 to {_INT32}."
             raise PipelineError("UNENCODABLE_KAFKA_RECORD", text)
-        self.folder = self.folder or self.staging()
-        folder = self.folder / name
-        folder.mkdir()
-        return _Log(name, folder, self.target, None if self.anew else Path(self.root, name))
+        self.attempt = self.attempt or self.staging()
+        (self.attempt.folder / name).mkdir()
+        before = None if self.anew else ExistingLog(self.root, name, self.target.storage)
+        return _Log(name, self.attempt, self.target, before)
 
 
 class _Log:
     """A partition that is written; `before` is where records of it are already."""
 
-    def __init__(self, name: str, folder: Path, target: LogTarget, before: Path | None) -> None:
+    def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
-        self.folder = folder
         self.target = target
         self.before = before
         self.next_offset: int | None = None
@@ -170,7 +178,7 @@ class _Log:
         self.has_tombstones = self.has_number_keys = False
         self.formats: dict[int, str] = {}
         """By magic byte: the one format that has it in this log."""
-        self.segments = _Segments(name, folder, target, before)
+        self.segments = _Segments(name, attempt, target, before)
 
     def add(self, entry: Entry) -> None:
         offset = entry.offset
@@ -300,9 +308,10 @@ class _Log:
 class _Segments:
     """The segments of a partition, in sequence."""
 
-    def __init__(self, name: str, folder: Path, target: LogTarget, before: Path | None) -> None:
+    def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
         self.name = name
-        self.folder = folder
+        self.attempt = attempt
+        self.folder = attempt.folder / name
         self.most = target.segment_bytes
         self.before = before
         self.rules = BatchRules([])
@@ -372,16 +381,15 @@ class _Segments:
             return
         self.writer.__exit__(None, None, None)
         files = sorted(self.folder.glob(f"{self.writer.base_offset:020}.*"), key=lambda path: path.suffix == ".log")
-        for file in files:
-            on_disk(file)
-        on_disk(self.folder)
         root = self.folder.parents[2]
+        names = tuple(file.relative_to(root).as_posix() for file in files)
         places = None
         if self.is_numbered and self.places is not None:
             file = places_file(self.writer.path)
             file.write_bytes(self.places.tobytes())
-            places = str(file.relative_to(root))
-        names = tuple(file.relative_to(root).as_posix() for file in files)
+            places = file.relative_to(root).as_posix()
+            files.append(file)
+        self.attempt.keep(files)
         numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
         facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.content)
         self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, places))

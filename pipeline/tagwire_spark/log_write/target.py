@@ -25,15 +25,15 @@ from pyspark.sql.types import (
 from tagwire.errors import TagwireError
 from tagwire.log.convert import Conversion
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.storage import is_remote
-from tagwire_spark.log_read.query import paths_of
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
+from tagwire_spark.log_read.query import paths_of, storage_options
 from tagwire_spark.options import Options, invalid
 
 __all__ = ["COLUMNS", "WRITE_OPTIONS", "LogTarget", "check_columns", "log_target"]
 
 WRITE_OPTIONS: Final = (
     *("path", "recordFormat", "compression", "batchBytes", "batchRecords", "segmentBytes"),
-    *("topic", "ifExists", "partitionOverwriteMode", "batchId", "queryId"),
+    *("topic", "ifExists", "partitionOverwriteMode", "batchId", "queryId", "storageOptions"),
 )
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
 """Options that a stream does not have: it appends to what it wrote before, and Spark numbers its micro-batches."""
@@ -73,7 +73,7 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
 
 
 class LogTarget(NamedTuple):
-    """A folder of logs to write to; None leaves it to a column, or to what is usual."""
+    """A folder of logs to write to, or its URL; None leaves it to a column, or to what is usual."""
 
     root: str
     format: str | None = None
@@ -90,6 +90,8 @@ class LogTarget(NamedTuple):
     """Of the micro-batch that this is."""
     query_id: str = ""
     """Whose micro-batch; empty leaves it to Spark."""
+    storage: StorageOptions = NO_OPTIONS
+    """What the file system of a URL takes."""
 
     @property
     def keeps_batches(self) -> bool:
@@ -109,18 +111,13 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         names = (*(name for name in WRITE_OPTIONS if name not in _OF_BATCHES), *_OF_STREAMS)
     read = Options(options, names)
     [root] = paths_of(read)
-    if is_remote(root):
-        raise invalid(
-            f"Option path is {root}; segments are written to folders that all workers mount, since a commit renames"
-            " files. Write to such a folder, and upload it when the write has returned."
-        )
     to, codec = (read.text(name) or None for name in ("recordFormat", "compression"))
     try:
         Conversion(to, codec)
     except TagwireError as error:
         raise invalid(f"Option recordFormat or compression: {error}.") from None
     return LogTarget(
-        root=root.removeprefix("file://").removeprefix("file:"),
+        root=root.rstrip("/") if is_remote(root) else root.removeprefix("file://").removeprefix("file:"),
         format=to,
         compression=codec,
         batch_bytes=_size(read, "batchBytes"),
@@ -131,6 +128,7 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
         batch_id=_batch_id(read),
         query_id=read.text("queryId"),
+        storage=storage_options(read),
     )
 
 

@@ -1,0 +1,262 @@
+"""Commits to a folder of this machine, or one that all workers mount: names are taken by links, and files renamed.
+
+A commit is a hard link with the next number. Creating it fails if another writer has taken the
+number, also on network file systems. If a file can't be moved, all files are moved back.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from errno import EACCES, EISDIR, ENOTDIR, EXDEV
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from tagwire.log.whole_folder import on_disk
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.commit_folder import (
+    DONE,
+    Attempt,
+    Change,
+    CommitFolder,
+    Job,
+    in_staging,
+    job_of_folder,
+    manifest_name,
+    number_of,
+    too_late,
+    write_failure,
+)
+from tagwire_spark.files.folder_lock import locked
+
+__all__ = ["LocalFolder"]
+
+_REMOVED: Final = "removed"
+
+
+class LocalFolder(CommitFolder):
+    """A folder that is mounted."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.path = Path(root)
+        self._found: dict[int, Path] = {}
+        """Manifests by number: people may have written some, with names that have fewer digits."""
+
+    @contextmanager
+    def refused(self) -> Generator[None]:
+        """Turn OSError into PipelineError."""
+        try:
+            yield
+        except OSError as error:
+            raise write_failure(self.root, error) from None
+
+    def locked(self, *, shared: bool) -> AbstractContextManager[bool]:
+        """Hold its lock, if the file system has locks."""
+        return locked(self.path, shared=shared)
+
+    # ------------------------------------------------------------ jobs
+
+    def begin(self, job: Job) -> None:
+        """Make a place for tasks, if the file system has hard links."""
+        job.folder.mkdir(parents=True)
+        try:
+            file = job.folder / "first"
+            file.touch()
+            self._link(file, job.folder / "second")
+        except PipelineError:
+            shutil.rmtree(job.folder, ignore_errors=True)
+            raise
+
+    def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
+        """A folder in the job's."""
+        folder = self.path / in_staging(job)
+        try:
+            folder.mkdir(parents=not is_begun)
+        except FileNotFoundError:
+            raise too_late(job) from None
+        return Attempt(folder, self, job, is_begun=is_begun)
+
+    def keep(self, top: Path, files: list[Path]) -> None:
+        """They are there; flush them to disk."""
+        for file in files:
+            on_disk(file)
+        for folder in {file.parent for file in files}:
+            on_disk(folder)
+
+    def end(self, attempt: Attempt) -> None:
+        """A job that is over has no folder to write to."""
+
+    def remove(self, job: Job) -> None:
+        """Remove the job's folder."""
+        shutil.rmtree(job.folder, ignore_errors=True)
+
+    def jobs(self) -> list[str]:
+        """By the folders that are there."""
+        return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
+
+    # ------------------------------------------------------------ files
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def stage(self, job: Job, name: str, data: bytes) -> str:
+        """Write a file to the job's folder."""
+        (job.folder / name).write_text(data.decode())
+        return f"{job.name}/{name}"
+
+    @contextmanager
+    def edited(self, name: str) -> Generator[Path]:
+        """The file itself."""
+        yield self.path / name
+        on_disk(self.path / name)
+
+    # ------------------------------------------------------------ commits
+
+    def done(self) -> dict[str, Any]:
+        """What `_SUCCESS` says."""
+        try:
+            found = json.loads((self.path / DONE).read_text())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def pending(self) -> list[int]:
+        """A number that was done again is one that came too late."""
+        found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
+        self._found.update(found)
+        done = self.done().get("number", 0) if found else 0
+        return [number for number in sorted(found) if number > done]
+
+    def manifest(self, number: int) -> dict[str, Any]:
+        """What the numbered file says."""
+        manifest = self._manifest(number)
+        try:
+            found: dict[str, Any] = json.loads(manifest.read_text())
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            text = f"{manifest}: not valid JSON, but should list what a write committed: {error}."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
+        return found
+
+    def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
+        """Link the manifest to its number."""
+        draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
+        draft.write_text(json.dumps(manifest, indent=1))
+        on_disk(draft)
+        for folder in {(self.path / source).parent for source, _ in manifest["moves"]}:
+            on_disk(folder)
+        try:
+            self._link(draft, name)
+        except FileExistsError:
+            if self.manifest(number).get("job") != job.id:  # else the link was made, and the answer of a server lost
+                return False
+        if self.done().get("number", 0) >= number:  # the other one is done already, and its manifest gone
+            name.unlink(missing_ok=True)
+            return False
+        on_disk(self.path)
+        return True
+
+    def check(self, job: Job, change: Change) -> None:
+        """Refuse missing sources, and targets that are on other file systems, are folders, or can't be written."""
+        root = self.path
+        job.folder.mkdir(exist_ok=True)  # a micro-batch may have no rows
+        device = job.folder.stat().st_dev
+        for source, target in change.moves:
+            (root / source).stat()  # a driver that does not mount what a task has written to would lose it
+            if (root / target).is_dir():
+                raise IsADirectoryError(EISDIR, "it should be a file", str(root / target))
+        for folder in {(root / name).parent for name in (*(target for _, target in change.moves), *change.removes)}:
+            there = folder if folder.exists() else root
+            if there.stat().st_dev != device:
+                raise OSError(EXDEV, "it is on another file system than the folder above", str(folder))
+            if not there.is_dir():
+                raise NotADirectoryError(ENOTDIR, "it should be a folder", str(folder))
+            if not os.access(there, os.W_OK | os.X_OK):
+                raise PermissionError(EACCES, "no file can be moved there", str(folder))
+
+    def carry_out(self, number: int, *, is_own: bool) -> None:
+        """Rename; what of it was done before is not done again. If that fails, rename back."""
+        change = self.manifest(number)
+        if not change:
+            return
+        job, manifest = Job(self.root, change["job"]), self._manifest(number)
+        try:
+            _move(job, change)
+            manifest.replace(self.path / DONE)
+        except OSError:
+            if not manifest.exists():  # another process has done all of it
+                return
+            _move_back(job, change)
+            manifest.unlink()
+            raise
+        on_disk(self.path)
+        self.remove(job)
+
+    def _manifest(self, number: int) -> Path:
+        return self._found.get(number, self.path / manifest_name(number))
+
+    def _link(self, file: Path, name: Path) -> None:
+        """Give a file another name, unless there is one. Raises FileExistsError, PipelineError."""
+        try:
+            name.hardlink_to(file)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            text = f"{self.root}: its file system can't link a file ({error.strerror}), and a write is committed by a"
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} link; write to another one.") from None
+
+
+def _move(job: Job, change: dict[str, Any]) -> None:
+    """Take away what goes, and move what comes. Raises OSError."""
+    root, removed = Path(job.root), job.folder / _REMOVED
+    removed.mkdir(exist_ok=True)
+    for number, name in enumerate(change["removes"]):
+        if not (removed / str(number)).exists():
+            _rename(root / name, removed / str(number))
+    for source, target in change["moves"]:
+        (root / target).parent.mkdir(exist_ok=True)
+        _rename(root / source, root / target)
+    for folder in _folders(root, change):
+        with suppress(OSError):  # of a partition that is no more, unless something is left in it
+            folder.rmdir()
+        if folder.exists():
+            on_disk(folder)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Move a file, unless it was moved before, maybe by another process. Raises OSError."""
+    try:
+        source.replace(target)
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        target.stat()
+
+
+def _move_back(job: Job, change: dict[str, Any]) -> None:
+    """Undo what `_move` has done. Raises OSError."""
+    root, removed = Path(job.root), job.folder / _REMOVED
+    for source, target in change["moves"]:
+        if not (root / source).exists() and (root / target).exists():
+            (root / target).replace(root / source)
+    for number, name in enumerate(change["removes"]):
+        if (removed / str(number)).exists():
+            (root / name).parent.mkdir(exist_ok=True)
+            (removed / str(number)).replace(root / name)
+    for folder in _folders(root, change):
+        with suppress(OSError):  # one that was made for this commit, else something is in it
+            folder.rmdir()
+
+
+def _folders(root: Path, change: dict[str, Any]) -> set[Path]:
+    """The folders that a commit changes, but the root."""
+    names = (*(target for _, target in change["moves"]), *change["removes"])
+    return {(root / name).parent for name in names} - {root}

@@ -1,0 +1,395 @@
+"""Commits to a prefix in object storage: names are taken by conditional puts, and objects copied.
+
+There are no links, renames or locks there, and an object can't be moved. But a put may ask that there be no
+object yet (`If-None-Match: *`), or that it be still the one that was read (`If-Match`). So
+
+1. the manifest is put under the next number, if there is none of it: that is the commit;
+2. staged objects are copied to names that were free before;
+3. `_SUCCESS` is replaced by the manifest, if nobody else has: it is decided that the commit is done;
+4. objects are copied over those that were there, what goes is deleted, then the manifest, then what was staged.
+
+Each step may be done again by another process, or by several at once, because staged objects stay to the end.
+If step 2 fails, it is decided in the same way that the commit is undone: `_SUCCESS` stays what it was, with the
+number and the job that is undone. Then staged objects are deleted, so that no other process goes on copying them,
+then their copies, then the manifest. Nothing of what was there before has been touched at that point.
+
+A store that ignores these conditions would let two writers commit at once. So they are tried before anything is
+written, and a file system that fsspec only emulates them for is refused.
+"""
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from errno import ENOSYS
+from pathlib import Path
+from typing import Any, Final
+
+from tagwire.extras import required
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.commit_folder import (
+    DONE,
+    Attempt,
+    Change,
+    CommitFolder,
+    Job,
+    in_staging,
+    job_of_folder,
+    manifest_name,
+    number_of,
+    too_late,
+)
+from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, store
+
+__all__ = ["RemoteFolder"]
+
+_BEGUN: Final = "begun"
+_AT_ONCE: Final = 8
+"""Requests."""
+_NO_TAG: Final = '"0"'
+"""An ETag that no object has."""
+_FAILED: Final = ("PreconditionFailed", "412")
+_CONFLICT: Final = ("ConditionalRequestConflict", "409")
+_PATIENCE: Final = 10.0
+"""Seconds for a put that is in conflict with another."""
+_ONE_REQUEST: Final = 1 << 32
+_UNDONE: Final = 8
+"""How many undone commits are remembered, for drivers that come late to see it."""
+
+
+class RemoteFolder(CommitFolder):
+    """A prefix of a bucket."""
+
+    slowness = 6
+
+    def __init__(self, root: str, storage: StorageOptions) -> None:
+        super().__init__(root.rstrip("/"))
+        self._storage = storage
+        self._system, self._bare = store(self.root, storage)
+
+    @contextmanager
+    def refused(self) -> Generator[None]:
+        """Turn all errors of the client into PipelineError, without secrets."""
+        with reaching(self.root, self._storage, "can't be written", "KAFKA_LOG_WRITE_FAILED"):
+            yield
+
+    @contextmanager
+    def locked(self, *, shared: bool) -> Generator[bool]:
+        """There is no lock."""
+        yield False
+
+    # ------------------------------------------------------------ jobs
+
+    def begin(self, job: Job) -> None:
+        """Put an object that says that the job is not over, if the store keeps conditions."""
+        if not has_conditional_puts(self._system) or "::" in self.root:
+            kind = self.root.partition("://")[0]
+            text = (
+                f"{self.root}: fsspec can't put an object into {kind}:// only if there is none, and a write to object"
+            )
+            text += " storage is committed by such a put; write to s3://, or to a folder that all workers mount."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+        first = f"{job.name}/first"
+        self._system.pipe_file(self._name(first), b"1")
+        try:
+            is_kept = not self._create(first, b"2") and not self._replace(first, b"3", _NO_TAG)
+        except OSError as error:
+            if error.errno != ENOSYS:
+                raise
+            is_kept = False
+        if not is_kept:
+            self.remove(job)
+            text = f"{self.root}: its store puts objects whatever the condition (If-None-Match, If-Match), and a write"
+            text += " is committed by such a put; write to a store that has conditional writes."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+        self._system.rm_file(self._name(first))
+        self._create(f"{job.name}/{_BEGUN}", b"")
+
+    def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
+        """A folder on this machine, whose files are uploaded when they are finished."""
+        with self.refused():
+            if is_begun and self._get(f"{job.name}/{_BEGUN}") is None:
+                raise too_late(job)
+        folder = Path(tempfile.mkdtemp(prefix="tagwire-staged-"), in_staging(job))
+        folder.mkdir(parents=True)
+        return Attempt(folder, self, job, is_begun=is_begun)
+
+    def keep(self, top: Path, files: list[Path]) -> None:
+        """Upload files, so that the worker's disk need not hold them all."""
+        with self.refused():
+            names = {str(file): self._name(file.relative_to(top).as_posix()) for file in files}
+            self._each(lambda file: self._system.put_file(file, names[file]), names)
+        for file in files:
+            file.unlink()
+
+    def end(self, attempt: Attempt) -> None:
+        """Take back what came too late."""
+        with self.refused():
+            if attempt.is_begun and self._get(f"{attempt.job.name}/{_BEGUN}") is None:
+                self.remove(attempt.job)
+                raise too_late(attempt.job)
+
+    def close(self, attempt: Attempt) -> None:
+        """Remove the attempt's folder on this machine."""
+        shutil.rmtree(attempt.folder.parents[1], ignore_errors=True)
+
+    def remove(self, job: Job) -> None:
+        """Delete all objects below the job's folder; first what says that it is not over."""
+        with suppress(Exception):  # of a client that says no, or not at all: what is left there nobody sees
+            self._system.rm_file(self._name(f"{job.name}/{_BEGUN}"))
+            self._each(self._system.rm_file, self._listed(job.name))
+
+    def jobs(self) -> list[str]:
+        """By the folders that a listing has."""
+        with self.refused():
+            return [job for name in self._level() if (job := job_of_folder(name)) is not None]
+
+    # ------------------------------------------------------------ files
+
+    def read(self, name: str) -> bytes | None:
+        """The bytes of an object."""
+        with self.refused():
+            return self._get(name)
+
+    def stage(self, job: Job, name: str, data: bytes) -> str:
+        """Put an object into the job's folder."""
+        with self.refused():
+            self._system.pipe_file(self._name(f"{job.name}/{name}"), data)
+        return f"{job.name}/{name}"
+
+    @contextmanager
+    def edited(self, name: str) -> Generator[Path]:
+        """A copy, which is uploaded."""
+        with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
+            path = Path(folder, "file")
+            with self.refused():
+                self._system.get_file(self._name(name), str(path))
+            yield path
+            with self.refused():
+                self._system.put_file(str(path), self._name(name))
+
+    # ------------------------------------------------------------ commits
+
+    def done(self) -> dict[str, Any]:
+        """What `_SUCCESS` says."""
+        with self.refused():
+            return self._done()[0]
+
+    def pending(self) -> list[int]:
+        """Also one that is decided, while its manifest is there; not one whose number another job has had."""
+        with self.refused():
+            found = sorted(
+                n for name in self._level() if (n := number_of(name)) is not None and manifest_name(n) == name
+            )
+            done = self._done()[0] if found else {}
+            return [
+                number
+                for number in found
+                if number >= done.get("number", 0) and _outcome(number, self.manifest(number), done) != "too late"
+            ]
+
+    def manifest(self, number: int) -> dict[str, Any]:
+        """What the numbered object says."""
+        found = self.read(manifest_name(number))
+        try:
+            return dict(json.loads(found)) if found is not None else {}
+        except (ValueError, TypeError) as error:
+            text = f"{self.root}/{manifest_name(number)}: not valid JSON, but should list what a write committed"
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
+
+    def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
+        """Put the manifest under its number, if there is none."""
+        name, lost = manifest_name(number), None
+        try:
+            is_ours = self._create(name, json.dumps(manifest, indent=1).encode())
+        except Exception as error:
+            is_ours, lost = False, error
+        try:
+            if not is_ours and self.manifest(number).get("job") != job.id:
+                if lost is None:
+                    return False
+            else:  # it was put, or it was put and the answer got lost
+                lost = None
+                if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
+                    return True
+                self._system.rm_file(self._name(name))
+                return False
+        except Exception as error:
+            raise self._unfinished(error) from None
+        raise lost
+
+    def check(self, job: Job, change: Change) -> None:
+        """Refuse what a task has staged elsewhere, or somebody has deleted."""
+        there = {*self._listed(job.name)}
+        gone = [source for source, _ in change.moves if self._name(source) not in there]
+        if gone:
+            text = f"{self.root}/{gone[0]}: can't be written: a task has staged it, and it is gone."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+
+    def carry_out(self, number: int, *, is_own: bool) -> None:
+        """Copy and delete, as far as that has not been done; another process may do so at the same time.
+
+        The commit of another process may be undone without an error: then there is nothing left of it.
+        """
+        try:
+            change = self.manifest(number)
+            failure = self._carry_out(number, change) if change else None
+        except Exception as error:
+            raise self._unfinished(error) from None
+        if failure is not None and is_own:
+            raise failure
+
+    def _carry_out(self, number: int, change: Mapping[str, Any]) -> Exception | None:
+        """Finish a commit, or undo it for a failure, which is returned."""
+        outcome, failure = self._decided(number, change)
+        if outcome == "undone":
+            self._undo(number, change)
+            return failure
+        try:
+            if outcome == "done":
+                self._finish(number, change)
+        except Exception:
+            if self._is_there(number):  # else somebody else has finished it
+                raise
+        return None
+
+    def _decided(self, number: int, change: Mapping[str, Any]) -> tuple[str, Exception | None]:
+        """How a commit ends: decided now, unless it was. Also why it is undone."""
+        done, tag = self._done()
+        outcome = _outcome(number, change, done)
+        if outcome != "open":
+            text = f"{self.root}: can't be written: another process could not put all files of this write in place."
+            return outcome, PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+        failure: Exception | None = None
+        said: dict[str, Any] = dict(change)
+        try:
+            self._copy((source, target) for source, target in change["moves"] if target not in change["removes"])
+        except Exception as error:
+            undone = [*done.get("undone", ()), [number, change["job"]]][-_UNDONE:]
+            failure, said = error, {**done, "number": number, "undone": undone}
+        try:
+            text = json.dumps(said, indent=1)
+            self._create(DONE, text.encode()) if tag is None else self._replace(DONE, text.encode(), tag)
+            outcome = _outcome(number, change, self._done()[0])
+        except Exception as error:
+            raise failure or error from None
+        return outcome, failure
+
+    def _finish(self, number: int, change: Mapping[str, Any]) -> None:
+        targets = {target for _, target in change["moves"]}
+        self._copy((source, target) for source, target in change["moves"] if target in change["removes"])
+        if self._is_there(number):  # else somebody was faster, and others may have written what would be deleted
+            self._each(self._system.rm_file, [self._name(each) for each in change["removes"] if each not in targets])
+            self._end(number, change)
+
+    def _undo(self, number: int, change: Mapping[str, Any]) -> None:
+        if self._is_there(number):
+            self._each(self._system.rm_file, self._listed(Job(self.root, change["job"]).name))
+            new = [self._name(target) for _, target in change["moves"] if target not in change["removes"]]
+            self._each(self._system.rm_file, new)
+            self._end(number, change)
+
+    def _end(self, number: int, change: Mapping[str, Any]) -> None:
+        self._system.rm_file(self._name(manifest_name(number)))
+        self.remove(Job(self.root, change["job"]))
+
+    def _unfinished(self, error: Exception) -> PipelineError:
+        """The refusal of a commit that somebody has to finish."""
+        said = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
+        text = f"{self.root}: a write is committed, and not all of its files could be put in place: {said}. The next"
+        text += " kafka_log read or write of it that may write finishes or undoes it; then see whether it is there."
+        return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
+
+    # ------------------------------------------------------------ requests
+
+    def _name(self, name: str) -> str:
+        return f"{self._bare}/{name}"
+
+    def _get(self, name: str) -> bytes | None:
+        return self._tagged(name)[0]
+
+    def _tagged(self, name: str) -> tuple[bytes | None, str | None]:
+        """The bytes of an object and its ETag, by one request."""
+        bucket, key, _ = self._system.split_path(self._name(name))
+        try:
+            found = self._system.call_s3("get_object", Bucket=bucket, Key=key)
+        except FileNotFoundError:
+            return None, None
+        try:
+            return bytes(required("fsspec", "spark").asyn.sync(self._system.loop, found["Body"].read)), found["ETag"]
+        finally:
+            found["Body"].close()
+
+    def _done(self) -> tuple[dict[str, Any], str | None]:
+        """What `_SUCCESS` says, and its ETag."""
+        data, tag = self._tagged(DONE)
+        try:
+            found = json.loads(data or b"{}")
+        except ValueError:
+            found = {}
+        return (found if isinstance(found, dict) else {}), tag
+
+    def _is_there(self, number: int) -> bool:
+        return self._get(manifest_name(number)) is not None
+
+    def _level(self) -> list[str]:
+        """The names in the folder itself."""
+        self._system.invalidate_cache()
+        try:
+            found = self._system.ls(self._bare, detail=False)
+        except FileNotFoundError:
+            return []
+        return [str(name).rstrip("/").rpartition("/")[2] for name in found]
+
+    def _listed(self, folder: str) -> list[str]:
+        """The objects below a folder, as the store calls them."""
+        self._system.invalidate_cache()
+        return [*self._system.find(self._name(folder))]
+
+    def _create(self, name: str, data: bytes) -> bool:
+        """Put an object if there is none. Whether it was put."""
+        return self._put(name, data, IfNoneMatch="*")
+
+    def _replace(self, name: str, data: bytes, tag: str) -> bool:
+        """Put an object if there is one of this ETag. Whether it was put."""
+        return self._put(name, data, IfMatch=tag)
+
+    def _put(self, name: str, data: bytes, **condition: str) -> bool:
+        """Put an object on a condition, in one request. Whether it was put."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._system.pipe_file(self._name(name), data, chunksize=_ONE_REQUEST, **condition)
+                return True
+            except OSError as error:
+                code = str(getattr(error.__cause__, "response", {}).get("Error", {}).get("Code", ""))
+                if isinstance(error, FileExistsError) or code in _FAILED:
+                    return False
+                if code not in _CONFLICT or time.monotonic() > end:
+                    raise
+            time.sleep(0.2)  # another put of the same object is under way
+
+    def _copy(self, moves: Iterable[tuple[str, str]]) -> None:
+        self._each(lambda move: self._system.cp_file(*(self._name(each) for each in move)), [*moves])
+
+    def _each(self, ask: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Ask for each item, for several at once; when this is over, no request is under way."""
+        pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
+        try:
+            for asked in [pool.submit(ask, item) for item in items]:
+                asked.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:
+    """How a commit ends: open, done, undone; or too late, if its number was another's, or others came behind it."""
+    if [number, manifest.get("job")] in done.get("undone", ()):
+        return "undone"
+    last = done.get("number", 0)
+    if number > last:
+        return "open"
+    return "done" if number == last and manifest.get("job") == done.get("job") else "too late"

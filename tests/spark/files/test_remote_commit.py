@@ -1,0 +1,587 @@
+"""Commits of `kafka_log` to S3: all of it is there or nothing, whoever dies, waits, or tries again. Without Spark."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+pytest.importorskip("moto", reason="moto is not installed: pip install 'moto[s3]' flask flask-cors s3fs")
+pytest.importorskip("flask", reason="flask is not installed: pip install flask flask-cors")
+pytest.importorskip("s3fs", reason="s3fs is not installed: pip install s3fs")
+
+import s3fs
+from object_storage import ConditionalFileSystem, conditional, s3_server
+from written_logs import arrow_rows, columns, job, table
+
+from tagwire_spark import PipelineError
+from tagwire_spark.files import commit
+from tagwire_spark.log_write import driver
+from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
+from tagwire_spark.log_write.micro_batch import MicroBatch
+from tagwire_spark.log_write.target import log_target
+
+pytestmark = pytest.mark.spark
+
+PLAIN = columns("topic string, value binary")
+WITH_EPOCHS = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
+
+
+class Bucket:
+    """A prefix in storage, with what tests ask of it."""
+
+    def __init__(self, system: Any, url: str, options: dict[str, Any]) -> None:
+        self.system = system
+        self.url = url
+        self.options = {"storageOptions": json.dumps(options)}
+        self.count = 0
+
+    def new(self) -> str:
+        """The URL of an empty prefix."""
+        self.count += 1
+        return f"{self.url}/{self.count}/k"
+
+    def names(self, url: str) -> list[str]:
+        self.system.invalidate_cache()
+        return [str(each).partition("/k/")[2] for each in self.system.find(self.system._strip_protocol(url))]
+
+    def visible(self, url: str) -> dict[str, bytes]:
+        return {name: self.system.cat_file(f"{url}/{name}") for name in self.names(url) if not name.startswith(".")}
+
+    def hidden(self, url: str) -> list[str]:
+        return [name for name in self.names(url) if name.startswith(".")]
+
+    def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
+        """As the source sees them: the values of each partition, in order of their offsets."""
+        found: dict[str, list[tuple[int, bytes]]] = {}
+        for each in arrow_rows(url, **self.options, **options):  # type: ignore[arg-type]
+            for row in each.to_pylist():
+                found.setdefault(f"{row['topic']}-{row['partition']}", []).append((row["offset"], row["value"]))
+        return {name: [value for _, value in sorted(rows)] for name, rows in found.items()}
+
+    def write(self, url: str, *tasks: list[Any], overwrite: bool = False, **options: Any) -> None:
+        job(url, *tasks, overwrite=overwrite, **self.options, **options)  # type: ignore[arg-type]
+
+    def writer(self, url: str, *, overwrite: bool = False, **options: str) -> LogWriter:
+        return LogWriter(log_target({"path": url, **self.options, **options}), overwrite=overwrite)
+
+    def done(self, url: str) -> dict[str, Any]:
+        return dict(json.loads(self.system.cat_file(f"{url}/{commit.DONE}")))
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    """In memory."""
+    monkeypatch.setattr(commit, "_PATIENCE", 0.0)
+    yield Bucket(conditional(), "kept:/", {"key": "testing-id", "secret": "very-hidden"})
+    conditional()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Any, dict[str, Any]]]:
+    with s3_server() as (options, _):
+        system = s3fs.S3FileSystem(**options)
+        system.mkdir("logs")
+        yield system, options
+
+
+@pytest.fixture
+def s3(server: Any, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """On a server."""
+    monkeypatch.setattr(commit, "_PATIENCE", 0.0)
+    system, options = server
+    return Bucket(system, f"s3://logs/{time.monotonic_ns()}", options)
+
+
+def values(*found: bytes, topic: str = "t") -> list[Any]:
+    return table(*[(topic, each) for each in found], schema=PLAIN)
+
+
+def rows(topic: str, offset: int, *found: bytes) -> list[Any]:
+    return table(*[(topic, 0, offset + n, None, each) for n, each in enumerate(found)])
+
+
+def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
+    return table(("t", offset, value, epoch), schema=WITH_EPOCHS)
+
+
+@contextmanager
+def requests(fails: Callable[[int, str], bool]) -> Iterator[list[str]]:
+    """Fail those requests of the block for which `fails` says so, by number and text. Yields all."""
+    asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
+    asked.clear()
+    all_fails.append(fails)
+    try:
+        yield asked
+    finally:
+        all_fails.clear()
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def test_what_is_written_is_read(bucket: Bucket) -> None:
+    """Append with and without offsets, several tasks, overwrite, and only what belongs there is left."""
+    url = bucket.new()
+    bucket.write(url, rows("t", 0, b"a", b"b"), rows("u", 0, b"c"))
+    bucket.write(url + "/", values(b"d"), values(b"e", b"f"))
+    assert bucket.read(url) == {"t-0": [b"a", b"b", b"d", b"e", b"f"], "u-0": [b"c"]}
+    assert bucket.read(f"{url}/t-0") == bucket.read(f"{url}/t-*") == {"t-0": [b"a", b"b", b"d", b"e", b"f"]}
+    assert bucket.hidden(url) == []
+    bucket.write(url, rows("t", 7, b"g"), overwrite=True, partitionOverwriteMode="dynamic")
+    assert bucket.read(url) == {"t-0": [b"g"], "u-0": [b"c"]}
+    bucket.write(url, rows("v", 0, b"h"), overwrite=True)
+    assert bucket.names(url) == [commit.DONE, *(f"v-0/{0:020}.{kind}" for kind in ("index", "log", "timeindex"))]
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_EXISTS.*{url}/v-0 exists already"):
+        bucket.write(url, values(b"x", topic="v"), ifExists="error")
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_EXISTS.*{url}/v-0 ends with offset 0"):
+        bucket.write(url, rows("v", 0, b"x"))
+    assert bucket.read(url) == {"v-0": [b"h"]} and bucket.hidden(url) == []
+
+
+def test_segments_are_bytes_as_on_a_disk(bucket: Bucket, tmp_path: Any) -> None:
+    url, tasks = bucket.new(), [with_epoch(n, b"v" * 40, n // 2) for n in range(6)]
+    for each in tasks:
+        for root in (str(tmp_path), url):
+            options = bucket.options if root == url else {}
+            job(root, each, **options)  # type: ignore[arg-type]
+    on_disk = {p.relative_to(tmp_path).as_posix(): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    found = bucket.visible(url)
+    assert {**found, commit.DONE: b""} == {**on_disk, commit.DONE: b""}
+    assert found["t-0/leader-epoch-checkpoint"] == b"0\n3\n0 0\n1 2\n2 4\n"
+
+
+def test_a_worker_keeps_no_segment_that_is_full(bucket: Bucket, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    url, most = bucket.new(), 0
+
+    def batches() -> Iterator[Any]:
+        nonlocal most
+        for n in range(40):
+            most = max(most, sum(p.stat().st_size for p in tmp_path.rglob("*.log")))
+            yield from rows("t", n, b"v" * 1000)
+
+    writer = LogWriter(
+        log_target({"path": url, "segmentBytes": "4000", "batchRecords": "1", **bucket.options}), overwrite=False
+    )
+    writer.commit([writer.write(batches())])
+    assert len(bucket.read(url)["t-0"]) == 40 and most <= 8000 and not list(tmp_path.iterdir())
+    assert len([name for name in bucket.names(url) if name.endswith(".log")]) > 10
+
+
+def test_no_secret_is_written(bucket: Bucket) -> None:
+    url = bucket.new()
+    bucket.write(url, values(b"a"))
+    assert all(b"very-hidden" not in data and b"testing-id" not in data for data in bucket.visible(url).values())
+    assert "very-hidden" not in repr(bucket.writer(url).__dict__)
+
+
+# ---------------------------------------------------------------- who dies
+
+
+BEFORE = {"t-0": [b"a", b"b"], "u-0": [b"c"]}
+APPENDED = {"t-0": [b"a", b"b", b"d"], "u-0": [b"c"], "w-0": [b"e"]}
+WRITTEN_ANEW = {"t-0": [b"d"], "w-0": [b"e"]}
+
+
+def begun(bucket: Bucket, *, overwrite: bool = False) -> tuple[str, LogWriter, list[Staged]]:
+    """A folder with logs, and a write that is ready to be committed; one that overwrites has names that are there."""
+    url = bucket.new()
+    bucket.write(url, table(("t", 0, b"a", 0), ("t", 1, b"b", 1), schema=WITH_EPOCHS), rows("u", 0, b"c"))
+    writer = bucket.writer(url, overwrite=overwrite)
+    return (
+        url,
+        writer,
+        [writer.write(iter(with_epoch(0 if overwrite else 2, b"d", 5))), writer.write(iter(rows("w", 0, b"e")))],
+    )
+
+
+def every_step(last: int = 150) -> Iterator[int]:
+    yield from range(last)
+    pytest.fail("a commit never came to its end")
+
+
+@pytest.mark.parametrize("next_is", ["a read", "a write"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool, next_is: str) -> None:
+    """The next reader or writer finds all of the commit, or nothing; and no part of it is ever seen."""
+    after, outcomes = WRITTEN_ANEW if overwrite else APPENDED, []
+    for step in every_step():
+        url, writer, staged = begun(bucket, overwrite=overwrite)
+        is_done = True
+        with requests(lambda number, _, step=step: number >= step) as asked:
+            try:
+                writer.commit(staged)
+            except PipelineError as error:
+                assert "the connection is lost" in str(error) and url in str(error)
+                is_done = False
+            total = len(asked)
+        if next_is == "a write":
+            bucket.write(url, rows("z", 0, b"z"))
+            found = bucket.read(url)
+            assert found.pop("z-0") == [b"z"]
+        else:
+            found = bucket.read(url)
+        assert found in (BEFORE, after) and (found == after or not is_done), step
+        assert bucket.read(url) in ([found] if next_is == "a read" else [{**found, "z-0": [b"z"]}])
+        names = [name for name in bucket.names(url) if name.endswith(".json")]
+        assert names == [], step
+        outcomes.append(found == BEFORE)
+        if total <= step:
+            break
+    assert outcomes == sorted(outcomes, reverse=True) and {*outcomes} == {True, False}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
+    """Any one: the driver undoes the commit, or says that it is there and not finished, or nobody notices."""
+    after, said = WRITTEN_ANEW if overwrite else APPENDED, set()
+    for step in every_step():
+        url, writer, staged = begun(bucket, overwrite=overwrite)
+        before, failure = bucket.visible(url), ""
+        with requests(lambda number, _, step=step: number == step) as asked:
+            try:
+                writer.commit(staged)
+            except PipelineError as error:
+                failure = str(error)
+            total = len(asked)
+        writer.abort([*staged])
+        found = bucket.read(url)
+        if not failure:
+            assert found == after, step
+        elif "a write is committed" not in failure:
+            assert found == BEFORE and bucket.hidden(url) == [], (step, failure)
+            now = bucket.visible(url)
+            assert {**now, commit.DONE: b""} == {**before, commit.DONE: b""}, step
+            bucket.write(url, rows("w", 0, b"again"))
+            assert bucket.read(url) == {**BEFORE, "w-0": [b"again"]}
+        else:
+            assert found in (BEFORE, after)
+        said.add("" if not failure else "a write is committed" in failure)
+        if total <= step:
+            break
+    assert said == {"", True, False}
+
+
+def test_an_overwrite_is_finished_by_who_comes_next(bucket: Bucket) -> None:
+    """Decided, but objects of old logs are still there: a reader sees none of them."""
+    url, writer, staged = begun(bucket, overwrite=True)
+    with (
+        requests(lambda _, kind: kind.startswith("delete ")),
+        pytest.raises(PipelineError, match="a write is committed"),
+    ):
+        writer.commit(staged)
+    assert any(name.startswith("u-0/") for name in bucket.names(url)) and bucket.done(url)["number"] == 2
+    assert bucket.read(url) == WRITTEN_ANEW
+    assert not any(name.startswith("u-0/") for name in bucket.names(url)) and bucket.hidden(url) == []
+
+
+def test_what_a_task_has_staged_is_gone(bucket: Bucket) -> None:
+    """Before the commit, and behind it, when it can only be undone."""
+    url, writer, staged = begun(bucket)
+    lost = staged[1].segments[0].files[-1]
+    bucket.system.rm_file(f"{url}/{lost}")
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{lost}.*it is gone"):
+        writer.commit(staged)
+    writer.abort([*staged])
+    assert bucket.read(url) == BEFORE and bucket.hidden(url) == []
+    url, writer, staged = begun(bucket)
+
+    def stops(_: int, asked: str) -> bool:
+        return asked.startswith(("copy", "delete")) or (asked.startswith("put") and asked.endswith(commit.DONE))
+
+    with requests(stops), pytest.raises(PipelineError, match="the connection is lost"):
+        writer.commit(staged)
+    bucket.system.rm_file(f"{url}/{staged[1].segments[0].files[-1]}")
+    assert bucket.read(url) == BEFORE and bucket.hidden(url) == []
+    assert bucket.done(url)["undone"] == [[2, writer.job.id]]
+    bucket.write(url, rows("w", 0, b"f"))
+    assert bucket.read(url) == {**BEFORE, "w-0": [b"f"]} and bucket.done(url)["number"] == 3
+
+
+# ---------------------------------------------------------------- who comes at the same time
+
+
+def at_once(*calls: Callable[[], object]) -> list[str]:
+    """Make calls at the same time; the conditions of the errors."""
+    start, found = threading.Barrier(len(calls)), []
+
+    def run(call: Callable[[], object]) -> None:
+        start.wait(30)
+        try:
+            call()
+        except PipelineError as error:
+            found.append(error.condition)
+
+    threads = [threading.Thread(target=run, args=(each,)) for each in calls]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    return found
+
+
+@pytest.mark.parametrize("has_offsets", [False, True])
+@pytest.mark.parametrize("patience", [0.0, 3.0])
+def test_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float) -> None:
+    """Rows without offsets all come; of those with the same offsets, one write is committed and the others refused."""
+    monkeypatch.setattr(commit, "_PATIENCE", patience)
+    for _ in range(4):
+        url = bucket.new()
+        bucket.write(url, rows("t", 0, b"a"))
+        writers = [bucket.writer(url) for _ in range(3)]
+        tasks = [rows("t", 1, b"%d" % n) if has_offsets else values(b"%d" % n) for n in range(3)]
+        staged = [[writer.write(iter(task))] for writer, task in zip(writers, tasks, strict=True)]
+
+        def commits(n: int, writers: Any = writers, staged: Any = staged) -> None:
+            try:
+                writers[n].commit(staged[n])
+            except PipelineError:
+                writers[n].abort(staged[n])
+                raise
+
+        refused = at_once(*(lambda n=n: commits(n) for n in range(3)))
+        found = bucket.read(url)["t-0"]
+        assert found[0] == b"a" and len(found) == 4 - len(refused) and bucket.hidden(url) == []
+        assert refused == (["KAFKA_LOG_EXISTS"] * 2 if has_offsets else [])
+        assert has_offsets or sorted(found[1:]) == [b"0", b"1", b"2"]
+
+
+def test_a_commit_between_the_check_of_another_and_its_own(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, first, staged = begun(bucket)
+    second = bucket.writer(url)
+    other = [second.write(iter(values(b"x")))]
+    change, waiting = driver._Commit._change, [first]
+
+    def changed(self: Any, before: Any) -> Any:
+        found = change(self, before)
+        if self.job == second.job and waiting:
+            waiting.pop().commit(staged)
+        return found
+
+    monkeypatch.setattr(driver._Commit, "_change", changed)
+    second.commit(other)
+    assert bucket.read(url) == {**APPENDED, "t-0": [b"a", b"b", b"d", b"x"]} and bucket.hidden(url) == []
+    assert bucket.done(url)["number"] == 3
+
+
+def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
+    """At each request of the driver, another one comes and does all of it."""
+    for step in every_step():
+        url, writer, staged = begun(bucket, overwrite=step % 2 == 0)
+        hits: list[int] = []
+
+        def comes(number: int, _: str, job: Any = writer.job, step: int = step, hits: Any = hits) -> bool:
+            if number >= step and not hits:
+                hits.append(number)
+                with requests(lambda *_: False):
+                    commit.settle(job.root, job.storage)
+                ConditionalFileSystem.fails.append(comes)
+            return False
+
+        with requests(comes):
+            writer.commit(staged)
+        assert bucket.read(url) == (WRITTEN_ANEW if step % 2 == 0 else APPENDED), step
+        assert bucket.hidden(url) == []
+        if not hits:
+            break
+
+
+def test_a_read_during_each_step_of_a_commit(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that comes between two requests sees all or nothing, of the folder and of one partition."""
+    for overwrite in (False, True):
+        url, writer, staged = begun(bucket, overwrite=overwrite)
+        seen: list[dict[str, list[bytes]]] = []
+        done = WRITTEN_ANEW if overwrite else APPENDED
+
+        def reads(_: int, asked: str, url: str = url, seen: Any = seen, done: Any = done) -> bool:
+            if asked.startswith(("put", "copy", "delete")):
+                saved = [*ConditionalFileSystem.fails]
+                ConditionalFileSystem.fails.clear()
+                try:
+                    seen.append(bucket.read(url))
+                    part = bucket.read(f"{url}/t-0")
+                    assert part["t-0"] in (BEFORE["t-0"], done["t-0"])
+                finally:
+                    ConditionalFileSystem.fails.extend(saved)
+            return False
+
+        with requests(reads):
+            writer.commit(staged)
+        assert all(each in (BEFORE, done) for each in seen) and BEFORE in seen and done in seen
+
+
+def test_a_listing_that_a_commit_comes_into(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first half is from before, its second half from after it: it is listed again."""
+    url, writer, staged = begun(bucket)
+    find, waiting = ConditionalFileSystem.find, [writer]
+
+    def found(self: Any, path: str, **named: Any) -> Any:
+        first = find(self, path, **named)
+        if waiting:
+            waiting.pop().commit(staged)
+            return {
+                name: facts for name, facts in {**find(self, path, **named), **first}.items() if "/w-0/" not in name
+            }
+        return first
+
+    monkeypatch.setattr(ConditionalFileSystem, "find", found)
+    assert bucket.read(url) == APPENDED
+
+
+# ---------------------------------------------------------------- attempts and leftovers
+
+
+def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
+    """They are seen by nobody, and the commit removes what they have left; a late one takes back its own."""
+    url, writer, staged = begun(bucket)
+    writer.write(iter(rows("t", 2, b"twice")))
+    late = bucket.writer(url)
+    late.job = writer.job
+
+    def slow() -> Iterator[Any]:
+        yield from rows("t", 2, b"late")
+        writer.commit(staged)
+
+    with pytest.raises(PipelineError, match="came too late"):
+        late.write(slow())
+    assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # what `late` has begun itself
+    with pytest.raises(PipelineError, match="came too late"):
+        writer.write(iter(rows("t", 3, b"x")))
+
+
+def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:
+    url, writer, staged = begun(bucket)
+    with pytest.raises(PipelineError, match="KAFKA_LOG_ROWS_NOT_IN_ORDER"):
+        writer.write(iter([*rows("t", 5, b"x"), *rows("t", 4, b"y")]))
+    writer.abort([*staged, None])
+    assert bucket.read(url) == BEFORE and bucket.hidden(url) == []
+
+
+# ---------------------------------------------------------------- streams
+
+
+def run(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, url: str, query: str, number: int, *tasks: list[Any]) -> None:
+    """A micro-batch as Spark runs it: each task, and then the commit by a writer of its own."""
+    monkeypatch.setattr(driver, "batch_of_stream", lambda: MicroBatch(query, number))
+    target = log_target({"path": url, **bucket.options}, is_stream=True)
+    staged = [LogStreamWriter(target, overwrite=False).write(iter(each)) for each in tasks]
+    writer = LogStreamWriter(target, overwrite=False)
+    try:
+        writer.commit(staged, number)
+    except PipelineError:
+        writer.abort(staged, number)
+        raise
+
+
+def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = bucket.new()
+    run(bucket, monkeypatch, url, "q", 0, values(b"0", b"1"), values(b"2"))
+    run(bucket, monkeypatch, url, "q", 1, values(b"3"), values())
+    before = bucket.visible(url)
+    for number, tasks in ((1, [values(b"3")]), (1, [values(b"7")]), (0, [values()]), (0, [values(b"9")])):
+        run(bucket, monkeypatch, url, "q", number, *tasks)
+        assert bucket.visible(url) == before and bucket.hidden(url) == []
+    run(bucket, monkeypatch, url, "other", 0, values(b"4"))
+    bucket.write(url, values(b"5"), batchId="7", queryId="mine")
+    bucket.write(url, values(b"5"), batchId="7", queryId="mine")
+    run(bucket, monkeypatch, url, "q", 1, values(b"6"))
+    assert bucket.read(url) == {"t-0": [b"%d" % n for n in range(6)]} and bucket.hidden(url) == []
+
+
+def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also while tasks write; the batch is run again, once more in vain, and the next one follows."""
+    for step in every_step():
+        url = bucket.new()
+        run(bucket, monkeypatch, url, "q", 0, values(b"0"))
+        with requests(lambda number, _, step=step: number >= step) as asked:
+            try:
+                run(bucket, monkeypatch, url, "q", 1, values(b"1"), values(b"2", b"3"))
+            except PipelineError as error:
+                assert "very-hidden" not in str(error)
+            total = len(asked)
+        for _ in range(2):
+            run(bucket, monkeypatch, url, "q", 1, values(b"1"), values(b"2", b"3"))
+        run(bucket, monkeypatch, url, "q", 2, values(b"4"))
+        assert bucket.read(url) == {"t-0": [b"%d" % n for n in range(5)]} and bucket.hidden(url) == [], step
+        if total <= step:
+            break
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = bucket.new()
+    monkeypatch.setattr(ConditionalFileSystem, "keeps_conditions", False)
+    with pytest.raises(
+        PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}: its store puts objects whatever the cond"
+    ):
+        bucket.writer(url)
+    assert bucket.names(url) == []
+
+
+@pytest.mark.parametrize("url", ["memory://logs/k", "simplecache::kept://1/k", "https://localhost/k"])
+def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
+    with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}.* only if there is none") as refused:
+        LogWriter(log_target({"path": url}), overwrite=False)
+    assert "very-hidden" not in str(refused.value)
+
+
+def test_who_may_not_write(bucket: Bucket) -> None:
+    """A write is refused at once; a read of an unfinished commit says that somebody else must finish it."""
+
+    def denied(_: int, asked: str) -> bool:
+        if asked.startswith(("put", "copy", "delete")):
+            raise PermissionError("Access Denied with very-hidden")
+        return False
+
+    url, writer, staged = begun(bucket)
+    with requests(denied), pytest.raises(PipelineError, match=rf"WRITE_FAILED.*{url}: can't be written: Access Denied"):
+        bucket.writer(url)
+    with requests(lambda _, asked: asked.startswith("copy") or ("_SUCCESS" in asked and asked.startswith("put"))):
+        with pytest.raises(PipelineError, match="a write is committed"):
+            writer.commit(staged)
+    with (
+        requests(denied),
+        pytest.raises(PipelineError, match=rf"{url}: a write is committed.*Access Denied") as refused,
+    ):
+        bucket.read(url)
+    assert "very-hidden" not in str(refused.value)
+    assert bucket.read(url) == APPENDED and bucket.hidden(url) == []
+
+
+# ---------------------------------------------------------------- S3
+
+
+def test_s3_keeps_the_conditions(s3: Bucket) -> None:
+    """Writes that append at once without offsets, an overwrite, and a batch that is written twice."""
+    url = s3.new()
+    s3.write(url, values(b"a"))
+    first, second = s3.writer(url), s3.writer(url)
+    of_first, of_second = [first.write(iter(values(b"b")))], [second.write(iter(values(b"c")))]
+    first.commit(of_first)
+    second.commit(of_second)
+    for _ in range(2):
+        s3.write(url, values(b"d"), batchId="1", queryId="q")
+    assert s3.read(url) == {"t-0": [b"a", b"b", b"c", b"d"]} and s3.hidden(url) == []
+    s3.write(url, rows("t", 0, b"e"), rows("t", 1, b"f"), overwrite=True)
+    assert s3.read(f"{url}/t-0") == {"t-0": [b"e", b"f"]} and s3.hidden(url) == []
+
+
+def test_s3_decides_who_is_first(s3: Bucket) -> None:
+    folder = RemoteFolder(s3.new(), log_target({"path": "s3://logs", **s3.options}).storage)
+    assert folder._create("x", b"1") and not folder._create("x", b"2")
+    data, tag = folder._tagged("x")
+    assert data == b"1" and tag is not None
+    assert not folder._replace("x", b"3", '"0"') and folder._replace("x", b"4", tag) and folder._get("x") == b"4"
+
+
+def test_a_bucket_that_is_missing(s3: Bucket) -> None:
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*s3://absent/k: can't be written: .*bucket") as no:
+        s3.write("s3://absent/k", values(b"a"))
+    assert "very-hidden" not in str(no.value)
