@@ -16,7 +16,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import is_url
-from tagwire_spark.log_read.splits import log_locations
+from tagwire_spark.log_read.splits import log_locations, settled_location
 
 __all__ = [
     "FoundPartition",
@@ -87,6 +87,9 @@ def job_inputs(
         if not local.exists():
             raise LogPathError(f"{local}: there is no such file or folder")
         found.append(Location(local, is_named=True))
+    for location in found:
+        with settled_location(location):  # a write that died half-way is completed or undone first
+            pass
     return found
 
 
