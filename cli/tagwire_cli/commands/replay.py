@@ -77,7 +77,8 @@ def command(
 
     --ignore names a further field that may differ, with all that is in it: brokers, or of
     one message only, MetadataResponse.controller_id. throttle_time_ms and
-    finalized_features_epoch may always differ. Arrays are compared in their order.
+    finalized_features_epoch may always differ, and so may the order of partitions,
+    topics, groups and other elements that say what they are about.
 
     Everything else is sent as it was recorded: what wrote or deleted something does so
     again, and a redacted password is refused.

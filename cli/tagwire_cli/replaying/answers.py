@@ -11,6 +11,7 @@ from tagwire.selection.selection import select
 from tagwire.testing.peer.differences import Difference, differences
 from tagwire.testing.proxy.advertised import address_structs
 from tagwire.text_format import shown
+from tagwire_cli.replaying.ordering import in_order_of
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -116,5 +117,6 @@ def answer_differences(
     name = type(one.message).NAME
     found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]
     found += differences(one.header, other.header, "header")
-    found += differences(carried.message(one.message), other.message)
+    expected = carried.message(one.message)
+    found += differences(expected, in_order_of(expected, other.message))
     return [each for each in found if (name, each.path) not in ignored]

@@ -6,6 +6,7 @@ another id than the recorded response, it takes the place of that one in all lat
 in what later answers are compared with. Epochs belong to the id beside them.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -37,7 +38,7 @@ _EPOCHS: Final = {
     "v3_and_below_producer_epoch": "producer",
 }
 """Fields that have an epoch, and what has the id beside it."""
-_NAMES: Final = ("name", "topic")
+_NAMES: Final = ("name", "topic", "group_id", "transactional_id")
 """Fields that tell whether two elements are about the same thing."""
 
 
@@ -52,18 +53,26 @@ class Carried:
         self._is_needed = False
 
     def learn(self, recorded: Any, received: Any) -> None:
-        """Take the ids of two structs that stand in the same place; those that are known stay as they are."""
+        """Take the ids of two responses; those that are known already stay as they are.
+
+        An id that both have is the same one, wherever it stands. Others stand in the same places.
+        """
+        for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
+            self._learn_id(kind, id_, id_)
+        self._learn_places(recorded, received)
+
+    def _learn_places(self, recorded: Any, received: Any) -> None:
         if type(recorded) is not type(received) or any(_differ(recorded, received, name) for name in _NAMES):
             return
         for row in recorded.FIELDS:
             one, other = getattr(recorded, row.name), getattr(received, row.name)
-            if row.name in _IDS and _are_ids(one, other) and row.default not in (one, other):
+            if _is_id(row, one) and _is_id(row, other):
                 self._learn_id(_IDS[row.name], one, other)
             elif isinstance(one, Struct):
-                self.learn(one, other)
+                self._learn_places(one, other)
             elif row.struct is not None and isinstance(one, list | tuple) and isinstance(other, list | tuple):
                 for pair in zip(one, other, strict=False):
-                    self.learn(*pair)
+                    self._learn_places(*pair)
         for row in recorded.FIELDS:
             if row.name in _EPOCHS:
                 self._learn_epoch(row, recorded, received)
@@ -145,6 +154,22 @@ class Carried:
 
 def _differ(one: Struct, other: Struct, name: str) -> bool:
     return bool(getattr(one, name, None) != getattr(other, name, None))
+
+
+def _is_id(row: "FieldRow", value: object) -> bool:
+    """Whether a value of a field is an id, and not a default that says that there is none."""
+    return row.name in _IDS and _are_ids(value) and value != row.default
+
+
+def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
+    """The ids in a struct, with what they are of."""
+    for row in holder.FIELDS:
+        value = getattr(holder, row.name)
+        if _is_id(row, value):
+            yield _IDS[row.name], value
+        for inner in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(inner, Struct):
+                yield from _ids_in(inner)
 
 
 def _are_ids(*values: object) -> bool:

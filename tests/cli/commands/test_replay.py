@@ -20,12 +20,14 @@ from tagwire.testing.peer import MockPeer, Reply
 from tagwire.testing.proxy import CaptureFile, RecordedFrame
 from tagwire_cli.app import app
 from tagwire_cli.replaying.carrying import Carried
+from tagwire_cli.replaying.ordering import in_order_of
 from tagwire_messages.fetch_request import FetchTopic
 from tagwire_messages.fetch_response import FetchableTopicResponse
 from tagwire_messages.join_group_response import JoinGroupResponseMember
 from tagwire_messages.metadata_request import MetadataRequestTopic
 from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
+from tagwire_messages.produce_response import PartitionProduceResponse, TopicProduceResponse
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "replay.json").read_text())
 BROKERS = [MetadataResponseBroker(node_id=1, host="b1", port=9092)]
@@ -282,6 +284,17 @@ def test_members_in_another_order() -> None:
     assert [carried.message(each).member_id for each in asked] == ["a-2", "b-1"]
 
 
+def test_the_same_ids_in_another_order() -> None:
+    """Of topics without names, as the same server may answer them."""
+
+    def fetched(*ids: int) -> Any:
+        return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
+
+    carried = Carried(kafka.registry)
+    carried.learn(fetched(1, 2, 3), fetched(2, 1, 4))
+    assert carried.message(fetched(1, 2, 3)) == fetched(1, 2, 4)
+
+
 def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
     """One that can't be read, and records that are no batches."""
     data = [PartitionProduceData(index=0, records=b"no batch")]
@@ -290,6 +303,33 @@ def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
     carried.learn(kafka.InitProducerIdResponse(producer_id=1), kafka.InitProducerIdResponse(producer_id=2))
     for each in (b"\0", b"", frame(odd, 9).data, frame(kafka.HeartbeatRequest(), 4).data + b"x"):
         assert carried.request(each) is each
+
+
+def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
+    """Of topics and partitions; what differs has the place of the recorded element."""
+
+    def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
+        responses = [
+            TopicProduceResponse(
+                name=name,
+                partition_responses=[PartitionProduceResponse(index=at, base_offset=offset) for at, offset in rows],
+            )
+            for name, rows in topics
+        ]
+        return kafka.ProduceResponse(responses=responses)
+
+    recorded = produced(("a", [(0, 5), (1, 6)]), ("b", [(0, 7)]))
+    asked = kafka.ProduceRequest(acks=1)
+    file = capture(tmp_path, *exchange(1, asked, recorded, 9), *exchange(2, asked, recorded, 9))
+    other = produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 8)]))
+    peer.on(kafka.ProduceRequest).reply([produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 5)])), other])
+    code, out, _ = run(file, peer.address)
+    assert (code, out.splitlines()[1:]) == (
+        1,
+        ["    responses[0].partition_responses[0].base_offset  expected 5, received 8"],
+    )
+    more = produced(("c", []), ("a", []), ("b", []))
+    assert in_order_of(recorded, more) == more
 
 
 # ---------------------------------------------------------------- how it is played and shown
