@@ -7,6 +7,9 @@ time of the proxy, with the process that writes its file, depends less on what e
     produce      one ProduceRequest of 1 MB after the other: by a client library that makes, sends and awaits them
                  (`--client`), and by a bare socket that sends the same bytes again and again
     throughput   ProduceRequests of 1 MB without waiting for responses, by bare sockets
+
+The client library produces to a mock peer, or with `--broker` to a real broker, which must take records of 1 MB
+(`message.max.bytes`) and have the topic `orders`, or create it.
 """
 
 import argparse
@@ -118,7 +121,7 @@ def _recording(server: Address, file: Path, used: list[float]) -> Generator[Addr
     """A proxy; adds the seconds of processor time that it used."""
     before = _children()
     file.unlink(missing_ok=True)
-    command = (sys.executable, "-m", "tagwire", "record", "--to", f"127.0.0.1:{server[1]}", "--json", "-o", str(file))
+    command = (sys.executable, "-m", "tagwire", "record", "--to", f"{server[0]}:{server[1]}", "--json", "-o", str(file))
     with _started(*command, stderr=subprocess.DEVNULL) as process:
         yield "127.0.0.1", json.loads(_line(process))["port"]
     used.append(_children() - before)
@@ -167,9 +170,13 @@ LIBRARIES: Final = {
     "confluent-kafka": """
 from confluent_kafka import Producer
 sizes = {"message.max.bytes": 2000000, "batch.size": 2000000}
-producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, **sizes})
+producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0, "acks": 1, **sizes})
+def check(error, message):
+    if error:
+        print(error, file=sys.stderr)
+        os._exit(1)
 def produce():
-    producer.produce("orders", value=value)
+    producer.produce("orders", value=value, on_delivery=check)
     producer.flush(20)
 """,
 }
@@ -200,16 +207,30 @@ def _by_library(name: str) -> Callable[[Address, int], float]:
 # ---------------------------------------------------------------- rows
 
 
+@contextmanager
+def _serving(server: Sequence[str] | Address) -> Generator[Address]:
+    """The address of a server that runs, or of a command that prints its port."""
+    if isinstance(server[1], int):
+        yield str(server[0]), server[1]
+        return
+    with _started(*map(str, server)) as process:
+        yield "127.0.0.1", int(_line(process))
+
+
 def _compare(
-    title: str, measure: Callable[[Address, int], float], server: Sequence[str], file: Path, number: int, rounds: int
+    title: str,
+    measure: Callable[[Address, int], float],
+    server: Sequence[str] | Address,
+    file: Path,
+    number: int,
+    rounds: int,
 ) -> None:
     """Print the median of both ways, measured in turn."""
     direct, proxied, used = [], [], []
     with _recording(("127.0.0.1", 9), file, used):
         pass
     idle = used.pop()
-    with _started(*server) as process:
-        address = "127.0.0.1", int(_line(process))
+    with _serving(server) as address:
         for _ in range(rounds):
             direct.append(measure(address, number))
             with _recording(address, file, used) as through:
@@ -224,6 +245,7 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--number", type=int, default=200, help="requests of a round")
+    parser.add_argument("--broker", metavar="HOST:PORT", help="a broker in the place of the mock peer")
     parser.add_argument("--folder", type=Path, help="where recordings are written; default: a temporary folder")
     parser.add_argument("--serve", choices=("bare", "mock"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -231,6 +253,8 @@ def _main() -> None:
         _serve_mock() if options.serve == "mock" else _serve_bare()
         return
     bare, mock = ((sys.executable, __file__, "--serve", name) for name in ("bare", "mock"))
+    host, _, port = (options.broker or "").rpartition(":")
+    peer = (host, int(port)) if port else mock
     with ExitStack() as stack:
         folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         print(f"{'1 MB ProduceRequests':<34}{'direct':>13}{'recorded':>13}{'adds':>9}{'recorded':>13}{'processor':>13}")
@@ -238,7 +262,7 @@ def _main() -> None:
             file = folder / f"bench.{suffix}"
             if importlib.util.find_spec("confluent_kafka") is not None:
                 title = f"produce, confluent-kafka, {suffix}"
-                _compare(title, _by_library("confluent-kafka"), mock, file, options.number, options.rounds)
+                _compare(title, _by_library("confluent-kafka"), peer, file, options.number, options.rounds)
             _compare(f"produce, bare socket, {suffix}", _bare_produce, bare, file, options.number, options.rounds)
             _compare(f"throughput, {suffix}", _bare_throughput, bare, file, options.number, options.rounds)
 

@@ -1,10 +1,11 @@
 """`tagwire replay`: the requests of a capture, sent to a server, and its answers compared with those recorded."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -15,7 +16,7 @@ from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.input.capture_lines import capture_lines
 from tagwire_cli.output.echo import say
-from tagwire_cli.output.tables import write_json_line, write_line
+from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     Show = Callable[[Answer, str, list[Difference]], None]
 
 __all__ = ["command"]
+
+_INDEX: Final = re.compile(r"\[\d+\]")
 
 
 @click.command("replay")
@@ -46,6 +49,8 @@ __all__ = ["command"]
     metavar="SECONDS",
     help="How long to wait for each answer.",
 )
+@click.option("--paced", "is_paced", is_flag=True, help="Send each request no earlier than it was recorded.")
+@click.option("--summary", "as_summary", is_flag=True, help="Count the answers in which each field differs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, for each recorded response.")
 @show_sensitive_option
 @package_option
@@ -55,6 +60,8 @@ def command(
     ignored: Sequence[str],
     recorded_server: str | None,
     timeout: float,
+    is_paced: bool,
+    as_summary: bool,
     as_json: bool,
     package: str | None,
 ) -> None:
@@ -64,18 +71,25 @@ def command(
     order. Where a response was recorded, the answer is awaited and compared with it,
     field by field. Each field that differs is a line of output.
 
-    --ignore names a field that may differ, with all that is in it: brokers[].host, or
-    of one message only, MetadataResponse.cluster_id. throttle_time_ms may always differ.
-    Arrays are compared in their order.
+    Ids that a server assigns, of topics, members, producers and sessions, are carried: an
+    id in an answer takes the place of the recorded one in all later requests and
+    answers. So do epochs of producers and members. Addresses may differ.
 
-    Requests are sent as they were recorded: what wrote or deleted something does so
+    --ignore names a further field that may differ, with all that is in it: brokers, or of
+    one message only, MetadataResponse.controller_id. throttle_time_ms and
+    finalized_features_epoch may always differ, and so may the order of partitions,
+    topics, groups and other elements that say what they are about.
+
+    Everything else is sent as it was recorded: what wrote or deleted something does so
     again, and a redacted password is refused.
 
     \b
     Examples:
-      tagwire replay frames.jsonl.gz --to localhost:9092
-      tagwire replay frames.jsonl.gz --to localhost:9092 --ignore brokers --ignore MetadataResponse.cluster_id
+      tagwire replay frames.jsonl.gz --to localhost:9092 --summary
+      tagwire replay frames.jsonl.gz --to localhost:9092 --ignore brokers --ignore MetadataResponse.controller_id
     """
+    if as_summary and as_json:
+        raise click.UsageError("--summary and --json can't be combined")
     from tagwire_cli.replaying.answers import Ignored
     from tagwire_cli.replaying.steps import steps
 
@@ -83,7 +97,10 @@ def command(
     require_headers(registry)
     played = list(steps(registry, capture_lines(read_bytes(file, is_hex=False), file), file, recorded_server))
     paths = Ignored(registry, ignored, _responses(registry, played))
-    results = asyncio.run(_play(registry, played, server, paths, timeout, _show_json if as_json else _show))
+    summary = _Summary()
+    show = summary.add if as_summary else _show_json if as_json else _show
+    results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced))
+    summary.show()
     requests = sum(step.is_request for step in played)
     answers = f"{results['same']} the same, {results['differs']} different, {results['missing']} missing"
     say(f"played {count(requests, 'request')}; answers: {answers}", err=True)
@@ -105,19 +122,29 @@ def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Mes
 
 
 async def _play(
-    registry: "Registry", played: "Sequence[Step]", server: "Address", ignored: "Ignored", timeout: float, show: "Show"
+    registry: "Registry",
+    played: "Sequence[Step]",
+    server: "Address",
+    ignored: "Ignored",
+    timeout: float,
+    show: "Show",
+    *,
+    is_paced: bool,
 ) -> Counter[str]:
     """Play, and show what differs; counts the results."""
     from tagwire_cli.replaying.answers import answer_differences, response_name
+    from tagwire_cli.replaying.carrying import Carried
     from tagwire_cli.replaying.player import play
 
     results: Counter[str] = Counter()
-    async with aclosing(play(played, server, timeout)) as answers:
+    carried = Carried(registry)
+    async with aclosing(play(played, server, timeout, carried.request, is_paced=is_paced)) as answers:
         async for answer in answers:
             step = answer.step
             found = []
             if answer.data is not None:
-                found = answer_differences(registry, step.api_key, step.version, step.data, answer.data, ignored)
+                api = step.api_key, step.version
+                found = answer_differences(registry, *api, step.data, answer.data, ignored, carried)
             results[_result(answer, found)] += 1
             show(answer, response_name(registry, step.api_key), found)
     return results
@@ -138,6 +165,32 @@ def _show(answer: "Answer", name: str, found: "list[Difference]") -> None:
         write_line(f"{what} differs")
         for line in difference_lines(found):
             write_line(f"    {line}")
+
+
+class _Summary:
+    """How many answers differ in each field, with the first values."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, str], str] = {}
+
+    def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
+        """Count the fields of an answer; each once."""
+        examples: dict[str, str] = {}
+        for each in found:
+            values = f"expected {each.expected}, received {each.received}"
+            examples.setdefault(_INDEX.sub("[]", each.path), values)
+        if answer.data is None:
+            examples = {"": f"missing: {answer.reason}"}
+        for path, example in examples.items():
+            self._counts[name, path] += 1
+            self._examples.setdefault((name, path), example)
+
+    def show(self) -> None:
+        """Print a line for each field, the most frequent first."""
+        if self._counts:
+            rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
+            print_table([Column("answers", is_number=True), *map(Column, ("message", "field", "example"))], rows)
 
 
 def _show_json(answer: "Answer", name: str, found: "list[Difference]") -> None:

@@ -9,16 +9,19 @@ from tagwire.frames.message_index import UnknownMessageError
 from tagwire.selection.paths import SelectionError
 from tagwire.selection.selection import select
 from tagwire.testing.peer.differences import Difference, differences
+from tagwire.testing.proxy.advertised import address_structs
 from tagwire.text_format import shown
+from tagwire_cli.replaying.ordering import in_order_of
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
+    from tagwire_cli.replaying.carrying import Carried
 
 __all__ = ["ALWAYS_IGNORED", "Ignored", "answer_differences", "response_name"]
 
-ALWAYS_IGNORED: Final = ("throttle_time_ms",)
-"""Fields that say how busy a server was."""
+ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
+"""Fields that say how busy a server was, and how much its log of metadata has grown."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _HEADER: Final = "header."
 
@@ -33,8 +36,17 @@ class Ignored:
     """Paths of fields that may differ: `brokers[].host`, `MetadataResponse.cluster_id`, `header.unknown_tags`."""
 
     def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
-        """Raises SelectionError for a path that none of these responses has."""
+        """Raises SelectionError for a path that none of these responses has.
+
+        Addresses that servers advertise may always differ, because another server is asked.
+        """
         self._paths = [_parsed(registry, text, responses) for text in texts]
+        self._paths += [
+            _Path(cls.NAME, f"{struct}{name}")
+            for cls in responses
+            for struct in address_structs(cls)
+            for name in ("host", "port")
+        ]
 
     def __contains__(self, found: tuple[str, str]) -> bool:
         """Whether a field of a message may differ."""
@@ -81,21 +93,30 @@ def response_name(registry: "Registry", api_key: int) -> str:
 
 
 def answer_differences(
-    registry: "Registry", api_key: int, version: int, recorded: bytes, received: bytes, ignored: Ignored
+    registry: "Registry",
+    api_key: int,
+    version: int,
+    recorded: bytes,
+    received: bytes,
+    ignored: Ignored,
+    carried: "Carried",
 ) -> list[Difference]:
-    """The fields in which an answer differs. Where one of both can't be read, their bytes are compared."""
-    if recorded == received:
-        return []
+    """The fields in which an answer differs, but for ids, which are carried from here on.
+
+    Where one of both can't be read, their bytes are compared.
+    """
     try:
         one = registry.decode_response(recorded, api_key, version)
     except TagwireError:
-        return [Difference("", shown(recorded), shown(received))]
+        return [] if recorded == received else [Difference("", shown(recorded), shown(received))]
     try:
         other = registry.decode_response(received, api_key, version)
     except TagwireError as error:
         return [Difference("", f"a {type(one.message).NAME}", f"what can't be read: {error}")]
+    carried.learn(one.message, other.message)
     name = type(one.message).NAME
     found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]
     found += differences(one.header, other.header, "header")
-    found += differences(one.message, other.message)
+    expected = carried.message(one.message)
+    found += differences(expected, in_order_of(expected, other.message))
     return [each for each in found if (name, each.path) not in ignored]

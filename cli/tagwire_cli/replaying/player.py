@@ -5,8 +5,9 @@ waits for is dropped.
 """
 
 import asyncio
+import time
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -32,12 +33,25 @@ class Answer(NamedTuple):
     """Why there was none."""
 
 
-async def play(steps: Sequence[Step], server: "Address", timeout: float) -> AsyncGenerator[Answer]:
-    """Send the requests, and yield an answer for each response. Raises OSError for a server that can't be reached."""
+async def play(
+    steps: Sequence[Step],
+    server: "Address",
+    timeout: float,
+    sent: Callable[[bytes], bytes] = bytes,
+    *,
+    is_paced: bool = False,
+) -> AsyncGenerator[Answer]:
+    """Send the requests, and yield an answer for each response.
+
+    `sent` gives what is sent for a recorded request. If it is paced, requests are sent no
+    earlier than in the recording, counted from the first. Raises OSError for a server that
+    can't be reached.
+    """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
         awaited[step.connection][step.key] += not step.is_request
     connections: dict[str, _Connection] = {}
+    waiting = _pace(steps) if is_paced else None
     try:
         for step in steps:
             if step.connection not in connections:
@@ -45,12 +59,21 @@ async def play(steps: Sequence[Step], server: "Address", timeout: float) -> Asyn
                 connections[step.connection] = _Connection(*opened, awaited[step.connection], timeout)
             connection = connections[step.connection]
             if step.is_request:
-                await connection.send(step.data)
+                if waiting is not None:
+                    await asyncio.sleep(waiting(step))
+                await connection.send(sent(step.data))
             else:
                 yield await connection.answer(step)
     finally:
         for connection in connections.values():
             await connection.close()
+
+
+def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
+    """For a request how many seconds it is too early; steps without a time are never too early."""
+    first = next((step.time for step in steps if step.time is not None), 0.0)
+    start = time.monotonic()
+    return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
 
 
 class _Connection:

@@ -30,6 +30,8 @@ class Step(NamedTuple):
     api_key: int
     version: int
     data: bytes
+    time: float | None
+    """When it passed, in seconds; None if the line does not say it."""
 
 
 def steps(registry: "Registry", lines: Iterable[CaptureLine], name: str, server: str | None) -> Iterator[Step]:
@@ -53,4 +55,6 @@ def steps(registry: "Registry", lines: Iterable[CaptureLine], name: str, server:
             asked[connection, number] -= 1
         else:
             continue
-        yield Step(line.number, connection, line.is_request, number, *line.api, line.data)
+        milliseconds = line.row.get("timestamp")
+        time = milliseconds / 1000 if isinstance(milliseconds, int | float) else None
+        yield Step(line.number, connection, line.is_request, number, *line.api, line.data, time)

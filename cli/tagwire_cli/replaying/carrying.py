@@ -1,0 +1,182 @@
+"""Ids that a server assigns: a request carries those of the server that is asked, in the place of the recorded ones.
+
+Kafka's clients name topics by ids, and members of groups, producers and sessions have ids, too.
+Each server assigns others, and refuses those that it does not know. So where an answer has
+another id than the recorded response, it takes the place of that one in all later requests, and
+in what later answers are compared with. Epochs belong to the id beside them.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from tagwire.errors import TagwireError
+from tagwire.message.base import Struct
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message.field_table import FieldRow
+
+__all__ = ["Carried"]
+
+_IDS: Final = {
+    "client_instance_id": "client",
+    "cluster_id": "cluster",
+    "leader": "member",  # of a group; leaders of partitions are numbers, and no ids of members
+    "member_id": "member",
+    "producer_id": "producer",
+    "session_id": "session",
+    "topic_id": "topic",
+    "v3_and_below_producer_id": "producer",
+}
+"""Fields that have an id, and what it is of."""
+_EPOCHS: Final = {
+    "generation_id": "member",
+    "generation_id_or_member_epoch": "member",
+    "member_epoch": "member",
+    "producer_epoch": "producer",
+    "v3_and_below_producer_epoch": "producer",
+}
+"""Fields that have an epoch, and what has the id beside it."""
+_NAMES: Final = ("name", "topic", "group_id", "transactional_id")
+"""Fields that tell whether two elements are about the same thing."""
+
+
+class Carried:
+    """What the ids and epochs of a recording have become."""
+
+    def __init__(self, registry: "Registry") -> None:
+        self._registry = registry
+        self._ids: dict[tuple[str, Any], Any] = {}
+        self._taken: set[tuple[str, Any]] = set()
+        self._epochs: dict[tuple[str, Any, int], int] = {}
+        self._is_needed = False
+
+    def learn(self, recorded: Any, received: Any) -> None:
+        """Take the ids of two responses; those that are known already stay as they are.
+
+        An id that both have is the same one, wherever it stands. Others stand in the same places.
+        """
+        for kind, id_ in {*_ids_in(recorded)} & {*_ids_in(received)}:
+            self._learn_id(kind, id_, id_)
+        self._learn_places(recorded, received)
+
+    def _learn_places(self, recorded: Any, received: Any) -> None:
+        if type(recorded) is not type(received) or any(_differ(recorded, received, name) for name in _NAMES):
+            return
+        for row in recorded.FIELDS:
+            one, other = getattr(recorded, row.name), getattr(received, row.name)
+            if _is_id(row, one) and _is_id(row, other):
+                self._learn_id(_IDS[row.name], one, other)
+            elif isinstance(one, Struct):
+                self._learn_places(one, other)
+            elif row.struct is not None and isinstance(one, list | tuple) and isinstance(other, list | tuple):
+                for pair in zip(one, other, strict=False):
+                    self._learn_places(*pair)
+        for row in recorded.FIELDS:
+            if row.name in _EPOCHS:
+                self._learn_epoch(row, recorded, received)
+
+    def request(self, frame: bytes) -> bytes:
+        """A recorded request with the ids of the server; one that can't be read, or not be written again, as it is."""
+        if not self._is_needed:
+            return frame
+        try:
+            request = self._registry.decode_request(frame)
+            body = request.message.encode(request.version)
+            changed = self.message(request.message)
+            if changed is request.message or not frame.endswith(body):
+                return frame
+            return frame[: len(frame) - len(body)] + bytes(changed.encode(request.version))
+        except TagwireError:
+            return frame
+
+    def message(self, recorded: Any) -> Any:
+        """A recorded message or struct with the ids of the server; the same object if it has none that differ."""
+        changes = {}
+        for row in recorded.FIELDS if self._is_needed else ():
+            value = getattr(recorded, row.name)
+            new = self._value(row, value, recorded)
+            if new is not value:
+                changes[row.name] = new
+        return recorded.replace(**changes) if changes else recorded
+
+    def _learn_id(self, kind: str, one: Any, other: Any) -> None:
+        if (kind, one) not in self._ids and (kind, other) not in self._taken:
+            self._ids[kind, one] = other
+            self._taken.add((kind, other))
+            self._is_needed |= one != other
+
+    def _learn_epoch(self, row: "FieldRow", recorded: Struct, received: Struct) -> None:
+        kind = _EPOCHS[row.name]
+        one, other = _id_of(kind, recorded), _id_of(kind, received)
+        if one is None or self._ids.get((kind, one)) != other:
+            return
+        before, after = getattr(recorded, row.name), getattr(received, row.name)
+        if isinstance(before, int) and before >= 0 and after >= 0:
+            self._epochs.setdefault((kind, one, before), after)
+            self._is_needed |= before != after
+
+    def _value(self, row: "FieldRow", value: Any, holder: Struct) -> Any:
+        """What a field gets in the place of its recorded value."""
+        if row.name in _IDS and _are_ids(value):
+            return self._ids.get((_IDS[row.name], value), value)
+        if row.name in _EPOCHS and isinstance(value, int):
+            kind = _EPOCHS[row.name]
+            return self._epochs.get((kind, _id_of(kind, holder), value), value)
+        if row.type == "records":
+            return self._records(value) if value else value
+        if isinstance(value, Struct):
+            return self.message(value)
+        if row.struct is None or not isinstance(value, list | tuple):
+            return value
+        new = [self.message(each) if isinstance(each, Struct) else each for each in value]
+        return value if all(one is other for one, other in zip(value, new, strict=True)) else new
+
+    def _records(self, data: Any) -> Any:
+        """Batches with the ids and epochs of their producers; what is no batch stays as it is."""
+        from tagwire.records import read_batches
+
+        changed = []
+        is_changed = False
+        try:
+            for batch in read_batches(data):
+                new = batch
+                id_ = self._ids.get(("producer", batch.producer_id), batch.producer_id)
+                epoch = self._epochs.get(("producer", batch.producer_id, batch.producer_epoch), batch.producer_epoch)
+                if (id_, epoch) != (batch.producer_id, batch.producer_epoch):
+                    new, is_changed = batch.replace(producer_id=id_, producer_epoch=epoch), True
+                changed.append(new.encode())
+        except TagwireError:
+            return data
+        return b"".join(changed) if is_changed else data
+
+
+def _differ(one: Struct, other: Struct, name: str) -> bool:
+    return bool(getattr(one, name, None) != getattr(other, name, None))
+
+
+def _is_id(row: "FieldRow", value: object) -> bool:
+    """Whether a value of a field is an id, and not a default that says that there is none."""
+    return row.name in _IDS and _are_ids(value) and value != row.default
+
+
+def _ids_in(holder: Struct) -> Iterator[tuple[str, Any]]:
+    """The ids in a struct, with what they are of."""
+    for row in holder.FIELDS:
+        value = getattr(holder, row.name)
+        if _is_id(row, value):
+            yield _IDS[row.name], value
+        for inner in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(inner, Struct):
+                yield from _ids_in(inner)
+
+
+def _are_ids(*values: object) -> bool:
+    return all(isinstance(each, int | str | UUID) for each in values)
+
+
+def _id_of(kind: str, holder: Struct) -> Any:
+    """The id in a struct of what has an epoch there."""
+    ids = (getattr(holder, row.name) for row in holder.FIELDS if _IDS.get(row.name) == kind)
+    return next(filter(_are_ids, ids), None)
