@@ -23,8 +23,8 @@ _CUT_OFF: Final = "TWL101"
 
 
 @contextmanager
-def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int]]:
-    """A split's file, and where its first batch begins.
+def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
+    """A split's file, where its first batch begins, and the last offset before it, as far as that is known.
 
     Raises LogError, LogPathError, and PipelineError if it is not the file any more that was planned with.
     """
@@ -32,7 +32,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int]]:
     first = hint[0] if hint else 0
     with opened(split.file, split.state, first, split.end, query.storage, may_grow=split.is_last) as data:
         scan = Scan(split.file, data, query.formats)
-        yield scan, _begin(scan, split, query, hint)
+        yield scan, *_begin(scan, split, query, hint)
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
@@ -41,8 +41,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     Raises LogError at the first invalid batch, unless the query is permissive: then
     there is a Damage for the bytes that belong to no batch.
     """
-    with begun_scan(split, query) as (scan, position):
-        last = NO_OFFSET
+    with begun_scan(split, query) as (scan, position, last):
         reached, behind = next_offset(split, position), None
         while position < split.end and not scan.ends_at(position):
             try:
@@ -77,7 +76,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
 
 def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
     """Whether a batch of a split may have wanted rows, as far as its head tells."""
-    if batch.last_offset < split.first_offset or (batch.is_control and not query.control):
+    if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
     if known is not None and known.hides(base, batch.producer_id, batch.is_transactional, batch.is_control):
@@ -96,19 +95,26 @@ def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     return query.partial and split.is_last and error.rule == _CUT_OFF
 
 
-def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> int:
-    """Where the first batch is that the split owns and somebody may want. Raises LogError."""
-    start = _known_start(scan, hint)
+def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
+    """Where the first batch is that the split owns and somebody may want, and the offset before it. Raises LogError.
+
+    If the split begins with damage, that offset keeps bytes within the damage from being taken for a batch, as it
+    does for a task that comes from before.
+    """
+    start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
-        return start
-    every = pieces(scan, start) if query.permissive else scan.spans(start)
+        return start, last
     try:
-        return next((each.position for each in every if each.position >= split.start), split.end)
+        for each in pieces(scan, start) if query.permissive else scan.spans(start):
+            if each.position >= split.start:
+                return each.position, last
+            if isinstance(each, Found):
+                last = each.batch.last_offset
     except LogError as error:
         # The damage may be this split's own, or lie before everything that is wanted: no other task need report it.
-        if _is_cut_off(error, split, query):
-            return split.end
-        raise
+        if not _is_cut_off(error, split, query):
+            raise
+    return split.end, last
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
