@@ -9,14 +9,18 @@ from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file
+from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
+from tagwire_spark.errors import loss
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
-from tagwire_spark.files.storage import opened
+from tagwire_spark.files.storage import is_remote, opened
+from tagwire_spark.log_read.ends import has_gaps, lost_by_intent
+from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["begun_scan", "is_wanted", "next_offset", "split_pieces"]
+__all__ = ["begun_scan", "check_complete", "is_wanted", "next_offset", "split_pieces"]
 
 _CUT_OFF: Final = "TWL101"
 """The rule of a batch that is not there to its end."""
@@ -42,7 +46,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     there is a Damage for the bytes that belong to no batch.
     """
     with begun_scan(split, query) as (scan, position, last):
-        reached, behind = next_offset(split, position), None
+        reached, behind, after = next_offset(split, position), None, -1
         while position < split.end and not scan.ends_at(position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
@@ -69,9 +73,29 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
-            reached = last + 1
+            reached, after = last + 1, position
             if reached >= split.end_offset:  # what is behind it may not be there yet
                 return
+        if position == after:
+            check_complete(scan, split, query, position, last + 1)
+
+
+def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
+    """Refuse a segment that ends before the next one begins. Raises PipelineError.
+
+    `reached` is the offset after the last batch of the split, and `position` where that batch ends.
+    """
+    end = min(split.next_base, split.end_offset)
+    lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
+    if not (query.fails_on_loss and lacks and scan.ends_at(position)):
+        return
+    try:
+        if has_gaps(scan) or (not is_remote(split.file) and lost_by_intent(Partition(Path(split.file).parent))):
+            return
+    except (LogError, LogPathError):  # damage is reported where it is read
+        return
+    why = f"{split.file} ends before offset {reached}, and the next segment begins at {split.next_base}"
+    raise loss(f"{why}: a segment between them is gone, or the end of this one")
 
 
 def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:

@@ -23,7 +23,7 @@ from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.columns.schema_check import asked_batch
-from tagwire_spark.log_read.batches import is_wanted, next_offset
+from tagwire_spark.log_read.batches import check_complete, is_wanted, next_offset
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
     RECORD_COLUMNS,
@@ -210,7 +210,7 @@ class _SplitPass(Pass):
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """The arrays that fill up within a split, and each Damage; the remaining rows are kept. Raises LogError."""
-        self.split, self.start = split, position
+        self.split, self.start, self.damage_end = split, position, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
         cut_off = self.query.partial and split.is_last
@@ -218,6 +218,9 @@ class _SplitPass(Pass):
             yield piece
             if self.rows.last_offset + 1 >= split.end_offset:
                 return
+        end = self.rows.position
+        if end not in (position, self.damage_end):
+            check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
 
     def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
         """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
@@ -233,7 +236,8 @@ class _SplitPass(Pass):
         if not query.permissive:
             yield from self._so_far()
             raise error
-        damage, _ = self.skip(scan, error)
+        damage, found = self.skip(scan, error)
+        self.damage_end = damage.end if found is None else -1
         is_earlier = batch is None and reached is not None and reached < split.first_offset
         if not is_earlier and not query.drops:
             yield from self._so_far()

@@ -18,13 +18,14 @@ from tagwire.log.directory import partition_folders
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file, partition_name, segment_file
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, loss, refusal
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.times import earlier_part
+from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 __all__ = ["Split", "log_locations", "packed", "partitions_of", "plan", "settled_location"]
@@ -57,6 +58,8 @@ class Split(NamedTuple):
     transactions: Transactions | None = None
     state: FileState | None = None
     """What the file was when the read was planned."""
+    next_base: int = NO_OFFSET
+    """Where the next segment of the partition begins."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, by which the task finds its first batch itself."""
 
@@ -209,7 +212,12 @@ def _of_partition(
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):
         return
-    first = max(query.first_offset, (query.starts or {}).get((topic, number), 0))
+    query = with_offsets_of_times(query, partition, location.name_of(partition.path), (topic, number))
+    start = (query.starts or {}).get((topic, number), 0)
+    if query.fails_on_loss and segments and start and start < (log_start := segments[0].base_offset or 0):
+        text = f"{location.name_of(partition.path)} begins at offset {log_start}, after the starting offset {start}"
+        raise loss(text)
+    first = max(query.first_offset, start)
     end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
     if query.from_log_start and partition.log_start_offset is not None:
         first = max(first, partition.log_start_offset)
@@ -228,7 +236,7 @@ def _of_partition(
                 continue
             wanted = first if earlier is None else max(first, earlier.end_offset)
         state = location.state_of(segment.path)
-        whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state)
+        whole = Split(file, topic, number, 0, state.size, None, wanted, end, is_last, known, state, behind)
         yield from _cut(query, segment, _with_index(whole, segment, location))
 
 
