@@ -19,7 +19,7 @@ try:
 except ImportError:  # with Spark Connect there need not be one
     _JavaError = PySparkException
 
-__all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "failure", "refusal", "refusal_in"]
+__all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "failure", "loss", "refusal", "refusal_in"]
 
 CONDITIONS: Final = {
     "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",
@@ -94,6 +94,11 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
     elif isinstance(error, SchemaError):
         condition = "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND"
     return PipelineError(condition, f"{error}.")
+
+
+def loss(why: str) -> PipelineError:
+    """The refusal of a log that lacks records which are asked for."""
+    return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
 
 
 def described(error: TagwireError) -> dict[str, Any]:

@@ -9,22 +9,26 @@ from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file
+from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
+from tagwire_spark.errors import loss
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
-from tagwire_spark.files.storage import opened
+from tagwire_spark.files.storage import is_remote, opened
+from tagwire_spark.log_read.ends import has_gaps, lost_by_intent
+from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["begun_scan", "is_wanted", "next_offset", "split_pieces"]
+__all__ = ["begun_scan", "check_complete", "is_wanted", "next_offset", "split_pieces"]
 
 _CUT_OFF: Final = "TWL101"
 """The rule of a batch that is not there to its end."""
 
 
 @contextmanager
-def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int]]:
-    """A split's file, and where its first batch begins.
+def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]]:
+    """A split's file, where its first batch begins, and the last offset before it, as far as that is known.
 
     Raises LogError, LogPathError, and PipelineError if it is not the file any more that was planned with.
     """
@@ -32,7 +36,7 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int]]:
     first = hint[0] if hint else 0
     with opened(split.file, split.state, first, split.end, query.storage, may_grow=split.is_last) as data:
         scan = Scan(split.file, data, query.formats)
-        yield scan, _begin(scan, split, query, hint)
+        yield scan, *_begin(scan, split, query, hint)
 
 
 def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
@@ -41,9 +45,8 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     Raises LogError at the first invalid batch, unless the query is permissive: then
     there is a Damage for the bytes that belong to no batch.
     """
-    with begun_scan(split, query) as (scan, position):
-        last = NO_OFFSET
-        reached, behind = next_offset(split, position), None
+    with begun_scan(split, query) as (scan, position, last):
+        reached, behind, after = next_offset(split, position), None, -1
         while position < split.end and not scan.ends_at(position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
@@ -70,14 +73,34 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             behind = None
             yield piece
             position, last = position + piece.batch.size, piece.batch.last_offset
-            reached = last + 1
+            reached, after = last + 1, position
             if reached >= split.end_offset:  # what is behind it may not be there yet
                 return
+        if position == after:
+            check_complete(scan, split, query, position, last + 1)
+
+
+def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
+    """Refuse a segment that ends before the next one begins. Raises PipelineError.
+
+    `reached` is the offset after the last batch of the split, and `position` where that batch ends.
+    """
+    end = min(split.next_base, split.end_offset)
+    lacks = split.next_base != NO_NEXT and max(reached, split.first_offset) < end
+    if not (query.fails_on_loss and lacks and scan.ends_at(position)):
+        return
+    try:
+        if has_gaps(scan) or (not is_remote(split.file) and lost_by_intent(Partition(Path(split.file).parent))):
+            return
+    except (LogError, LogPathError):  # damage is reported where it is read
+        return
+    why = f"{split.file} ends before offset {reached}, and the next segment begins at {split.next_base}"
+    raise loss(f"{why}: a segment between them is gone, or the end of this one")
 
 
 def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:
     """Whether a batch of a split may have wanted rows, as far as its head tells."""
-    if batch.last_offset < split.first_offset or (batch.is_control and not query.control):
+    if (split.first_offset and batch.last_offset < split.first_offset) or (batch.is_control and not query.control):
         return False
     known, base = split.transactions, batch.base_offset
     if known is not None and known.hides(base, batch.producer_id, batch.is_transactional, batch.is_control):
@@ -96,19 +119,26 @@ def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     return query.partial and split.is_last and error.rule == _CUT_OFF
 
 
-def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> int:
-    """Where the first batch is that the split owns and somebody may want. Raises LogError."""
-    start = _known_start(scan, hint)
+def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
+    """Where the first batch is that the split owns and somebody may want, and the offset before it. Raises LogError.
+
+    If the split begins with damage, that offset keeps bytes within the damage from being taken for a batch, as it
+    does for a task that comes from before.
+    """
+    start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
-        return start
-    every = pieces(scan, start) if query.permissive else scan.spans(start)
+        return start, last
     try:
-        return next((each.position for each in every if each.position >= split.start), split.end)
+        for each in pieces(scan, start) if query.permissive else scan.spans(start):
+            if each.position >= split.start:
+                return each.position, last
+            if isinstance(each, Found):
+                last = each.batch.last_offset
     except LogError as error:
         # The damage may be this split's own, or lie before everything that is wanted: no other task need report it.
-        if _is_cut_off(error, split, query):
-            return split.end
-        raise
+        if not _is_cut_off(error, split, query):
+            raise
+    return split.end, last
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:

@@ -7,17 +7,22 @@ a whole batch follows later in the file, the gap is damage, not the end.
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tagwire.log import LogError, Partition, Segment
 from tagwire.log.damage import Damage, pieces
+from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, Scan
+from tagwire_spark.files.commit import DONE
 
 __all__ = [
     "LogEnd",
     "batch_end",
     "bytes_end",
     "end_of",
+    "has_gaps",
+    "lost_by_intent",
     "missing_offsets",
     "position_before",
     "segment_ends",
@@ -92,16 +97,22 @@ def missing_offsets(partition: Partition, start: int, end: int, format: Any = "a
             try:
                 spans = [*scan.spans(position_before(scan, segment, None))]
                 reached = spans[-1].last_offset + 1 if spans else behind  # nothing is left of it: it was compacted
-                if max(reached, start) < min(behind, end) and not (_has_gaps(scan) or partition.is_compacted):
+                if max(reached, start) < min(behind, end) and not (has_gaps(scan) or lost_by_intent(partition)):
                     return max(reached, start), behind
             except LogError:  # the task that reads it reports the damage
                 continue
     return None
 
 
-def _has_gaps(scan: Scan) -> bool:
+def lost_by_intent(partition: Partition) -> bool:
+    """Whether a log may end a segment early: it was compacted, or `kafka_log` wrote the rows that it was given."""
+    return partition.is_compacted or (partition.path.absolute().parent / DONE).is_file()
+
+
+def has_gaps(scan: Scan) -> bool:
     """Whether offsets of a segment are left out in it. Raises LogError."""
-    reached = None
+    name = log_file(Path(scan.file))
+    reached = name.base_offset if name else None
     for span in scan.spans():
         batch = scan.outline(span.position)
         count = batch.last_offset - batch.base_offset + 1

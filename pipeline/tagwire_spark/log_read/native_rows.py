@@ -23,7 +23,7 @@ from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.columns.schema_check import asked_batch
-from tagwire_spark.log_read.batches import is_wanted, next_offset
+from tagwire_spark.log_read.batches import check_complete, is_wanted, next_offset
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
     RECORD_COLUMNS,
@@ -38,6 +38,8 @@ __all__ = ["NativeRows", "goes_natively"]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
+_NO_BOUND: Final = -(1 << 63)
+"""Below every offset, also one that is wrong."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
@@ -85,7 +87,7 @@ class NativeRows:
         if len(self._splits) > 1:
             yield "file"
 
-    def of_split(self, number: int, scan: Scan, position: int) -> Iterator[Any]:
+    def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """The batches that are full, and each Damage behind the rows before it; some rows are kept for `rest`.
 
         Raises LogError behind the rows before the fault.
@@ -95,7 +97,7 @@ class NativeRows:
         if known != number:
             yield from self.rest()
             self._numbers[name] = number
-        for piece in self._pass.of_split(self._splits[number], scan, position):
+        for piece in self._pass.of_split(self._splits[number], scan, position, last):
             yield from (piece,) if isinstance(piece, Damage) else self._made(piece)
 
     def rest(self) -> Iterator[Any]:
@@ -161,7 +163,7 @@ class NativeRows:
 
     def _bounds(self, name: str, more: int, numbers: Any) -> Any:
         """The bound that a split has for each row."""
-        bounds = pa.array([getattr(split, name) + more for split in self._splits], pa.int64())
+        bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
         return bounds[0] if numbers is None else bounds.take(numbers)
 
     def _within_times(self, batch: Any) -> Iterator[Any]:
@@ -206,15 +208,19 @@ class _SplitPass(Pass):
         )
         self.query = query
 
-    def of_split(self, split: Split, scan: Scan, position: int) -> Iterator[Any]:
+    def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """The arrays that fill up within a split, and each Damage; the remaining rows are kept. Raises LogError."""
-        self.split, self.start = split, position
-        self.rows.begin(encodable(scan.file), position, split.first_offset)
+        self.split, self.start, self.damage_end = split, position, -1
+        self.rows.begin(encodable(scan.file), position, split.first_offset or None)
+        self.rows.leave(position, last)
         cut_off = self.query.partial and split.is_last
-        for piece in self.of_file(scan, split.first_offset, cut_off=cut_off, end=split.end):
+        for piece in self.of_file(scan, split.first_offset or None, cut_off=cut_off, end=split.end):
             yield piece
             if self.rows.last_offset + 1 >= split.end_offset:
                 return
+        end = self.rows.position
+        if end not in (position, self.damage_end):
+            check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
 
     def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
         """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
@@ -230,7 +236,8 @@ class _SplitPass(Pass):
         if not query.permissive:
             yield from self._so_far()
             raise error
-        damage, _ = self.skip(scan, error)
+        damage, found = self.skip(scan, error)
+        self.damage_end = damage.end if found is None else -1
         is_earlier = batch is None and reached is not None and reached < split.first_offset
         if not is_earlier and not query.drops:
             yield from self._so_far()

@@ -31,14 +31,15 @@ __all__ = [
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
     *("minPartitions", "storageOptions"),
-    *("includeControlRecords", "isolation.level", "respectLogStart"),
+    *("includeControlRecords", "isolation.level", "respectLogStart", "failOnDataLoss"),
     *("subscribe", "subscribePattern", "assign"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
+    *("startingOffsetsByTimestamp", "endingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy"),
     *("message", "version", "fields"),
     *(name for name in CODEC_OPTIONS if name not in ("mode", "versions")),
 )
-STREAM_OPTIONS: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger", "failOnDataLoss")
-_NOT_OF_STREAMS: Final = ("endingOffsets", "endingTimestamp", "partial", "pushdown")
+STREAM_OPTIONS: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger")
+_NOT_OF_STREAMS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "partial", "pushdown")
 SPLIT_BYTES: Final = 64 << 20
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -71,6 +72,11 @@ class LogQuery(NamedTuple):
     partitions: tuple[tuple[str, int], ...] | None = None
     starts: Offsets | None = None
     ends: Offsets | None = None
+    start_times: Offsets | None = None
+    """By partition: a time in milliseconds, at whose first record the partition begins; of `end_times`, ends."""
+    end_times: Offsets | None = None
+    late_is_error: bool = True
+    """Whether a partition without a record at or after its `start_times` is refused; else nothing of it is read."""
     first_timestamp: int | None = None
     """Milliseconds; the first that is wanted."""
     end_timestamp: int | None = None
@@ -81,6 +87,8 @@ class LogQuery(NamedTuple):
     first_offset: int = 0
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
+    fails_on_loss: bool = False
+    """Whether a log that lacks a segment is refused by the tasks; a stream looks itself."""
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether a partition is asked for."""
@@ -126,10 +134,14 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         partitions=_assigned(read),
         starts=_offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {})),
         ends=_offsets(read, "endingOffsets", {"latest": LATEST}),
+        start_times=_times(read, "startingOffsetsByTimestamp"),
+        end_times=_times(read, "endingOffsetsByTimestamp"),
+        late_is_error=read.choice("startingOffsetsByTimestampStrategy", ("error", "latest")) == "error",
         first_timestamp=_milliseconds(read, "startingTimestamp"),
         end_timestamp=_milliseconds(read, "endingTimestamp"),
         message=_message(read),
         storage=storage_options(read),
+        fails_on_loss=not of_stream and read.flag("failOnDataLoss", default=True),
     )
 
 
@@ -189,16 +201,30 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
-    value = options.json(name)
-    try:
-        found = {(t, int(p)): _whole(offset) for t, offsets in value.items() for p, offset in offsets.items()}
-    except (AttributeError, TypeError, ValueError):
-        expected = " or ".join(words)
-        raise invalid(f'Option {name} is {value!r}; {expected} or {{"topic": {{"0": 23}}}} was expected.') from None
+    found = _by_partition(options, name, " or ".join([*words, '{"topic": {"0": 23}}']))
     for (topic, partition), offset in found.items():
         if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
             raise invalid(f"Option {name}: {topic}-{partition} has {offset}; an offset or {number} was expected.")
     return {key: offset for key, offset in found.items() if offset != number}
+
+
+def _by_partition(options: Options, name: str, expected: str) -> dict[tuple[str, int], int]:
+    """A number for each partition, from JSON. Raises PipelineError."""
+    try:
+        value = json.loads(options.text(name))
+        return {(t, int(p)): _whole(number) for t, numbers in value.items() for p, number in numbers.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise invalid(f"Option {name} is {options.text(name)!r}; {expected} was expected.") from None
+
+
+def _times(options: Options, name: str) -> Offsets | None:
+    if not options.has(name):
+        return None
+    found = _by_partition(options, name, '{"topic": {"0": 1700000000000}}, in milliseconds,')
+    for (topic, partition), time in found.items():
+        if not 0 <= time < NO_OFFSET:
+            raise invalid(f"Option {name}: {topic}-{partition} has {time}; milliseconds from 0 on were expected.")
+    return found
 
 
 def _whole(value: Any) -> int:

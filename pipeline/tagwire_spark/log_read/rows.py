@@ -161,7 +161,8 @@ class _Rows:
     def _wants(self, record: Record) -> bool:
         query, split = self.query, self.split
         return (
-            split.first_offset <= record.offset < split.end_offset
+            (not split.first_offset or record.offset >= split.first_offset)
+            and record.offset < split.end_offset
             and (query.first_timestamp is None or record.timestamp >= query.first_timestamp)
             and (query.end_timestamp is None or record.timestamp < query.end_timestamp)
         )

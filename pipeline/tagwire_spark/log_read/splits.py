@@ -19,7 +19,7 @@ from tagwire.log.directory import partition_folders
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file, partition_name, segment_file
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, loss, refusal
 from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
@@ -27,6 +27,7 @@ from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.times import earlier_part
+from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 __all__ = ["Split", "log_locations", "packed", "partitions_of", "plan", "settled_location"]
@@ -59,6 +60,8 @@ class Split(NamedTuple):
     transactions: Transactions | None = None
     state: FileState | None = None
     """What the file was when the read was planned."""
+    next_base: int = NO_OFFSET
+    """Where the next segment of the partition begins."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, by which the task finds its first batch itself."""
 
@@ -232,7 +235,12 @@ def _of_partition(
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):
         return
-    first = max(query.first_offset, (query.starts or {}).get((topic, number), 0))
+    query = with_offsets_of_times(query, partition, location.name_of(partition.path), (topic, number))
+    start = (query.starts or {}).get((topic, number), 0)
+    if query.fails_on_loss and segments and start and start < (log_start := segments[0].base_offset or 0):
+        text = f"{location.name_of(partition.path)} begins at offset {log_start}, after the starting offset {start}"
+        raise loss(text)
+    first = max(query.first_offset, start)
     end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
     if query.from_log_start and partition.log_start_offset is not None:
         first = max(first, partition.log_start_offset)
@@ -245,7 +253,9 @@ def _of_partition(
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
         state = location.state_of(segment.path)
         is_last = behind == NO_OFFSET
-        yield _Wanted(segment, Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state))
+        yield _Wanted(
+            segment, Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state, behind)
+        )
 
 
 def _of_segment(query: LogQuery, wanted: _Wanted, location: Location) -> list[Split]:

@@ -28,13 +28,14 @@ from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
-from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.errors import PipelineError, loss, refusal
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, missing_offsets, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import Split, log_locations, packed, partitions_of, plan, settled_location
+from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
 
@@ -149,6 +150,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
         for key, offset in (self.query.starts or {}).items():
             starts[key] = logs[key].end if offset == LATEST and key in logs else max(offset, 0)
+        for key in (self.query.start_times or {}).keys() & logs.keys():
+            log = logs[key]
+            found = with_offsets_of_times(self.query, log.partition, log.name, key).starts or {}
+            starts[key] = min(found[key], log.end)
         return _json(starts)
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -186,7 +191,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = {key: offset for key, offset in _ends(end).items() if offset > starts.get(key, 0)}
         if not ends:
             return []
-        query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends)
+        query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends, start_times=None)
         planned = plan(query, may_be_empty=True)
         logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
@@ -255,7 +260,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 why = f"{name} ends before offset {log.end}, and had more already"
             else:
                 continue
-            raise _loss(why)
+            raise loss(why)
 
     def _check_gaps(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends) -> None:
         """Raise PipelineError if an unread segment between others is gone."""
@@ -267,7 +272,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             found = missing_offsets(log.partition, start, min(end, log.end), self.query.formats)
             if found is not None:
                 why = f"{key[0]}-{key[1]} has no offsets from {found[0]} on before {found[1]}: a segment is gone"
-                raise _loss(f"{why}, and was not read")
+                raise loss(f"{why}, and was not read")
 
     # ------------------------------------------------------------ on workers
 
@@ -283,10 +288,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self.asked.fails_on_loss:
             text = f"{error.text.rstrip('.')}; it existed a moment ago."
             raise PipelineError("KAFKA_LOG_DATA_LOSS", text)
-
-
-def _loss(why: str) -> PipelineError:
-    return PipelineError("KAFKA_LOG_DATA_LOSS", f"{why}; option failOnDataLoss=false goes on with what is there.")
 
 
 def _check_folder(location: Location) -> None:

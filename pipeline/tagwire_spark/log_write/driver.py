@@ -27,6 +27,7 @@ from tagwire_spark.files.commit import (
     write_failure,
 )
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
+from tagwire_spark.log_write.leftovers import remove_leftovers
 from tagwire_spark.log_write.micro_batch import (
     MicroBatch,
     batch_of_stream,
@@ -77,6 +78,7 @@ class LogWriter(DataSourceArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when all tasks are done."""
         _Commit(self.job, self.target, messages, overwrite=self.overwrite).carry_out()
+        remove_leftovers(self.job, self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """On the driver, when a task has failed, or the commit was refused."""
@@ -114,6 +116,7 @@ class LogStreamWriter(DataSourceStreamArrowWriter):
         for left in left_of(self.target.root, self.target.storage):
             if _is_before(left.id, batch):
                 abandon(left)
+        remove_leftovers(self._job(batch), self.target.leftover_hours)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
         """On the driver, when a task has failed, or the commit was refused; what is left goes with the next commit."""

@@ -34,6 +34,7 @@ __all__ = ["COLUMNS", "WRITE_OPTIONS", "LogTarget", "check_columns", "log_target
 WRITE_OPTIONS: Final = (
     *("path", "recordFormat", "compression", "batchBytes", "batchRecords", "segmentBytes"),
     *("topic", "ifExists", "partitionOverwriteMode", "batchId", "queryId", "storageOptions"),
+    "leftoverHours",
 )
 _OF_BATCHES: Final = ("ifExists", "batchId", "queryId")
 """Options that a stream does not have: it appends to what it wrote before, and Spark numbers its micro-batches."""
@@ -41,6 +42,7 @@ _OF_STREAMS: Final = ("checkpointLocation", "queryName")
 """What Spark passes on of a stream's own options."""
 _BATCH_BYTES: Final = 16384
 _SEGMENT_BYTES: Final = 1 << 30
+_LEFTOVER_HOURS: Final = 168
 _MOST: Final = 0x7FFFFFFF
 """What the positions of an index reach."""
 
@@ -86,6 +88,8 @@ class LogTarget(NamedTuple):
     """Whether a partition that is there already is refused."""
     replaces_others: bool = True
     """Whether overwriting makes partitions go that are not written."""
+    leftover_hours: int = _LEFTOVER_HOURS
+    """The age from which on the hidden folders of writes that were killed are removed."""
     batch_id: int | None = None
     """Of the micro-batch that this is."""
     query_id: str = ""
@@ -126,10 +130,18 @@ def log_target(options: Any, *, is_stream: bool = False) -> LogTarget:
         topic=read.text("topic") or None,
         must_be_new=read.choice("ifExists", ("append", "error")) == "error",
         replaces_others=read.choice("partitionOverwriteMode", ("static", "dynamic")) == "static",
+        leftover_hours=_hours(read),
         batch_id=_batch_id(read),
         query_id=read.text("queryId"),
         storage=storage_options(read),
     )
+
+
+def _hours(options: Options) -> int:
+    hours = options.number("leftoverHours")
+    if hours is not None and hours < 1:
+        raise invalid(f"Option leftoverHours is {hours}; 1 or more was expected.")
+    return _LEFTOVER_HOURS if hours is None else hours
 
 
 def _batch_id(options: Options) -> int | None:

@@ -31,16 +31,17 @@ def damaged(folder: Path, number: int, at: int, *, index: bool = True) -> int:
     return size
 
 
-def read(path: Path, size: int, **options: Any) -> list[int]:
+def read(path: Path, size: int, *, cut: bool = True, **options: Any) -> list[int]:
     query = log_query({"path": str(path), "maxSplitBytes": 3 * size, **options})
     splits = plan(query)
-    assert len(splits) > 1
+    assert (len(splits) > 1) is cut
     # Each split by itself: a task does not know what another one raises.
     found, errors = [], []
     for split in splits:
         try:
             for batch in rows_of(split, query, full_schema(query)):
-                found += [row["offset"] for row in batch.to_pylist() if row.get("offset") is not None]
+                every = [row["baseOffset" if query.by_batch else "offset"] for row in batch.to_pylist()]
+                found += [offset for offset in every if offset is not None]
         except PipelineError as error:
             errors.append(error)
     if errors:
@@ -112,3 +113,40 @@ def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: s
         query = log_query({"path": str(tmp_path), "endingOffsets": '{"t": {"0": 3}}', "level": level})
         [split] = plan(query)
         assert sum(batch.num_rows for batch in rows_of(split, query, full_schema(query))) == 1
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("cut", [True, False])
+def test_bytes_within_damage_are_no_batch_at_a_cut_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, cut: bool
+) -> None:
+    """A value that is a batch itself, with an offset that was there already, in a batch without a head."""
+    if not native:
+        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
+    inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
+    batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
+    data = bytearray(b"".join(batches))
+    data[3 * len(batches[0]) : 3 * len(batches[0]) + 40] = bytes(40)
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(data)
+    split_bytes = len(batches[0]) if cut else len(data)
+    assert read(tmp_path, 1, mode="PERMISSIVE", maxSplitBytes=split_bytes, cut=cut) == [2, 3, 4, 6, 7]
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("level", ["record", "batch"])
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+def test_a_negative_offset_hides_no_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, level: str, mode: str
+) -> None:
+    """No checksum covers the offset of a batch; another one gives rows with it, and so does one below 0."""
+    if not native:
+        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
+    size = damaged(tmp_path / "t-0", 4, 0)
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[4 * size] = 0x80
+    path.write_bytes(data)
+    found = read(tmp_path, size, level=level, mode=mode)
+    assert len(found) == (5 * BATCHES if level == "record" else BATCHES)
+    assert found[0] == 20 - (1 << 63)

@@ -44,8 +44,8 @@ def segments(root: Path, count: int, partitions: int = 3) -> None:
         is_aborted = number % partitions == 1
         batches = [batch(first), batch(first + 4, producer=5)]
         if first:
-            batches.insert(0, marker(first - 1, 5, ABORT if is_aborted else COMMIT))
-        (folder / f"{max(0, first - 1):020}.log").write_bytes(b"".join(batches))
+            batches.insert(0, marker(first - 2, 5, ABORT if is_aborted else COMMIT))
+        (folder / f"{max(0, first - 2):020}.log").write_bytes(b"".join(batches))
 
 
 def read(path: Path, *, together: bool, names: list[str] | None = None, **options: Any) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.Monkey
     data = bytearray(paths[4].read_bytes())
     data[-1] ^= 1
     paths[4].write_bytes(data)
-    good = build([Record(n, 1_700_000_000_000, b"k", b"v") for n in range(2)], "v2")
+    good = build([Record(n, 1_700_000_000_000, b"k", b"v") for n in range(16, 18)], "v2")
     paths[7].write_bytes(good.replace(count=3).encode())
     cases: list[dict[str, Any]] = [{}, {"isolation.level": "read_committed"}, {"startingOffsets": '{"t": {"2": 4}}'}]
     for options in cases:
@@ -153,7 +153,7 @@ def test_an_error_names_its_own_segment(tmp_path: Path) -> None:
 
 def test_a_null_names_its_own_segment(tmp_path: Path) -> None:
     segments(tmp_path, 6)
-    path = sorted(tmp_path.rglob("*.log"))[4]
+    path = sorted(tmp_path.rglob("*.log"))[5]
     path.write_bytes(build([Record(0, 1_700_000_000_000, None, b"v")], "v2").encode())
     query = log_query({"path": str(tmp_path)})
     schema = StructType().add("key", full_schema(query)["key"].dataType, nullable=False)

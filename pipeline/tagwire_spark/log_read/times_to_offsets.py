@@ -1,0 +1,85 @@
+"""`startingOffsetsByTimestamp` and `endingOffsetsByTimestamp`: the offset at which a partition reaches a time.
+
+As in Spark's Kafka source, that is the offset of the first record that is not earlier. Later records may be earlier
+again, and count as behind it. Segments that are earlier by their time index are not read, and of the batches after that
+only the heads, up to the one with the record.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tagwire.errors import DecodeError
+from tagwire.log import Partition, Segment
+from tagwire.log.damage import Found, pieces
+from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.scan import Scan
+from tagwire.records import RecordBatch
+from tagwire_spark.errors import refusal
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.times import earlier_part
+from tagwire_spark.options import invalid
+
+__all__ = ["offset_at", "with_offsets_of_times"]
+
+
+def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
+    """The query with the offsets of one partition in the place of its times, beside those that it has.
+
+    Raises PipelineError for damage, and for a time that no record has reached, unless that means the end.
+    """
+    start_time, end_time = ((times or {}).get(key) for times in (query.start_times, query.end_times))
+    if start_time is not None:
+        start = _offset_at(query, partition, start_time)
+        if start is None and query.late_is_error:
+            text = f"Option startingOffsetsByTimestamp: {name} has no record at or after {start_time}; "
+            raise invalid(f"{text}startingOffsetsByTimestampStrategy=latest reads nothing of it.")
+        start = NO_OFFSET - 1 if start is None else start
+        query = query._replace(starts={key: max(start, (query.starts or {}).get(key, 0))})
+    if end_time is not None:
+        end = _offset_at(query, partition, end_time)
+        given = (query.ends or {}).get(key, NO_OFFSET)
+        query = query._replace(ends={key: given if end is None else min(end, given)})
+    return query
+
+
+def _offset_at(query: LogQuery, partition: Partition, timestamp: int) -> int | None:
+    try:
+        return offset_at(partition, timestamp, query.formats, permissive=query.permissive)
+    except (LogError, LogPathError) as error:
+        raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+
+def offset_at(partition: Partition, timestamp: int, format: Any = "auto", *, permissive: bool = False) -> int | None:
+    """The offset of the first record at or after a timestamp in milliseconds; None if all records are earlier.
+
+    Raises LogError for damage before that record, unless `permissive`.
+    """
+    for segment in partition.segments:
+        earlier = earlier_part(segment, timestamp, format)
+        first = earlier.end_offset if earlier else None
+        with segment.opened() as data:
+            scan = Scan(segment.name, data, format)
+            for position, batch in _late_batches(scan, segment, first, timestamp, permissive=permissive):
+                try:
+                    found = next((each.offset for each in batch if each.timestamp >= timestamp), None)
+                except DecodeError as error:
+                    if not permissive:
+                        raise placed(error, segment.name, "TWL106", position) from None
+                    found = None
+                if found is not None:
+                    return found
+    return None
+
+
+def _late_batches(
+    scan: Scan, segment: Segment, first: int | None, timestamp: int, *, permissive: bool
+) -> Iterator[tuple[int, RecordBatch]]:
+    """The batches from an offset on whose head says that a record is late enough. Raises LogError."""
+    position = 0 if first is None else segment.position_of(scan, first)
+    if permissive:
+        found = (each for each in pieces(scan, position) if isinstance(each, Found))
+        yield from (each for each in found if each.batch.max_timestamp >= timestamp)
+        return
+    for span in scan.spans(position):
+        if scan.outline(span.position).max_timestamp >= timestamp:
+            yield span.position, scan.batch(span.position)

@@ -1,0 +1,91 @@
+"""A batch read refuses a log that lacks what it should have, and takes compaction and chosen rows for no loss."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.records import Record, build
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read import rows as log_rows
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of_task
+from tagwire_spark.log_read.splits import plan
+
+
+def batch(first: int, count: int = 5) -> bytes:
+    return build([Record(first + n, 5, b"k", bytes(50)) for n in range(count)], "v2").encode()
+
+
+def log(folder: Path, *segments: list[bytes], bases: tuple[int, ...] = (0, 20, 30)) -> Path:
+    """A partition with a segment for each list of batches."""
+    (folder / "t-0").mkdir(parents=True)
+    found = segments or tuple([batch(base), batch(base + 5)] for base in bases)
+    for base, batches in zip(bases, found, strict=True):
+        (folder / "t-0" / f"{base:020}.log").write_bytes(b"".join(batches))
+    return folder
+
+
+def count(path: Path, **options: Any) -> int:
+    query = log_query({"path": str(path), **options})
+    batches = rows_of_task(plan(query), query, full_schema(query))
+    return sum(batch.num_rows for batch in batches)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(
+    "options", [{}, {"maxSplitBytes": "100"}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=lambda each: str(each)
+)
+def test_a_missing_segment_fails_the_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, options: dict[str, str]
+) -> None:
+    if not native:
+        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
+    folder = log(tmp_path)
+    with pytest.raises(PipelineError, match=r"0\.log ends before offset 10, and the next segment begins at 20") as lost:
+        count(folder, **options)
+    assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
+    assert count(folder, failOnDataLoss="false", **options) == (6 if "level" in options else 30)
+
+
+@pytest.mark.parametrize(("option", "offset", "rows"), [("endingOffsets", 10, 10), ("startingOffsets", 20, 20)])
+def test_only_offsets_that_are_asked_for_count(tmp_path: Path, option: str, offset: int, rows: int) -> None:
+    folder = log(tmp_path)
+    assert count(folder, **{option: f'{{"t": {{"0": {offset}}}}}'}) == rows
+    inside = offset + 1 if option == "endingOffsets" else offset - 1
+    with pytest.raises(PipelineError, match="the next segment begins at 20"):
+        count(folder, **{option: f'{{"t": {{"0": {inside}}}}}'})
+
+
+def test_a_starting_offset_that_is_gone(tmp_path: Path) -> None:
+    folder = log(tmp_path, bases=(20, 30))
+    asked = {"startingOffsets": '{"t": {"0": 7}}'}
+    with pytest.raises(PipelineError, match="begins at offset 20, after the starting offset 7"):
+        count(folder, **asked)
+    assert count(folder, failOnDataLoss="false", **asked) == 20
+    assert count(folder) == 20
+
+
+def test_compacted_logs_and_chosen_rows_lack_nothing(tmp_path: Path) -> None:
+    """By gaps within the segment, by the broker's checkpoint, or in what `kafka_log` has written."""
+    assert count(log(tmp_path / "inner", [batch(0), batch(7)], [batch(20)], bases=(0, 20))) == 15
+    assert count(log(tmp_path / "first", [batch(4)], [batch(20)], bases=(0, 20))) == 10
+    cleaned = log(tmp_path / "cleaned")
+    (cleaned / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 30\n")
+    assert count(cleaned) == 30
+    written = log(tmp_path / "written")
+    (written / "_SUCCESS").write_text('{"number": 1}')
+    assert count(written) == 30
+
+
+def test_damage_at_the_end_of_a_segment_is_reported_as_that(tmp_path: Path) -> None:
+    """The row of the damage says it already."""
+    broken = bytearray(batch(5))
+    broken[30] ^= 1
+    folder = log(tmp_path, [batch(0), bytes(broken)], [batch(10)], bases=(0, 10))
+    assert count(folder, mode="PERMISSIVE") == 11
+    with pytest.raises(PipelineError) as refused:
+        count(folder)
+    assert refused.value.condition == "MALFORMED_KAFKA_LOG"

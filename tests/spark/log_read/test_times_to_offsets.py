@@ -1,0 +1,91 @@
+"""`startingOffsetsByTimestamp` and `endingOffsetsByTimestamp`: from the first record that is not earlier."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from tagwire.records import Record, build
+from tagwire_spark import PipelineError
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of_task
+from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_read.stream import LogStreamReader, stream_query
+
+TIMES = (10, 20, 15, 30, 12, 40, 35, 50)
+"""Of the records, by offset; not in order."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two partitions of the same records, in two segments of two batches."""
+    for partition in (0, 1):
+        place = tmp_path / f"t-{partition}"
+        place.mkdir()
+        records = [Record(n, time, None, b"v") for n, time in enumerate(TIMES)]
+        batches = [build(records[n : n + 2], "v2").encode() for n in (0, 2, 4, 6)]
+        for first in (0, 2):
+            (place / f"{2 * first:020}.log").write_bytes(b"".join(batches[first : first + 2]))
+    return tmp_path
+
+
+def read(path: Path, **options: Any) -> list[tuple[int, int]]:
+    query = log_query({"path": str(path), **options})
+    batches = rows_of_task(plan(query), query, full_schema(query))
+    return sorted((row["partition"], row["offset"]) for batch in batches for row in batch.to_pylist())
+
+
+def first_offsets(path: Path, **options: str) -> Any:
+    """Where a stream begins."""
+    asked = stream_query({"path": str(path), **options})
+    return LogStreamReader(asked, full_schema(asked.query), []).initialOffset()
+
+
+def times(**of: int) -> str:
+    return json.dumps({"t": {name[1:]: time for name, time in of.items()}})
+
+
+@pytest.mark.parametrize(("time", "offset"), [(0, 0), (10, 0), (11, 1), (20, 1), (21, 3), (31, 5), (41, 7), (50, 7)])
+def test_the_first_record_that_is_not_earlier(folder: Path, time: int, offset: int) -> None:
+    """Records behind it may be earlier; other partitions are read whole."""
+    other = [(1, n) for n in range(8)]
+    assert read(folder, startingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset, 8)] + other
+    assert read(folder, endingOffsetsByTimestamp=times(p0=time)) == [(0, n) for n in range(offset)] + other
+    assert first_offsets(folder, startingOffsetsByTimestamp=times(p0=time)) == {"t": {"0": offset, "1": 0}}
+
+
+def test_a_time_that_no_record_has_reached(folder: Path) -> None:
+    late = times(p0=51)
+    with pytest.raises(PipelineError, match=r"t-0 has no record at or after 51; .*Strategy=latest"):
+        read(folder, startingOffsetsByTimestamp=late)
+    rest = [(1, n) for n in range(8)]
+    assert read(folder, startingOffsetsByTimestamp=late, startingOffsetsByTimestampStrategy="latest") == rest
+    assert len(read(folder, endingOffsetsByTimestamp=late)) == 16
+    options = {"startingOffsetsByTimestamp": late, "startingOffsetsByTimestampStrategy": "latest"}
+    assert first_offsets(folder, **options) == {"t": {"0": 8, "1": 0}}
+
+
+def test_offsets_and_times_bound_together(folder: Path) -> None:
+    bounds = {"startingOffsets": '{"t": {"0": 4, "1": 1}}', "endingOffsets": '{"t": {"0": 6, "1": 2}}'}
+    found = read(folder, startingOffsetsByTimestamp=times(p0=20), endingOffsetsByTimestamp=times(p0=50), **bounds)
+    assert found == [(0, 4), (0, 5), (1, 1)]
+
+
+def test_damage_before_the_record(folder: Path) -> None:
+    segment = folder / "t-0" / f"{0:020}.log"
+    data = bytearray(segment.read_bytes())
+    data[30] ^= 1
+    segment.write_bytes(data)
+    with pytest.raises(PipelineError, match=segment.name):
+        read(folder / "t-0", startingOffsetsByTimestamp=times(p0=15))
+    found = read(folder / "t-0", startingOffsetsByTimestamp=times(p0=15), mode="PERMISSIVE")
+    assert [offset for _, offset in found] == [2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("value", ["1700000000000", '{"t": [1]}', '{"t": {"0": -1}}', '{"t": {"0": "noon"}}', "noon"])
+def test_what_is_no_time(folder: Path, value: str) -> None:
+    with pytest.raises(PipelineError, match=r"startingOffsetsByTimestamp.*milliseconds"):
+        read(folder, startingOffsetsByTimestamp=value)
