@@ -1,6 +1,7 @@
 """Object storage for tests: a file system in memory that counts what is asked of it, and S3 by moto on loopback."""
 
 import threading
+import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -201,6 +202,7 @@ def s3_server() -> Generator[tuple[dict[str, Any], list[tuple[str, ...]]]]:
     server.start()
     try:
         _, port = server.get_host_and_port()
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/moto-api/reset", data=b"").close()  # of earlier servers
         yield {"key": "testing-id", "secret": "very-hidden", "endpoint_url": f"http://127.0.0.1:{port}"}, seen
     finally:
         server.stop()

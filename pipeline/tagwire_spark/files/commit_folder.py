@@ -203,7 +203,7 @@ def in_staging(job: Job) -> str:
 def too_late(job: Job) -> PipelineError:
     """The refusal of an attempt whose job is over."""
     text = f"{job.root}: this write is finished; a task attempt came too late and wrote nothing."
-    return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+    return PipelineError("KAFKA_LOG_WRITE_FAILED", job.storage.hidden(text))
 
 
 def write_failure(root: str, error: OSError) -> PipelineError:

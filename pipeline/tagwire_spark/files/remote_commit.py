@@ -61,14 +61,22 @@ _UNDONE: Final = 8
 
 
 class RemoteFolder(CommitFolder):
-    """A prefix of a bucket."""
+    """A prefix of a bucket. Raises PipelineError for a file system that has no conditional puts."""
 
     slowness = 6
 
     def __init__(self, root: str, storage: StorageOptions) -> None:
         super().__init__(root.rstrip("/"))
         self._storage = storage
+        self._shown = storage.hidden(self.root)
         self._system, self._bare = store(self.root, storage)
+        if not has_conditional_puts(self._system) or "::" in self.root:
+            kind = self.root.partition("://")[0]
+            text = (
+                f"{self._shown}: fsspec can't put an object into {kind}:// only if there is none, and a write to object"
+            )
+            text += " storage is committed by such a put; write to s3://, or to a folder that all workers mount."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     @contextmanager
     def refused(self) -> Generator[None]:
@@ -85,13 +93,6 @@ class RemoteFolder(CommitFolder):
 
     def begin(self, job: Job) -> None:
         """Put an object that says that the job is not over, if the store keeps conditions."""
-        if not has_conditional_puts(self._system) or "::" in self.root:
-            kind = self.root.partition("://")[0]
-            text = (
-                f"{self.root}: fsspec can't put an object into {kind}:// only if there is none, and a write to object"
-            )
-            text += " storage is committed by such a put; write to s3://, or to a folder that all workers mount."
-            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         first = f"{job.name}/first"
         self._system.pipe_file(self._name(first), b"1")
         try:
@@ -102,7 +103,9 @@ class RemoteFolder(CommitFolder):
             is_kept = False
         if not is_kept:
             self.remove(job)
-            text = f"{self.root}: its store puts objects whatever the condition (If-None-Match, If-Match), and a write"
+            text = (
+                f"{self._shown}: its store puts objects whatever the condition (If-None-Match, If-Match), and a write"
+            )
             text += " is committed by such a put; write to a store that has conditional writes."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         self._system.rm_file(self._name(first))
@@ -197,7 +200,7 @@ class RemoteFolder(CommitFolder):
         try:
             return dict(json.loads(found)) if found is not None else {}
         except (ValueError, TypeError) as error:
-            text = f"{self.root}/{manifest_name(number)}: not valid JSON, but should list what a write committed"
+            text = f"{self._shown}/{manifest_name(number)}: not valid JSON, but should list what a write committed"
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: {error}.") from None
 
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
@@ -226,7 +229,7 @@ class RemoteFolder(CommitFolder):
         there = {*self._listed(job.name)}
         gone = [source for source, _ in change.moves if self._name(source) not in there]
         if gone:
-            text = f"{self.root}/{gone[0]}: can't be written: a task has staged it, and it is gone."
+            text = f"{self._shown}/{gone[0]}: can't be written: a task has staged it, and it is gone."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
 
     def carry_out(self, number: int, *, is_own: bool) -> None:
@@ -261,7 +264,7 @@ class RemoteFolder(CommitFolder):
         done, tag = self._done()
         outcome = _outcome(number, change, done)
         if outcome != "open":
-            text = f"{self.root}: can't be written: another process could not put all files of this write in place."
+            text = f"{self._shown}: can't be written: another process could not put all files of this write in place."
             return outcome, PipelineError("KAFKA_LOG_WRITE_FAILED", text)
         failure: Exception | None = None
         said: dict[str, Any] = dict(change)
@@ -299,7 +302,7 @@ class RemoteFolder(CommitFolder):
     def _unfinished(self, error: Exception) -> PipelineError:
         """The refusal of a commit that somebody has to finish."""
         said = (error.text if isinstance(error, PipelineError) else str(error)).rstrip(".") or type(error).__name__
-        text = f"{self.root}: a write is committed, and not all of its files could be put in place: {said}. The next"
+        text = f"{self._shown}: a write is committed, and not all of its files could be put in place: {said}. The next"
         text += " kafka_log read or write of it that may write finishes or undoes it; then see whether it is there."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 

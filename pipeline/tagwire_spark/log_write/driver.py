@@ -1,7 +1,8 @@
 """Writing to `kafka_log`: tasks stage segments, the driver holds them against each other and the log, and commits."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from tagwire_spark.files.commit import (
     staging,
     write_failure,
 )
+from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
 from tagwire_spark.log_write.leftovers import remove_leftovers
 from tagwire_spark.log_write.micro_batch import (
@@ -43,6 +45,8 @@ from tagwire_spark.log_write.target import LogTarget
 
 __all__ = ["LogStreamWriter", "LogWriter", "Staged"]
 
+_AT_ONCE: Final = 8
+"""Logs in object storage that are looked at together."""
 _EPOCHS: Final = "leader-epoch-checkpoint"
 _NO_BASE: Final = "leave out column baseOffset, or set batchBytes"
 """What to do where records have been taken out of their batch."""
@@ -195,13 +199,13 @@ class _Commit:
     def _change(self, before: Mapping[str, Any]) -> Change | None:
         if self.batch is not None and is_repeated(self.batch, before, self.segments):
             return None
+        ends = {} if self.overwrite else self._ends()
         for name, found in self.logs.items():
-            log = self._existing(name)
-            end = None if self.overwrite else self._end_before(log, found[0].format)
+            end = ends.get(name)
             if found[0].is_numbered:
                 self.logs[name] = numbered(self.folder, end or 0, found)
             elif end is not None:
-                _check_end(log, end, found[0])
+                _check_end(self._existing(name), end, found[0])
         removes: list[str] = []
         if self.overwrite:
             removes = old_files(self.job.root, self.job.storage, self.logs, others=self.target.replaces_others)
@@ -214,6 +218,14 @@ class _Commit:
 
     def _existing(self, name: str) -> ExistingLog:
         return ExistingLog(self.job.root, name, self.job.storage)
+
+    def _ends(self) -> dict[str, int | None]:
+        """Where the existing logs end; far away, several are looked at together. Raises PipelineError."""
+        ends = ((self._existing(name), found[0].format) for name, found in self.logs.items())
+        if not is_remote(self.job.root):
+            return dict(zip(self.logs, starmap(self._end_before, ends), strict=True))
+        with ThreadPoolExecutor(_AT_ONCE, "tagwire-ends") as pool:
+            return dict(zip(self.logs, pool.map(lambda each: self._end_before(*each), ends), strict=True))
 
     def _end_before(self, log: ExistingLog, format: str) -> int | None:
         """The end of the existing log, None if there is none. Raises PipelineError for one that can't go on."""

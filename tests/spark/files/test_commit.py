@@ -388,6 +388,25 @@ def test_a_commit_that_fails_at_any_step_is_moved_back(
                                   {"t-0": [0, 1], "u-0": [0, 1], "w-0": [1]})  # fmt: skip
 
 
+def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
+    job(tmp_path, table(("t", 0, b"v", 0), schema=schema))
+    before, replace = seen_files(tmp_path), Path.replace
+
+    def step(self: Path, target: Any) -> Path:
+        if Path(target).name == commit.DONE:
+            raise OSError(errno.EIO, "Input/output error", str(self))
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", step)
+        with pytest.raises(PipelineError, match="Input/output error"):
+            job(tmp_path, table(("t", 1, b"v", 4), schema=schema))
+    assert seen_files(tmp_path) == before and not list(tmp_path.glob(".*"))
+    job(tmp_path, table(("t", 1, b"v", 4), schema=schema))
+    assert (tmp_path / "t-0" / "leader-epoch-checkpoint").read_text() == "0\n2\n0 0\n4 1\n"
+
+
 def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but a folder of no use, which the next write removes."""
     root, writer, staged = written(tmp_path)

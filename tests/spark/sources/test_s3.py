@@ -51,3 +51,49 @@ def test_a_read_and_a_stream(
     shown = "".join((*capfd.readouterr(), str(refused.value), str(query.lastProgress), query.name or ""))
     written = "".join(each.read_text(errors="replace") for each in (tmp_path / "c").rglob("*") if each.is_file())
     assert "kafka_log" in shown and "very-hidden" not in shown + written
+
+
+def test_what_is_written_is_read_back(
+    spark: "SparkSession", bucket: tuple[Any, str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A write, a stream, and a `foreachBatch`; nothing of what Spark shows or keeps has a secret."""
+    system, options = bucket
+    source = str(Path(__file__).parents[2] / "data" / "sample_log")
+    df = spark.read.format("kafka_log").load(source)
+    writer = df.write.format("kafka_log").mode("append").option("storageOptions", options)
+    writer.save("s3://logs/batch")
+    stream = spark.readStream.format("kafka_log").option("maxOffsetsPerTrigger", 20).load(source)
+    sink = stream.select("topic", "partition", "key", "value", "headers").writeStream.trigger(availableNow=True)
+
+    def write(batch: Any, number: int) -> None:
+        to = batch.write.format("kafka_log").mode("append").option("storageOptions", options)
+        for _ in range(2):
+            to.option("batchId", number).option("queryId", "mine").save("s3://logs/each")
+
+    def start(path: str) -> Any:
+        query = (
+            sink.format("kafka_log").option("storageOptions", options).option("checkpointLocation", str(tmp_path / "c"))
+        )
+        started = query.start(path)
+        started.awaitTermination()
+        return started
+
+    query = start("s3://logs/stream")
+    start("s3://logs/stream")  # without news
+    sink.foreachBatch(write).option("checkpointLocation", str(tmp_path / "e")).start().awaitTermination()
+    columns = ["topic", "partition", "offset", "key", "value", "headers"]
+    expected = sorted(map(str, df.select(*columns).collect()))
+    for path in ("batch", "stream", "each"):
+        back = (
+            spark.read.format("kafka_log").option("storageOptions", options).load(f"s3://logs/{path}").select(*columns)
+        )
+        assert sorted(map(str, back.collect())) == expected, path
+        assert not [name for name in system.find(f"logs/{path}") if "/." in name]
+    with pytest.raises(PySparkException, match="KAFKA_LOG_EXISTS") as refused:
+        writer.save("s3://logs/batch")
+    executions = spark._jsparkSession.sharedState().statusStore().executionsList()
+    plans = [executions.apply(n).physicalPlanDescription() for n in range(executions.size())]
+    shown = "".join((*capfd.readouterr(), str(refused.value), str(query.lastProgress), *plans))
+    written = "".join(each.read_text(errors="replace") for each in tmp_path.rglob("*") if each.is_file())
+    objects = "".join(system.cat_file(each).decode(errors="replace") for each in system.find("logs/batch"))
+    assert plans and "kafka_log" in shown and "very-hidden" not in shown + written + objects
