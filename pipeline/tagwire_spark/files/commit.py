@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Job, write_failure
+from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.files.remote_commit import RemoteFolder
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
@@ -40,6 +40,7 @@ __all__ = [
     "carry_out",
     "check_folder",
     "commit_folder",
+    "contents_of",
     "job_of",
     "left_of",
     "noted_batches",
@@ -127,6 +128,11 @@ def left_of(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Job]:
     """The jobs of which something is there."""
     whole = job_of(root, "", storage)
     return [whole._replace(id=each) for each in _of(whole).jobs()]
+
+
+def contents_of(job: Job) -> list[Content]:
+    """What is there of a job. Raises PipelineError."""
+    return _of(job).contents(job)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ __all__ = [
     "Attempt",
     "Change",
     "CommitFolder",
+    "Content",
     "Job",
     "in_staging",
     "job_of_folder",
@@ -65,6 +66,10 @@ class Change(NamedTuple):
     """What else the manifest says."""
     batches: Mapping[str, Any] = {}
     """By query: what the manifest notes of the micro-batch that this is; each commit passes on those before it."""
+
+
+Content = tuple[int | None, float]
+"""The bytes of a file, None of a folder, and when it was last written, in seconds since 1970."""
 
 
 class Attempt:
@@ -136,6 +141,10 @@ class CommitFolder(ABC):
     @abstractmethod
     def jobs(self) -> list[str]:
         """The jobs of which something is there."""
+
+    @abstractmethod
+    def contents(self, job: Job) -> list[Content]:
+        """What is there of a job; nothing if it has gone meanwhile."""
 
     # ------------------------------------------------------------ files
 

@@ -21,6 +21,7 @@ from tagwire_spark.files.commit_folder import (
     Attempt,
     Change,
     CommitFolder,
+    Content,
     Job,
     in_staging,
     job_of_folder,
@@ -96,6 +97,15 @@ class LocalFolder(CommitFolder):
     def jobs(self) -> list[str]:
         """By the folders that are there."""
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
+
+    def contents(self, job: Job) -> list[Content]:
+        """The folder, and all below it."""
+        found: list[Content] = []
+        for path in (job.folder, *job.folder.rglob("*")):
+            with suppress(OSError):
+                status = path.stat()
+                found.append((None if path.is_dir() else status.st_size, status.st_mtime))
+        return found
 
     # ------------------------------------------------------------ files
 

@@ -35,6 +35,7 @@ from tagwire_spark.files.commit_folder import (
     Attempt,
     Change,
     CommitFolder,
+    Content,
     Job,
     in_staging,
     job_of_folder,
@@ -42,6 +43,7 @@ from tagwire_spark.files.commit_folder import (
     number_of,
     too_late,
 )
+from tagwire_spark.files.file_state import modified_at
 from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, store
 
 __all__ = ["RemoteFolder"]
@@ -149,6 +151,13 @@ class RemoteFolder(CommitFolder):
         """By the folders that a listing has."""
         with self.refused():
             return [job for name in self._level() if (job := job_of_folder(name)) is not None]
+
+    def contents(self, job: Job) -> list[Content]:
+        """The objects below the job's folder."""
+        with self.refused():
+            self._system.invalidate_cache()
+            found = self._system.find(self._name(job.name), detail=True).values()
+        return [(int(each["size"] or 0), (modified_at(each) or 0) / 1e9) for each in found]
 
     # ------------------------------------------------------------ files
 

@@ -27,9 +27,9 @@ from tagwire_spark.files.commit import (
     staging,
     write_failure,
 )
+from tagwire_spark.files.leftovers import remove_leftovers
 from tagwire_spark.files.store import is_remote
 from tagwire_spark.log_write.existing_log import ExistingLog, end_before, old_files
-from tagwire_spark.log_write.leftovers import remove_leftovers
 from tagwire_spark.log_write.micro_batch import (
     MicroBatch,
     batch_of_stream,

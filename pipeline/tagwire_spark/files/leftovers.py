@@ -1,0 +1,47 @@
+"""What writes have left in a folder of logs because their driver was killed: listed, or removed by a later write.
+
+Nobody can tell such a folder from that of a write that is still going on. So its age decides:
+the time since anything in it was last written.
+"""
+
+import time
+from typing import NamedTuple
+
+from tagwire_spark.files.commit import Job, abandon, contents_of, left_of
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+
+__all__ = ["Leftover", "leftovers", "remove_leftovers"]
+
+
+class Leftover(NamedTuple):
+    """A hidden folder beside the logs, with what is in it."""
+
+    place: str
+    """Its path or URL."""
+    files: int
+    bytes: int
+    last_written: float
+    """When something in it was last written, in seconds since 1970."""
+
+
+def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
+    """What is left in a folder, and what is just being written. Raises PipelineError."""
+    found = (_leftover(job) for job in left_of(root, storage))
+    return [each for each in found if each is not None]
+
+
+def remove_leftovers(job: Job, hours: int) -> None:
+    """Remove what is left beside this job, if nothing in it is younger than that. Raises PipelineError."""
+    oldest = time.time() - 3600 * hours
+    for left in left_of(job.root, job.storage):
+        if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
+            abandon(left)
+
+
+def _leftover(job: Job) -> Leftover | None:
+    """What is left of a job; None if it has gone meanwhile."""
+    found = contents_of(job)
+    if not found:
+        return None
+    sizes = [size for size, _ in found if size is not None]
+    return Leftover(f"{job.root}/{job.name}", len(sizes), sum(sizes), max(time for _, time in found))
