@@ -22,7 +22,7 @@ _BATCH_BYTES: Final = 65536
 Contenders = dict[str, Callable[[], object]]
 
 
-def job_contenders(spark: Any, log: Path, study: Path | None) -> Contenders:
+def job_contenders(spark: Any, log: Path, study: Path | None, _: dict[str, Path]) -> Contenders:
     """What is measured on the log."""
     from tagwire_spark.jobs import compact_logs, convert_logs
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Taken", "best", "middle", "noop", "peak_of_workers", "rounds"]
+__all__ = ["Taken", "best", "middle", "noop", "peak_of_workers", "ratio_of", "rounds"]
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _PARENT, _TIMES = 1, slice(11, 15)
@@ -44,6 +44,19 @@ def middle(taken: Sequence[Taken]) -> Taken:
 def best(taken: Sequence[Taken]) -> Taken:
     """The quickest round, by the clock."""
     return min(taken, key=attrgetter("wall"))
+
+
+def ratio_of(ours: Sequence[Taken], others: Sequence[Taken], rows: float = 1.0) -> str:
+    """How many times as fast ours is as another by rounds: by the clock, in the best rounds, and in processor time.
+
+    `rows` is how many rows ours has for each of the other's.
+    """
+    pairs = [*zip(ours, others, strict=True)]
+    ratios = sorted(rows * other.wall / mine.wall for mine, other in pairs)
+    low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
+    at_best = rows * best(others).wall / best(ours).wall
+    processor = median(rows * (other.jvm + other.python) / (mine.jvm + mine.python) for mine, other in pairs)
+    return f"{median(ratios):.2f} ({low:.2f}-{high:.2f}), best rounds {at_best:.2f}, processor time {processor:.2f}"
 
 
 def rounds(

@@ -4,21 +4,22 @@ Each contender makes the same columns, which is checked before anything is
 measured. `ready columns` is the ceiling of whatever decodes in `mapInArrow`:
 the bytes cross to the worker, and columns that were decoded before come back,
 declared as `decode_messages` does it (NOT NULL within lists), and all nullable.
+`source of ready batches` is that of whatever decodes in a source (`ready`).
 """
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from statistics import median
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from jars import AVRO, PROTOBUF
-from measure import Taken, best, middle, noop, rounds
+from measure import Taken, best, middle, noop, ratio_of, rounds
 from message_samples import SHAPES, Shape, make_messages
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
+from ready import ready_rows
 
 from tagwire_spark import decode_messages, from_message
 from tagwire_spark.columns.codec import decoding, message_class
@@ -31,10 +32,12 @@ CEILING, AVRO_ROW, PROTOBUF_ROW = "mapInArrow, ready columns", "from_avro", "fro
 PLAIN: Final = ("udf with our objects", "udf with our objects, through Arrow")
 DECODE, FROM, SOURCE = "decode_messages", "from_message", "kafka_log, decoding in place"
 LOOSE: Final = "kafka_log, in place, all nullable"
+SOURCE_CEILING: Final = "source of ready batches"
 LOOSE_CEILING: Final = "mapInArrow, ready columns, all nullable"
 FLOORS: Final = (
     *((DECODE, (CEILING,), 0.9), (DECODE, (LOOSE_CEILING,), 0.9), (DECODE, PLAIN, 4.0), (FROM, PLAIN, 4.0)),
-    *((DECODE, (PROTOBUF_ROW,), 1.3), (FROM, (PROTOBUF_ROW,), 1.3), (SOURCE, (AVRO_ROW,), 1.0)),
+    *((DECODE, (PROTOBUF_ROW,), 1.3), (FROM, (PROTOBUF_ROW,), 1.3), (SOURCE, (AVRO_ROW,), 1.2)),
+    *((SOURCE, (SOURCE_CEILING,), 0.8), (SOURCE_CEILING, (AVRO_ROW,), 1.2)),
 )
 """How much faster the first is to be than the fastest of the others."""
 
@@ -66,20 +69,13 @@ def measure_messages(spark: Any, options: Any, jars: dict[str, Path]) -> None:
 def _print_ratio(
     found: dict[str, Contender], taken: dict[str, list[Taken]], ours: str, others: Sequence[str], floor: float
 ) -> None:
-    """How ours stands to the fastest of those that it is held against, in rows a second: each round, and the best."""
-
-    def speed(name: str, each: Taken) -> float:
-        return found[name].rows / each.wall
-
+    """How ours stands to the fastest of those that it is held against, in rows a second."""
     there = [name for name in others if name in taken]
     if not there or ours not in taken:
         return
-    other = max(there, key=lambda name: speed(name, middle(taken[name])))
-    pairs = zip(taken[ours], taken[other], strict=True)
-    ratios = sorted(speed(ours, mine) / speed(other, its) for mine, its in pairs)
-    at_best = speed(ours, best(taken[ours])) / speed(other, best(taken[other]))
-    low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
-    print(f"{ours} / {other}: {median(ratios):.2f} ({low:.2f}-{high:.2f}), best rounds {at_best:.2f}; floor {floor}")
+    other = max(there, key=lambda name: found[name].rows / middle(taken[name]).wall)
+    ratio = ratio_of(taken[ours], taken[other], found[ours].rows / found[other].rows)
+    print(f"{ours} / {other}: {ratio}; floor {floor}")
 
 
 # ---------------------------------------------------------------- who decodes
@@ -98,6 +94,7 @@ def _contenders(spark: Any, shape: Shape, options: Any, jars: dict[str, Path]) -
         FROM: data.select(from_message("kafka", *arguments).alias("m")),
         SOURCE: source.schema(strict).load(str(log)),
         LOOSE: source.schema(loose).load(str(log)),
+        SOURCE_CEILING: _ready_rows(spark, shape, strict, log),
         **_in_jvm(spark.read.parquet(str(parquet)), shape, jars),
     }
     slow = {name: few.select(_plain(shape, through_arrow=name != PLAIN[0])("kafka").alias("m")) for name in PLAIN}
@@ -136,6 +133,12 @@ def _ready(shape: Shape) -> Any:
             yield ready.slice(0, batch.num_rows)
 
     return give
+
+
+def _ready_rows(spark: Any, shape: Shape, schema: StructType, log: Path) -> Any:
+    """The rows of decoding in place, from a source that only hands them over."""
+    options = {"message": shape.message, "version": shape.version, **shape.options}
+    return ready_rows(spark, f"ready_{shape.name}", schema, log, log.with_name(f"{log.name}.batches"), **options)
 
 
 def _plain(shape: Shape, *, through_arrow: bool) -> Any:

@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from jars import find_jars, settings_of
+from jars import AVRO, PROTOBUF, RECORDS, find_jars, settings_of
 from jobs import job_contenders
-from logs import log_contenders, with_study
-from measure import best, middle, peak_of_workers, rounds
+from logs import LOG_RATIOS, log_contenders, with_study
+from measure import best, middle, peak_of_workers, ratio_of, rounds
 from message_samples import with_package
 from messages import measure_messages
 from samples import LOG_BYTES, make_log
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _messages(options: Any) -> None:
-    jars = find_jars()
+    jars = find_jars(AVRO, PROTOBUF)
     with_package(options.data)
     spark = _session(options.data.absolute(), settings_of(jars))
     measure_messages(spark, options, jars)
@@ -47,14 +47,18 @@ def _logs(options: Any) -> None:
         with_study(options.study.absolute())
     options.data.mkdir(parents=True, exist_ok=True)
     os.chdir(options.data)
-    spark = _session(options.data.absolute())
-    log = make_log(options.data / "events-0", options.bytes)
-    contenders, size = _CONTENDERS[options.what](spark, log, options.study), _size(log)
+    jars = find_jars(RECORDS) if options.what == "logs" else {}
+    spark = _session(options.data.absolute(), settings_of(jars))
+    log = make_log(options.data.absolute() / "events-0", options.bytes)
+    contenders, size = _CONTENDERS[options.what](spark, log, options.study, jars), _size(log)
     taken = rounds(contenders, options.rounds, options.only or ())
     print(f"{'medians of rounds':48}{'wall s':>8}{'MB/s':>8}{'JVM s':>8}{'Python s':>10}{'best wall s':>13}")
     for name, each in taken.items():
         wall, jvm, python = middle(each)
         print(f"{name:48}{wall:8.2f}{size / wall / 1e6:8.0f}{jvm:8.2f}{python:10.2f}{best(each).wall:13.2f}")
+    for ours, other in LOG_RATIOS:
+        if ours in taken and other in taken:
+            print(f"{ours} / {other}: {ratio_of(taken[ours], taken[other])}")
     print(f"the largest worker had {peak_of_workers() / 1e6:.0f} MB")
     spark.stop()
 

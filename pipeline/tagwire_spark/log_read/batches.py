@@ -1,10 +1,12 @@
 """The batches of a split, on a worker; in PERMISSIVE, damage between them as well."""
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from tagwire.log.column_stream import Pass, ReadOptions
+from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.indexes import OffsetIndex
@@ -12,6 +14,8 @@ from tagwire.log.names import log_file
 from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
+from tagwire.records.format_set import format_set
+from tagwire.text_format import encodable
 from tagwire_spark.errors import loss
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
 from tagwire_spark.files.storage import is_remote, opened
@@ -24,6 +28,8 @@ __all__ = ["begun_scan", "check_complete", "is_wanted", "next_offset", "split_pi
 
 _CUT_OFF: Final = "TWL101"
 """The rule of a batch that is not there to its end."""
+_SMALL: Final = 1 << 16
+"""Bytes of a batch that are read faster than Python decides to skip them."""
 
 
 @contextmanager
@@ -129,7 +135,8 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     if start >= split.start:
         return start, last
     try:
-        for each in pieces(scan, start) if query.permissive else scan.spans(start):
+        every = pieces(scan, start) if query.permissive else scan.spans(_passed(scan, query, start, split.start))
+        for each in every:
             if each.position >= split.start:
                 return each.position, last
             if isinstance(each, Found):
@@ -139,6 +146,20 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
         if not _is_cut_off(error, split, query):
             raise
     return split.end, last
+
+
+def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> int:
+    """Where a batch begins, from `start` on: the first one not before `end`, or one that Python has to look at."""
+    formats = format_set(query.formats)
+    heads = Pass(root_column("batch", ["position"], formats), ReadOptions(formats=formats, heads_only=True))
+    if not heads.is_native:
+        return start
+    heads.rows.begin(encodable(scan.file), start, None)
+    with suppress(LogError):  # whoever goes on from there finds it again
+        if scan.size(start) <= _SMALL:
+            for _ in heads.of_file(scan, None, cut_off=False, end=end):
+                pass
+    return int(heads.rows.position)
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:

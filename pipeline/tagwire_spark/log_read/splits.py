@@ -310,10 +310,17 @@ def _first_wanted(entries: IndexLookup, base: int, whole: Split) -> _Hint | None
     return (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
 
 
+def _last(whole: Split, step: int) -> int:
+    """Where the last split may begin at most: a small rest is not worth a task of its own."""
+    return whole.end - step // 8
+
+
 def _even_cuts(whole: Split, step: int, first: _Hint | None = None) -> list[tuple[int, _Hint | None]]:
     """Cuts of as many bytes each. Of a remote segment, tasks look up the entries: they are many, the driver is one."""
     begin = first[0] if first else 0
-    return [(0, first), *((start, None) for start in range(begin + step, whole.end, step))] if whole.end else []
+    return (
+        [(0, first), *((start, None) for start in range(begin + step, _last(whole, step), step))] if whole.end else []
+    )
 
 
 def _cuts_by_index(
@@ -322,7 +329,7 @@ def _cuts_by_index(
     """The cuts at entries; they ascend, whatever the entries do."""
     cuts: list[tuple[int, _Hint | None]] = [(0, first)]
     begin, location = first[0] if first else 0, 0
-    while begin + step < whole.end and (location := entries.from_on(begin + step, 1, location)) < len(entries):
+    while begin + step < _last(whole, step) and (location := entries.from_on(begin + step, 1, location)) < len(entries):
         offset, position = entries[location]
         if not begin + step <= position < whole.end:
             break
