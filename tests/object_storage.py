@@ -4,6 +4,7 @@ import threading
 import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ class CountedFileSystem(MemoryFileSystem):  # type: ignore[misc]
         found = {}
         for name, file in sorted(self.store.items()):
             if name == path or name.startswith(f"{path.rstrip('/')}/"):
-                found[name] = {"name": name, "size": file.size, "type": "file", "ETag": str(hash(file.getvalue()))}
+                facts = {"size": file.size, "ETag": str(hash(file.getvalue())), "LastModified": file.modified}
+                found[name] = {"name": name, "type": "file", **facts}
         return found if detail else [*found]
 
     def info(self, path: str, **other: Any) -> Any:
@@ -65,6 +67,7 @@ class _Bytes:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.size = len(data)
+        self.modified = datetime.now(UTC)
 
     def getvalue(self) -> bytes:
         return self.data
@@ -118,7 +121,7 @@ class ConditionalFileSystem(CountedFileSystem):
         return [*found.values()] if detail else [each["name"] for each in found.values()]
 
     def _facts(self, file: _Bytes) -> dict[str, Any]:
-        return {"size": file.size, "ETag": str(hash(file.data))}
+        return {"size": file.size, "ETag": str(hash(file.data)), "LastModified": file.modified}
 
     def call_s3(self, kind: str, Bucket: str, Key: str, IfMatch: str | None = None, Range: str = "") -> Any:
         self._note(f"get {Key}")

@@ -5,10 +5,13 @@ the time since anything in it was last written.
 """
 
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
+from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import Job, abandon, contents_of, left_of
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 
 __all__ = ["Leftover", "leftovers", "remove_leftovers"]
 
@@ -26,16 +29,19 @@ class Leftover(NamedTuple):
 
 def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]:
     """What is left in a folder, and what is just being written. Raises PipelineError."""
+    if not is_remote(root) and not Path(root).is_dir():
+        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
     found = (_leftover(job) for job in left_of(root, storage))
     return [each for each in found if each is not None]
 
 
 def remove_leftovers(job: Job, hours: int) -> None:
-    """Remove what is left beside this job, if nothing in it is younger than that. Raises PipelineError."""
+    """Remove what is left beside this job, which is committed, if nothing in it is younger than that."""
     oldest = time.time() - 3600 * hours
-    for left in left_of(job.root, job.storage):
-        if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
-            abandon(left)
+    with suppress(PipelineError):  # it stays for the next write; this one has succeeded
+        for left in left_of(job.root, job.storage):
+            if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
+                abandon(left)
 
 
 def _leftover(job: Job) -> Leftover | None:

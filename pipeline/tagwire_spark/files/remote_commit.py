@@ -157,7 +157,7 @@ class RemoteFolder(CommitFolder):
         with self.refused():
             self._system.invalidate_cache()
             found = self._system.find(self._name(job.name), detail=True).values()
-        return [(int(each["size"] or 0), (modified_at(each) or 0) / 1e9) for each in found]
+        return [(int(each["size"] or 0), (modified_at(each) or time.time_ns()) / 1e9) for each in found]
 
     # ------------------------------------------------------------ files
 

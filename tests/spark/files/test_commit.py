@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from shutil import copytree, rmtree
 from types import SimpleNamespace
@@ -23,6 +23,7 @@ from written_logs import arrow_rows, columns, files, job, offsets, problems, sav
 
 from tagwire_spark import PipelineError, in_log_order
 from tagwire_spark.files import commit, folder_lock
+from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits
 from tagwire_spark.log_write.driver import LogWriter, Staged, _Commit
 from tagwire_spark.log_write.target import log_target
@@ -112,6 +113,18 @@ def test_who_appends_next_does_the_rest(tmp_path: Path, monkeypatch: pytest.Monk
     writer.abort(staged)  # what was committed stays so
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]}
+
+
+def test_a_job_that_reads_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, writer, staged = written(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "_do", lambda manifest: (_ for _ in ()).throw(Stop()))
+        with pytest.raises(Stop):
+            writer.commit(staged)
+    with ExitStack() as stack:
+        [location] = job_inputs(root, stack)
+        found = {each.target: len(each.partition.segments) for each in found_partitions(location)}
+    assert found == {"t-0": 2, "u-0": 1}
 
 
 def test_a_commit_that_is_no_json(tmp_path: Path) -> None:

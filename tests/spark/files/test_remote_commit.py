@@ -21,6 +21,7 @@ from written_logs import arrow_rows, columns, job, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
+from tagwire_spark.files.leftovers import leftovers
 from tagwire_spark.files.remote_commit import RemoteFolder
 from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
@@ -463,6 +464,20 @@ def test_attempts_that_die_or_come_too_late(bucket: Bucket) -> None:
     assert bucket.read(url) == APPENDED and len(bucket.hidden(url)) == 1  # what `late` has begun itself
     with pytest.raises(PipelineError, match="came too late"):
         writer.write(iter(rows("t", 3, b"x")))
+
+
+def test_what_is_left_is_listed_and_goes_when_it_is_old(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, writer, _ = begun(bucket)
+    storage = writer.target.storage
+    [left] = leftovers(url, storage)
+    assert left.place == f"{url}/{writer.job.name}" and left.files == len(bucket.hidden(url)) > 2 and left.bytes > 100
+    now = time.time()
+    assert abs(left.last_written - now) < 600
+    bucket.write(url, rows("v", 0, b"f"))
+    assert leftovers(url, storage) == [left]
+    monkeypatch.setattr(time, "time", lambda: now + 3600 * 169)
+    bucket.write(url, rows("v", 1, b"g"))
+    assert leftovers(url, storage) == [] == bucket.hidden(url)
 
 
 def test_a_job_that_fails_leaves_nothing(bucket: Bucket) -> None:

@@ -1,24 +1,30 @@
 """What killed writes have left goes with a later write, once it is old; a write that is going on stays."""
 
+import json
 import os
+import shutil
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
 from written_logs import job, table
 
+from tagwire_cli.app import app
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import begin, left_of, staging
+from tagwire_spark.files.leftovers import Leftover, leftovers
 from tagwire_spark.log_write.target import log_target
 
 
 def killed(root: Path, hours: float) -> Path:
     """The folder of a write of which nothing is younger than this."""
     left = begin(str(root)).folder
-    file = staging(left_of(str(root))[0]) / "orders-0.log"
+    file = staging(left_of(str(root))[0]).folder / "orders-0.log"
     file.write_bytes(b"half")
     then = time.time() - 3600 * hours
     for path in (*left.rglob("*"), left):
@@ -46,6 +52,25 @@ def test_a_file_that_is_still_written_keeps_its_folder(tmp_path: Path) -> None:
     os.utime(file)
     write(tmp_path)
     assert file.exists()
+
+
+def test_listed(tmp_path: Path) -> None:
+    left = killed(tmp_path, 5)
+    found = leftovers(str(tmp_path))
+    assert found == [Leftover(str(left), 3, 4, left.stat().st_mtime)]
+    shutil.rmtree(left)
+    assert leftovers(str(tmp_path)) == []
+
+
+def test_the_command(tmp_path: Path) -> None:
+    left = killed(tmp_path, 5)
+    done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", "--json", str(tmp_path)])
+    at = datetime.fromtimestamp(left.stat().st_mtime, UTC).isoformat(timespec="milliseconds")
+    assert json.loads(done.stdout) == {"place": str(left), "files": 3, "bytes": 4, "lastWritten": at}
+    done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", str(tmp_path / "k")])
+    assert done.exit_code == 1 and f"{tmp_path / 'k'}: there is no such folder" in done.stderr
+    done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", "--port", "9092", str(tmp_path)])
+    assert done.exit_code == 2 and "leave out the other options" in done.stderr
 
 
 @pytest.mark.parametrize("hours", ["0", "-1", "soon"])

@@ -12,6 +12,7 @@ from tagwire_cli.output.tables import Column, print_table, write_json_line
 __all__ = ["command"]
 
 _NUMBERS: Final = ("apiVersion", "requests", "requestBytes", "responseBytes", "unreadable")
+_LEFT: Final = ("place", "files", "bytes", "lastWritten")
 _TEXTS: Final = ("sinceRelease", "lastRelease")
 _COLUMNS: Final = (
     Column("client", style="cyan"),
@@ -34,6 +35,7 @@ _COLUMNS: Final = (
     metavar="N",
     help="The port of the brokers, in network captures; default: 9092.",
 )
+@click.option("--leftovers", is_flag=True, help="List what killed writes have left in folders of logs.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per line.")
 @storage_option
 @spark_options
@@ -42,6 +44,7 @@ def command(
     refused_by: str | None,
     package: str,
     port: int | None,
+    leftovers: bool,
     as_json: bool,
     storage_options: dict[str, Any] | None,
     master: str | None,
@@ -55,13 +58,23 @@ def command(
     and the last release that has it. The last release is empty if the newest
     release still has the version.
 
+    With --leftovers, PATH is a folder that `kafka_log` writes logs to. Each hidden
+    folder that a killed write has left there is shown, and so are those of writes
+    that go on.
+
     \b
     Examples:
       tagwire spark audit captures
       tagwire spark audit captures.jsonl.gz --refused-by 4.0 --json
+      tagwire spark audit --leftovers /mnt/kafka
     """
     from tagwire_spark.jobs import audit_captures
 
+    if leftovers:
+        if refused_by is not None or package or port is not None:
+            raise click.UsageError("--leftovers is about folders of logs, not captures: leave out the other options")
+        _show_leftovers(paths, storage_options, as_json=as_json)
+        return
     with opened_session(master, remote, conf) as spark:
         df = audit_captures(
             spark, paths, package=package, port=port, refused_by=refused_by, storage_options=storage_options
@@ -74,6 +87,22 @@ def command(
         print_table(_COLUMNS, [_row(row) for row in rows])
     if refused_by is not None and rows:
         raise click.exceptions.Exit(1)
+
+
+def _show_leftovers(paths: Sequence[str], storage_options: dict[str, Any] | None, *, as_json: bool) -> None:
+    """Print a row for each folder."""
+    from tagwire_spark.files.leftovers import leftovers
+    from tagwire_spark.files.store import StorageOptions
+
+    storage = StorageOptions(storage_options or {})
+    found = [each for path in paths for each in leftovers(path, storage)]
+    rows = [(each.place, each.files, each.bytes, datetime.fromtimestamp(each.last_written, UTC)) for each in found]
+    if as_json:
+        for *facts, at in rows:
+            write_json_line(dict(zip(_LEFT, (*facts, _in_utc(at)), strict=True)))
+        return
+    columns = (Column(_LEFT[0], style="cyan"), *(Column(name, is_number=True) for name in _LEFT[1:3]), Column(_LEFT[3]))
+    print_table(columns, [(place, str(files), str(size), f"{at:%Y-%m-%d %H:%M}") for place, files, size, at in rows])
 
 
 def _in_utc(value: Any) -> Any:
