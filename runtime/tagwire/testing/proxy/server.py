@@ -60,6 +60,8 @@ class _Listeners:
         self.proxy = proxy
         self.links: set[_Link] = set()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.unreachable: set[Address] = set()
+        """Servers that could not be reached when they were last tried."""
         self._host = host
         self._on_listening = on_listening
         self._loop = asyncio.get_running_loop()
@@ -109,6 +111,12 @@ class _Listeners:
         task: asyncio.Task[None] = asyncio.ensure_future(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
+
+    def note_unreachable(self, server: Address, number: int, reason: str) -> None:
+        """Note it once, until the server is reached: clients try again many times a second."""
+        if server not in self.unreachable:
+            self.unreachable.add(server)
+            self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
 
     async def close(self) -> None:
         """Listen no more, and end all links."""
@@ -164,12 +172,11 @@ class _Link:
             connecting = loop.create_connection(lambda: self.server, *self.server_address)
             await asyncio.wait_for(connecting, _CONNECTING)
         except (OSError, TimeoutError) as error:
-            self.listeners.proxy.note(
-                f"connection {self.connection.number}: {self.server_address} can't be reached: "
-                f"{error or f'no answer within {_CONNECTING:g} s'}"
-            )
+            reason = str(error) or f"no answer within {_CONNECTING:g} s"
+            self.listeners.note_unreachable(self.server_address, self.connection.number, reason)
             self.abort()
             return
+        self.listeners.unreachable.discard(self.server_address)
         if self.client.is_gone:
             self.abort()
         self.client.resume("connecting")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,28 @@ def test_a_server_that_is_not_there() -> None:
 
     proxy = proxied(nobody, play)
     assert proxy.problems[0].startswith(f"connection 1: {nobody} can't be reached: ")
+
+
+def test_a_server_that_comes_and_goes() -> None:
+    """Clients try again at once: that it can't be reached is noted once each time that it goes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = Address(*listening.getsockname())
+
+    async def is_refused(address: Address) -> bool:
+        async with connected(address) as (reader, _):
+            with suppress(ConnectionError):
+                return await asyncio.wait_for(reader.read(1), 10) == b""
+        return True
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        assert [await is_refused(address) for _ in range(3)] == [True] * 3
+        with socket.create_server(nobody) as server:
+            async with connected(address):
+                (await asyncio.to_thread(server.accept))[0].close()
+        assert [await is_refused(address) for _ in range(3)] == [True] * 3
+
+    proxy = proxied(nobody, play)
+    assert [each.split(":")[0] for each in proxy.problems] == ["connection 1", "connection 5"]
 
 
 def test_nothing_piles_up() -> None:
