@@ -68,10 +68,21 @@ def spark_options(function: F) -> F:
 
 
 def output_option(metavar: str, help: str) -> Callable[[F], F]:
-    """The option `--output`, a folder that a job makes."""
-    kind = click.Path(path_type=Path)
-    text = f"{help}; it must not exist yet."
-    return click.option("--output", required=True, metavar=metavar, type=kind, help=text)
+    """The options `--output`, a folder or URL that a job makes, and `--work`."""
+    output = click.option(
+        *("--output", "output"),
+        required=True,
+        metavar=metavar,
+        type=Place(path_type=Path),
+        help=f"{help}, or s3:// URL; it must not exist yet.",
+    )
+    work = click.option(
+        *("--work", "work_folder"),
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Where the output of a URL is made before it is uploaded; a folder that all workers mount.",
+    )
+    return lambda function: output(work(function))
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from tagwire.log.survey import Survey, survey
 from tagwire_spark.files.store import StorageOptions, is_remote
 from tagwire_spark.jobs.compact_units import beside_segments, do_unit
 from tagwire_spark.jobs.last_offsets import find_last_offsets
-from tagwire_spark.jobs.outputs import Staging, output_path, staging
+from tagwire_spark.jobs.outputs import Staging, job_output, staging
 from tagwire_spark.jobs.tasks import TASK_BYTES, run_units
 from tagwire_spark.jobs.units import (
     FoundPartition,
@@ -49,23 +49,25 @@ def compact_logs(
     output: str | Path,
     *,
     storage_options: Mapping[str, Any] | None = None,
+    work_folder: str | Path | None = None,
     **rules: Any,
 ) -> list[CompactReport]:
     """Write partitions to a folder with the last record of every key; the report of each partition, in order.
 
-    `rules` are those of `tagwire.log.compaction.Compaction` but for `limits`; `now` is the time at which this is called
-    unless given. A path may be a URL, whose file system is given the `storage_options`. Nothing is in `output` before
-    all of it is. Raises PipelineError, LogPathError.
+    `rules` are those of `tagwire.log.compaction.Compaction` but for `limits`; `now` is the time at which this is
+    called unless given. A path may be a URL, whose file system is given the `storage_options`. So may `output`, which
+    is then made in the `work_folder` and uploaded. Nothing is in `output` before all of it is. Raises PipelineError,
+    LogPathError.
     """
     rules = {"now": int(time.time() * 1000)} | {name: value for name, value in rules.items() if value is not None}
     asked = Compaction(**rules)  # what is wrong with them is told here
-    target = output_path(output)
+    target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
         only_once(partitions)
         logs = [_Log(number, found, asked) for number, found in enumerate(partitions)]
-        made = stack.enter_context(staging(target))
+        made = stack.enter_context(staging(target, spark))
         _Job(spark, made, rules, StorageOptions(storage_options or {})).run(logs)
         apart = {log.found for log in logs if log.is_apart}
         fetch_beside(partitions, lambda found: beside_segments(found.partition) if found in apart else ())

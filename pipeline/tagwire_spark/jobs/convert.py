@@ -24,7 +24,7 @@ from tagwire.log.whole_folder import on_disk
 from tagwire.log.writing import transaction_index
 from tagwire.records.format_set import AUTO, Formats
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
-from tagwire_spark.jobs.outputs import Staging, attempt, output_path, staging
+from tagwire_spark.jobs.outputs import Staging, attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import (
     FoundPartition,
@@ -52,21 +52,22 @@ def convert_logs(
     batch_records: int | None = None,
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
+    work_folder: str | Path | None = None,
 ) -> list[ConvertReport]:
     """Write partitions to a folder in another format, codec or batch size; the report of each segment, in order.
 
-    A path is the folder of a partition, or one above partitions: then what the
-    broker keeps beside them comes along. It may be a URL, whose file system is given
-    the `storage_options`. Nothing is in `output` before all of it is. Raises
-    FormatError, PipelineError, LogPathError.
+    A path is the folder of a partition, or one above partitions: then what the broker keeps beside them comes along.
+    It may be a URL, whose file system is given the `storage_options`. So may `output`, which is then made in the
+    `work_folder` and uploaded. Nothing is in `output` before all of it is. Raises FormatError, PipelineError,
+    LogPathError.
     """
     how = (to, codec, batch_bytes, batch_records, format)
-    conversion, target = conversion_of(how), output_path(output)
+    conversion, target = conversion_of(how), job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         roots = job_inputs(paths, stack, storage_options)
         partitions = [found for root in roots for found in found_partitions(root)]
         only_once(partitions)
-        made = stack.enter_context(staging(target))
+        made = stack.enter_context(staging(target, spark))
         units, results = _converted(spark, made, partitions, how, StorageOptions(storage_options or {}))
         fetch_beside(partitions, lambda found: carried_files(found.partition, conversion))
         for found in partitions:

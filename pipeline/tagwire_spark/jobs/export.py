@@ -22,7 +22,7 @@ from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.export_part import TABLE, How, TopicPartition, export_part
 from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names, table_folder
-from tagwire_spark.jobs.outputs import output_path, staging
+from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.options import MODES, invalid
@@ -81,22 +81,23 @@ def export_logs(
     mode: str = "FAILFAST",
     format: Formats = AUTO,
     storage_options: Mapping[str, Any] | None = None,
+    work_folder: str | Path | None = None,
 ) -> list[ExportReport]:
     """Write logs to a folder as Parquet, with all files beside them; returns the report of each segment, in order.
 
     A path is a partition's folder, or a folder above partitions, which is exported as a whole; several paths go below
-    their own names. It may be a URL, whose file system is given the `storage_options`. `columns` are those of the
-    table, by default all of `kafka_log`; topic and partition are folders. Bytes that are not a batch are rejected,
-    unless `mode` is PERMISSIVE; then they are kept, and reported. `output` appears only when it is complete. Raises
-    FormatError, PipelineError, LogPathError.
+    their own names. It may be a URL, whose file system is given the `storage_options`. So may `output`, which is then
+    made in the `work_folder` and uploaded. `columns` are those of the table, by default all of `kafka_log`; topic and
+    partition are folders. Bytes that are not a batch are rejected, unless `mode` is PERMISSIVE; then they are kept,
+    and reported. `output` appears only when it is complete. Raises FormatError, PipelineError, LogPathError.
     """
     if mode.upper() not in MODES:
         raise invalid(f"mode is {mode!r}; expected {' or '.join(MODES)}.")
     how = How(column_names(columns), mode.upper() == "PERMISSIVE", format_set(format))
-    target = output_path(output)
+    target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         units, folders = _found(job_inputs(paths, stack, storage_options))
-        made = stack.enter_context(staging(target))
+        made = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(export_part, attempts=str(made.attempts), how=list(how), storage=storage)
         sizes = [sum(size for _, size in unit.part.files) for unit in units]

@@ -5,25 +5,33 @@
         lasts/                  results of one round of a job for the next (`last_offsets`)
         whole/                  becomes the output, by one rename
 
+An output at a URL is made in the same way in a work folder, and then uploaded (`uploads`).
+
 Each attempt of a unit writes to a folder of its own and returns its name. Spark accepts one result
 for each unit; the output of other attempts is ignored and removed at the end.
 """
 
 import re
 import shutil
+import tempfile
 import uuid
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError
 from tagwire.log.claim import claimed
 from tagwire.log.whole_folder import publish
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.files.storage import local_path
+from tagwire_spark.files.commit import abandon
+from tagwire_spark.files.storage import is_remote, local_path
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
+from tagwire_spark.jobs.uploads import begin_upload, upload
 
-__all__ = ["Staged", "Staging", "attempt", "is_url", "output_path", "staging"]
+__all__ = ["Output", "Staged", "Staging", "attempt", "is_url", "job_output", "staging"]
 
 _URL: Final = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 """Also with one slash, as a `Path` has it."""
@@ -41,9 +49,6 @@ class Staged:
 
 class Staging(Staged):
     """The folders of a job that is under way."""
-
-    def __init__(self, output: Path) -> None:
-        super().__init__(output.with_name(f".{output.name}.{uuid.uuid4().hex}"))
 
     def take(self, attempt: str, target: str) -> None:
         """Move what an attempt has written to its place in the output."""
@@ -64,35 +69,83 @@ def is_url(text: str) -> bool:
     return _URL.match(text) is not None
 
 
-def output_path(output: str | Path) -> Path:
-    """The folder that a job is to write. Raises PipelineError for a URL, which as a path would be a local folder."""
+class Output(NamedTuple):
+    """Where a job writes to."""
+
+    place: Path | str
+    """A folder, or the URL of a prefix in object storage."""
+    work: Path | None = None
+    """Where the output at a URL is made before it is uploaded; None for a temporary folder."""
+    storage: StorageOptions = NO_OPTIONS
+
+    def below(self, name: str) -> Path | str:
+        """The path or URL of a file in it."""
+        return self.place / name if isinstance(self.place, Path) else f"{self.place}/{name}"
+
+
+def job_output(
+    output: str | Path, work_folder: str | Path | None = None, options: Mapping[str, Any] | None = None
+) -> Output:
+    """What a job is asked to write. Raises PipelineError for a `Path` that holds a URL."""
     text = str(output)
-    if is_url(text):
-        how = "write to a folder that the driver and all workers mount, and upload it when the job is done"
-        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a job ends by a rename, which a URL lacks; {how}.")
-    return local_path(text)
+    if not is_url(text):
+        return Output(local_path(text))
+    if not is_remote(text) or isinstance(output, Path):
+        raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}: a Path can't hold a URL; give it as a text.")
+    work = None if work_folder is None else local_path(str(work_folder))
+    return Output(text.rstrip("/"), work, StorageOptions(options or {}))
 
 
 @contextmanager
-def staging(output: Path) -> Generator[Staging]:
-    """Folders to fill; `whole` becomes `output` when that ends well, and else nothing is left.
+def staging(output: Output, spark: SparkSession) -> Generator[Staging]:
+    """Folders to fill; `whole` becomes the output when that ends well, and else nothing is left.
 
-    Raises LogPathError if the output exists and is not empty, another process is writing it, or it can't be
-    written.
+    Raises LogPathError or PipelineError if the output exists and is not empty, another process is writing it, or it
+    can't be written.
     """
+    with _renamed(output.place) if isinstance(output.place, Path) else _uploaded(output, output.place, spark) as folder:
+        made = Staging(folder)
+        made.attempts.mkdir(parents=True)
+        made.whole.mkdir()
+        yield made
+
+
+@contextmanager
+def _renamed(output: Path) -> Generator[Path]:
+    """A folder beside the output, of which `whole` takes its place by a rename."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: exists already; nothing is overwritten")
     with claimed(output):
-        made = Staging(output)
+        folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
-            made.attempts.mkdir(parents=True)
-            made.whole.mkdir()
-            yield made
-            publish(made.whole, output)  # an empty folder gives way
+            yield folder
+            publish(Staged(folder).whole, output)  # an empty folder gives way
         except OSError as error:
             raise LogPathError(f"{output}: can't be written: {error.strerror}") from None
         finally:
-            shutil.rmtree(made.folder, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _uploaded(output: Output, url: str, spark: SparkSession) -> Generator[Path]:
+    """A folder in the work folder, of which `whole` is uploaded."""
+    work = output.work
+    if work is None:
+        if not str(spark.conf.get("spark.master", "")).startswith("local"):
+            text = f"{url}: a job makes its output in a folder and uploads it; name one (work_folder, --work) that the"
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} driver and all workers mount.")
+        work = Path(tempfile.gettempdir())
+    job = begin_upload(url, output.storage)
+    folder = work / f".tagwire-{job.id}.output"
+    try:
+        yield folder
+        upload(spark, Staged(folder).whole, job)
+    except OSError as error:
+        raise LogPathError(f"{folder}: can't be written: {error.strerror}") from None
+    finally:
+        with suppress(PipelineError):  # what is left there, a later write removes
+            abandon(job)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def attempt(attempts: str | Path) -> Path:

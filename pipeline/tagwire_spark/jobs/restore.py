@@ -25,7 +25,7 @@ from tagwire_spark.files.byte_stream import opened_stream
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.exported import BYTES, EXACT, HEAD, NEEDED, PIECES, ROWS, ZEROS, Export, Part
-from tagwire_spark.jobs.outputs import attempt, output_path, staging
+from tagwire_spark.jobs.outputs import attempt, job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import job_inputs, received_folder
 
@@ -35,7 +35,7 @@ __all__ = ["ImportReport", "import_logs"]
 class ImportReport(NamedTuple):
     """A file that was made again."""
 
-    file: Path
+    file: Path | str
     bytes: int
     batches: int
     """Batches that were made of records."""
@@ -51,18 +51,19 @@ def import_logs(
     output: str | Path,
     *,
     storage_options: Mapping[str, Any] | None = None,
+    work_folder: str | Path | None = None,
 ) -> list[ImportReport]:
     """Write the logs of an export to a folder; the report of each file, in order.
 
-    They are those that were exported, byte for byte, with all that stood beside
-    them. The export may be a URL, whose file system is given the `storage_options`.
+    They are those that were exported, byte for byte, with all that stood beside them. The export may be a URL, whose
+    file system is given the `storage_options`. So may `output`, which is then made in the `work_folder` and uploaded.
     Nothing is in `output` before all of it is. Raises PipelineError, LogPathError.
     """
-    target = output_path(output)
+    target = job_output(output, work_folder, storage_options)
     with ExitStack() as stack:
         [source] = job_inputs(path, stack, storage_options)
         export = Export.read(source)
-        made = stack.enter_context(staging(target))
+        made = stack.enter_context(staging(target, spark))
         storage = StorageOptions(storage_options or {})
         work = partial(_import, source=source.origin, attempts=str(made.attempts), storage=storage)
         sizes = [sum(size for _, size in part.files) for part in export.parts]
@@ -73,7 +74,7 @@ def import_logs(
         for part, result in zip(export.parts, results, strict=True):
             made.take(result["attempt"], part.folder)
     return [
-        ImportReport(target / part.path_of(number), size, result["batches"][number])
+        ImportReport(target.below(part.path_of(number)), size, result["batches"][number])
         for part, result in zip(export.parts, results, strict=True)
         for number, (_, size) in enumerate(part.files)
     ]

@@ -25,7 +25,7 @@ from tagwire_cli.app import app
 from tagwire_spark import PipelineError, session
 from tagwire_spark.jobs import audit_captures, compact_logs, convert_logs, whatif_logs
 from tagwire_spark.jobs.convert import _convert
-from tagwire_spark.jobs.outputs import staging
+from tagwire_spark.jobs.outputs import Output, staging
 from tagwire_spark.jobs.tasks import _tasks
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def test_several_disks_of_a_broker(
 def test_an_attempt_that_nobody_waits_for_leaves_nothing(tmp_path: Path) -> None:
     segment = next((SAMPLE / "orders-0").glob("*.log"))
     unit = [str(segment), "orders", "orders-0"]
-    with staging(tmp_path / "out") as made:
+    with staging(Output(tmp_path / "out"), cast("SparkSession", None)) as made:
         first, second = (_convert(unit, str(made.attempts), NOTHING) for _ in range(2))
         assert first[0] != second[0]
         made.take(second[0], "orders-0")

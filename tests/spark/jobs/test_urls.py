@@ -19,7 +19,6 @@ from streamed_logs import batch
 from tagwire.errors import TagwireError
 from tagwire_cli.app import app
 from tagwire_spark import PipelineError
-from tagwire_spark.errors import refusal
 from tagwire_spark.jobs import (
     audit_captures,
     compact,
@@ -70,21 +69,6 @@ def reports(found: Any, root: object) -> Any:
 def totals(found: Any) -> dict[str, Any]:
     """The figures of whatif, but for the seconds."""
     return {str(kind): {**measure.to_json(), "seconds": 0} for kind, measure in found.measures.items()}
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs do their work in this process, one unit behind the other."""
-
-    def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
-        assert len(units) == len(sizes)
-        try:
-            return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
-        except TagwireError as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-
-    for name in ("convert", "compact", "export", "restore", "whatif"):
-        monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)
 
 
 @pytest.fixture
@@ -357,8 +341,7 @@ def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Pa
     compact_logs(spark, source, tmp_path / "compact-one", **RULES)
     compact_logs(spark, url, tmp_path / "compact-many", **RULES, **given)
     assert files(tmp_path / "compact-many") == files(tmp_path / "compact-one")
-    export_logs(spark, url, tmp_path / "archive", **given)
-    put(system, tmp_path / "archive", "logs/archive")
+    export_logs(spark, url, "s3://logs/archive", **given)
     import_logs(spark, "s3://logs/archive", tmp_path / "back", **given)
     assert files(tmp_path / "back") == files(source)
     assert totals(whatif_logs(spark, url, "v3", **given)) == totals(whatif_logs(spark, source, "v3"))

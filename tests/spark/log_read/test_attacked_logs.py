@@ -3,7 +3,7 @@
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,11 +14,16 @@ from tagwire.log import LogPathError
 from tagwire.log.file_bytes import FileBytes
 from tagwire.records import Record, build
 from tagwire_spark.jobs.last_offsets import _ascending, last_offsets_between
-from tagwire_spark.jobs.outputs import staging
+from tagwire_spark.jobs.outputs import Output, staging
 from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NO_SPARK = cast("SparkSession", None)
 
 
 def segment(folder: Path, batches: int = 200) -> Path:
@@ -53,9 +58,12 @@ def test_a_segment_that_is_cut_while_a_task_reads_it_is_an_error(
 
 def test_a_second_job_on_one_output_is_refused_while_the_first_works(tmp_path: Path) -> None:
     output = tmp_path / "out"
-    with staging(output) as made:
+    with staging(Output(output), NO_SPARK) as made:
         (made.whole / "first").write_bytes(b"1")
-        with pytest.raises(LogPathError, match=f"process {os.getpid()} on .* is writing it"), staging(output):
+        with (
+            pytest.raises(LogPathError, match=f"process {os.getpid()} on .* is writing it"),
+            staging(Output(output), NO_SPARK),
+        ):
             pass
     assert [each.name for each in output.iterdir()] == ["first"]
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
@@ -67,7 +75,7 @@ def test_of_many_jobs_on_one_output_one_writes(tmp_path: Path) -> None:
     def job(number: int) -> None:
         barrier.wait()
         try:
-            with staging(output) as made:
+            with staging(Output(output), NO_SPARK) as made:
                 (made.whole / str(number)).write_bytes(b"")
         except LogPathError as error:
             refused.append(error)

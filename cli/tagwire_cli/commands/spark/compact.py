@@ -29,7 +29,7 @@ __all__ = ["command"]
 @spark_options
 def command(
     paths: Sequence[Path | str],
-    output: Path,
+    output: Path | str,
     as_json: bool,
     master: str | None,
     remote: str | None,

@@ -41,7 +41,8 @@ _COLUMNS: Final = (
 @spark_options
 def command(
     paths: Sequence[Path | str],
-    output: Path,
+    output: Path | str,
+    work_folder: Path | None,
     columns: str | None,
     permissive: bool,
     format: "FormatSet",
@@ -70,7 +71,14 @@ def command(
     mode = "PERMISSIVE" if permissive else "FAILFAST"
     with opened_session(master, remote, conf) as spark:
         reports = export_logs(
-            spark, paths, output, columns=names, mode=mode, format=format, storage_options=storage_options
+            spark,
+            paths,
+            output,
+            columns=names,
+            mode=mode,
+            format=format,
+            storage_options=storage_options,
+            work_folder=work_folder,
         )
     for report in reports if as_json else ():
         write_json_line(report.to_json())

@@ -24,7 +24,8 @@ _EXPORT: Final = Place(exists=True, file_okay=False, path_type=Path)
 @spark_options
 def command(
     parquet: Path | str,
-    output: Path,
+    output: Path | str,
+    work_folder: Path | None,
     as_json: bool,
     storage_options: dict[str, Any] | None,
     master: str | None,
@@ -44,7 +45,7 @@ def command(
     from tagwire_spark.jobs import import_logs
 
     with opened_session(master, remote, conf) as spark:
-        reports = import_logs(spark, parquet, output, storage_options=storage_options)
+        reports = import_logs(spark, parquet, output, storage_options=storage_options, work_folder=work_folder)
     for report in reports if as_json else ():
         write_json_line(report.to_json())
     if not as_json:

@@ -1,0 +1,77 @@
+"""The output of a job in object storage: made in a folder, uploaded by tasks, and committed as `kafka_log` commits.
+
+Jobs move and read what they have made before it is complete, which takes a folder that the driver and all workers
+see. The upload is what object storage can do: each task puts files below a hidden prefix, and one commit copies all of
+them to their places. So a reader of `kafka_log` finds all of the output or nothing; for others `_SUCCESS` comes last.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tagwire.log import LogPathError
+from tagwire_spark.files import commit
+from tagwire_spark.files.commit import Change, Job
+from tagwire_spark.files.store import StorageOptions, reaching, store
+from tagwire_spark.jobs.tasks import run_units
+
+__all__ = ["begin_upload", "upload"]
+
+
+def begin_upload(url: str, storage: StorageOptions) -> Job:
+    """A job that writes to a prefix without objects.
+
+    Raises LogPathError if there are some, and PipelineError if it can't be written.
+    """
+    _check_empty(url, storage)
+    return commit.begin(url, storage)
+
+
+def upload(spark: SparkSession, whole: Path, job: Job) -> None:
+    """Put all files of a folder below the job's prefix. Raises LogPathError, PipelineError."""
+    files = [path for path in sorted(whole.rglob("*")) if path.is_file()]
+    files.sort(key=lambda path: path.suffix == ".log")  # a segment comes after its indexes
+    names = [path.relative_to(whole).as_posix() for path in files]
+    units = [[str(path), name] for path, name in zip(files, names, strict=True)]
+    put = partial(_put, root=job.root, id=job.id, storage=job.storage)
+    staged = run_units(spark, units, [path.stat().st_size for path in files], put)
+    moves = tuple(zip(staged, names, strict=True))
+
+    def change(before: Mapping[str, Any]) -> Change:
+        _check_empty(job.root, job.storage)
+        return Change(moves)
+
+    commit.carry_out(job, change)
+
+
+def _check_empty(url: str, storage: StorageOptions) -> None:
+    with reaching(url, storage):
+        system, bare = store(url, storage)
+        system.invalidate_cache()
+        try:
+            found = [str(name).rstrip("/").rpartition("/")[2] for name in system.ls(bare, detail=False)]
+        except FileNotFoundError:
+            return
+    if any(name != commit.DONE and not name.startswith(".tagwire-") for name in found):
+        raise LogPathError(f"{storage.hidden(url)}: exists already; nothing is overwritten")
+
+
+def _put(unit: Sequence[str], root: str, id: str, storage: StorageOptions) -> str:
+    """On a worker: upload a file; the name that it has there. Raises LogPathError, PipelineError."""
+    path, name = unit
+    attempt = commit.staging(commit.job_of(root, id, storage))
+    try:
+        link = attempt.folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path)
+        attempt.keep([link])
+        attempt.end()
+    except OSError as error:
+        text = f"{path}: can't be read by a worker: {error.strerror}; all workers must mount the work folder"
+        raise LogPathError(text) from None
+    finally:
+        attempt.close()
+    return f"{attempt.job.name}/{attempt.folder.name}/{name}"

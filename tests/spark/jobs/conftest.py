@@ -1,0 +1,26 @@
+"""What tests of jobs share."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from tagwire.errors import TagwireError
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs do their work in this process, one unit behind the other."""
+
+    from tagwire_spark.errors import refusal  # not without pyspark
+
+    def run(_: Any, units: Sequence[Any], sizes: Sequence[int], work: Callable[[Any], Any]) -> list[Any]:
+        assert len(units) == len(sizes)
+        try:
+            return [json.loads(json.dumps(work(json.loads(json.dumps(unit))))) for unit in units]
+        except TagwireError as error:
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+
+    for name in ("convert", "compact", "export", "restore", "uploads", "whatif"):
+        monkeypatch.setattr(f"tagwire_spark.jobs.{name}.run_units", run)

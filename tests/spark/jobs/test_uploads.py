@@ -1,0 +1,129 @@
+"""Outputs of jobs at URLs: they are what the job writes to a folder, and are there whole or not at all."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from object_storage import ConditionalFileSystem, conditional
+
+from tagwire.log import LogPathError
+from tagwire_spark import PipelineError
+from tagwire_spark.files import commit
+from tagwire_spark.jobs import compact_logs, convert_logs, export_logs, import_logs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("here")]
+
+URL = "kept://bucket/out"
+HERE = cast("SparkSession", SimpleNamespace(conf={"spark.master": "local[2]"}))
+CLUSTER = cast("SparkSession", SimpleNamespace(conf={"spark.master": "spark://host:7077"}))
+RULES: dict[str, Any] = {"now": 1 << 50, "include_active": True, "drop_keyless": True}
+JOBS: dict[str, Callable[..., Any]] = {
+    "convert": lambda logs, out, **given: convert_logs(HERE, logs, out, codec="gzip", **given),
+    "compact": lambda logs, out, **given: compact_logs(HERE, logs, out, **RULES, **given),
+    "export": lambda logs, out, **given: export_logs(HERE, logs, out, **given),
+}
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(commit, "_PATIENCE", 0.0)
+    yield conditional()
+    conditional()
+
+
+@pytest.fixture
+def broker(logs: Path) -> Path:
+    return logs / "kafka28"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def stored(store: Any, url: str = URL) -> dict[str, bytes]:
+    """The objects of a prefix, but for the manifest of the commit."""
+    root = store._strip_protocol(url)
+    found = {name.removeprefix(f"{root}/"): store.store[name].data for name in store.find(root)}
+    found.pop(commit.DONE, None)
+    return found
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_same_as_in_a_folder(store: Any, broker: Path, tmp_path: Path, job: str) -> None:
+    expected = JOBS[job](broker, tmp_path / "one")
+    (tmp_path / "work").mkdir()
+    got = JOBS[job](broker, URL, work_folder=tmp_path / "work")
+    assert stored(store) == files(tmp_path / "one") != {}
+    assert len(got) == len(expected)
+    assert [*(tmp_path / "work").iterdir()] == []
+
+
+def test_exported_and_back(store: Any, broker: Path, tmp_path: Path) -> None:
+    export_logs(HERE, broker, URL)
+    back = import_logs(HERE, URL, "kept://bucket/back")
+    assert stored(store, "kept://bucket/back") == files(broker)
+    assert all(str(each.file).startswith("kept://bucket/back/") for each in back)
+    assert json.dumps([each.to_json() for each in back])
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_nothing_is_overwritten(store: Any, broker: Path, tmp_path: Path, job: str) -> None:
+    store.pipe_file("kept://bucket/out/orders-0/x", b"there")
+    with pytest.raises(LogPathError, match=f"{URL}: exists already"):
+        JOBS[job](broker, f"{URL}/", work_folder=tmp_path)
+    assert stored(store) == {"orders-0/x": b"there"} and [*tmp_path.iterdir()] == []
+
+
+def test_objects_that_come_meanwhile(store: Any, broker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = commit.carry_out
+
+    def carry_out(*arguments: Any) -> None:
+        store.pipe_file("kept://bucket/out/orders-0/x", b"there")
+        original(*arguments)
+
+    monkeypatch.setattr(commit, "carry_out", carry_out)
+    with pytest.raises(LogPathError, match="exists already"):
+        export_logs(HERE, broker, URL, work_folder=tmp_path)
+    assert stored(store) == {"orders-0/x": b"there"} and [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("kind", ["put", "copy"])
+def test_a_request_that_fails(store: Any, broker: Path, tmp_path: Path, kind: str) -> None:
+    """Whichever it is, there is no part of the output, and the job can be run again."""
+    asked: list[str] = []
+
+    def fails(_: int, text: str) -> bool:
+        if not (text.startswith(kind) and ".log" in text):
+            return False
+        asked.append(text)
+        return len(asked) == 2
+
+    ConditionalFileSystem.fails.append(fails)
+    with pytest.raises(PipelineError, match="the connection is lost"):
+        convert_logs(HERE, broker, URL, work_folder=tmp_path)
+    ConditionalFileSystem.fails.clear()
+    assert stored(store) == {} and [*tmp_path.iterdir()] == []
+    convert_logs(HERE, broker, URL, work_folder=tmp_path)
+    assert {*stored(store)} >= {name for name in files(broker) if name.endswith(".log")}
+
+
+def test_what_is_refused(store: Any, broker: Path, tmp_path: Path) -> None:
+    with pytest.raises(PipelineError, match=f"{URL}: .*work_folder, --work"):
+        convert_logs(CLUSTER, broker, URL)
+    with pytest.raises(PipelineError, match="a Path can't hold a URL"):
+        convert_logs(HERE, broker, Path(URL))
+    with pytest.raises(PipelineError, match="memory://out: fsspec can't put an object into memory://"):
+        convert_logs(HERE, broker, "memory://out", work_folder=tmp_path)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(LogPathError, match=r"can't be written: Not a directory"):
+        convert_logs(HERE, broker, URL, work_folder=tmp_path / "file")
+    assert stored(store) == {}
