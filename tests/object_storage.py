@@ -134,7 +134,7 @@ class ConditionalFileSystem(CountedFileSystem):
         first, _, last = Range.removeprefix("bytes=").partition("-")
         return {"Body": _Bytes(file.data[int(first or 0) : int(last) + 1 if last else None]), "ETag": tag}
 
-    def pipe_file(
+    def pipe_file(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, path: str, value: bytes, IfNoneMatch: str | None = None, IfMatch: str | None = None, **other: Any
     ) -> None:
         self._note(f"put {path}")
@@ -146,10 +146,14 @@ class ConditionalFileSystem(CountedFileSystem):
                 raise OSError(22, "a condition failed") from _Refused()
             self.store[name] = _Bytes(bytes(value))
 
-    def put_file(self, lpath: str, rpath: str, **other: Any) -> None:
+    def put_file(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, lpath: str, rpath: str, **other: Any
+    ) -> None:
         self.pipe_file(rpath, Path(lpath).read_bytes())
 
-    def get_file(self, rpath: str, lpath: str, **other: Any) -> None:
+    def get_file(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, rpath: str, lpath: str, **other: Any
+    ) -> None:
         Path(lpath).write_bytes(self.call_s3("get_object", "", rpath)["Body"].data)
 
     def cp_file(self, path1: str, path2: str, **other: Any) -> None:

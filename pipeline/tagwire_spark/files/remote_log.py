@@ -78,7 +78,7 @@ class RemotePartition(Partition):
         self._location.bring(*(path for path, _ in self._named("snapshot")))
         return super().producer_snapshots
 
-    @property
+    @cached_property
     def leader_epochs(self) -> list[EpochStart]:
         """The epochs of leaders, from the checkpoint, which is fetched now."""
         self._location.bring(*self.path.glob("*leader[-_]epoch[-_]checkpoint"))

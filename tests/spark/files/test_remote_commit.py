@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -113,7 +113,7 @@ def with_epoch(offset: int, value: bytes, epoch: int) -> list[Any]:
 
 
 @contextmanager
-def requests(fails: Callable[[int, str], bool]) -> Iterator[list[str]]:
+def requests(fails: Callable[[int, str], bool]) -> Generator[list[str]]:
     """Fail those requests of the block for which `fails` says so, by number and text. Yields all."""
     asked, all_fails = ConditionalFileSystem.requests, ConditionalFileSystem.fails
     asked.clear()

@@ -91,7 +91,8 @@ def test_what_is_written_is_read_back(
         assert not [name for name in system.find(f"logs/{path}") if "/." in name]
     with pytest.raises(PySparkException, match="KAFKA_LOG_EXISTS") as refused:
         writer.save("s3://logs/batch")
-    executions = spark._jsparkSession.sharedState().statusStore().executionsList()
+    jvm: Any = spark._jsparkSession
+    executions = jvm.sharedState().statusStore().executionsList()
     plans = [executions.apply(n).physicalPlanDescription() for n in range(executions.size())]
     shown = "".join((*capfd.readouterr(), str(refused.value), str(query.lastProgress), *plans))
     written = "".join(each.read_text(errors="replace") for each in tmp_path.rglob("*") if each.is_file())
