@@ -217,6 +217,7 @@ def every_step(last: int = 150) -> Iterator[int]:
     pytest.fail("a commit never came to its end")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) -> None:
     """The next reader or writer (at every other request) finds all of the commit, or nothing."""
@@ -248,6 +249,7 @@ def test_a_driver_that_dies_before_any_request(bucket: Bucket, overwrite: bool) 
     assert outcomes == sorted(outcomes, reverse=True) and {*outcomes} == {True, False}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_request_that_fails(bucket: Bucket, overwrite: bool) -> None:
     """Any one: the driver undoes the commit, or says that it is there and not finished, or nobody notices."""
@@ -381,6 +383,7 @@ def test_a_commit_between_the_check_of_another_and_its_own(bucket: Bucket, monke
     assert bucket.done(url)["number"] == 3
 
 
+@pytest.mark.thorough
 def test_two_processes_carry_out_one_commit(bucket: Bucket) -> None:
     """At each request of the driver, another one comes and does all of it."""
     for step in every_step():
@@ -519,6 +522,7 @@ def test_a_batch_that_is_run_again(bucket: Bucket, monkeypatch: pytest.MonkeyPat
     assert bucket.read(url) == {"t-0": [b"%d" % n for n in range(6)]} and bucket.hidden(url) == []
 
 
+@pytest.mark.thorough
 def test_a_stream_whose_driver_dies_before_any_request(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while tasks write; the batch is run again, once more in vain, and the next one follows."""
     for step in every_step():

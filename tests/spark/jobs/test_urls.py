@@ -351,6 +351,7 @@ def test_all_jobs_on_s3(spark: "SparkSession", s3: Any, logs: Path, tmp_path: Pa
     assert rows[0] == rows[1] and rows[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("job", [
     lambda url, out, **given: convert_logs(NO_SPARK, url, out, **given),
