@@ -7,12 +7,13 @@ are held until they are whole and rewritten. What is no frame passes on untouche
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tagwire.errors import TagwireError
 from tagwire.testing.proxy.pairing import Asked, Pairing
-from tagwire.testing.proxy.passing import HEAD, Bytes, Passing
+from tagwire.testing.proxy.passing import HEAD, Begun, Bytes, Passing
 from tagwire.testing.proxy.recorded import RecordedFrame
 
 if TYPE_CHECKING:
@@ -32,28 +33,26 @@ class ProxyConnection:
         self._proxy = proxy
         self._moved = moved
         self._pairing = Pairing(by_id=proxy.has_leading_ids)
-        self._answered: Asked | None = None
-        """The request of the response that has begun."""
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
-        self._requests = passing(
-            begins=lambda head: False, ends=self._request, note=partial(self._note, "from the client")
-        )
-        self._responses = passing(begins=self._begins, ends=self._response, note=partial(self._note, "from the server"))
+        request = Begun(is_held=False, ends=self._request)
+        self._requests = passing(begins=lambda head: request, note=partial(self._note, "from the client"))
+        self._responses = passing(begins=self._response_begins, note=partial(self._note, "from the server"))
 
-    def receive_from_client(self, data: bytes) -> list[Bytes]:
-        """Take some bytes of the client; empty bytes say that it sends no more. Returns the bytes for the server."""
-        return self._requests.feed(data) if data else self._requests.close()
+    def receive_from_client(self, data: bytes) -> Iterator[Bytes]:
+        """Take some bytes of the client; empty bytes say that it sends no more. Yields the bytes for the server,
+        and records frames when these have been sent."""
+        yield from self._requests.feed(data) if data else self._requests.close()
 
-    def receive_from_server(self, data: bytes) -> list[Bytes]:
-        """Take some bytes of the server; empty bytes say that it sends no more. Returns the bytes for the client."""
-        return self._responses.feed(data) if data else self._responses.close()
+    def receive_from_server(self, data: bytes) -> Iterator[Bytes]:
+        """The same for the server. Yields the bytes for the client."""
+        yield from self._responses.feed(data) if data else self._responses.close()
 
-    def _request(self, frame: bytes) -> bytes:
+    def _request(self, frame: bytes, offset: int) -> bytes:
         """Note and record a request."""
         proxy = self._proxy
         if len(frame) < HEAD // 2:
-            self._note("from the client", f"byte {self._requests.offset}: {len(frame)} bytes are no request")
+            self._note("from the client", f"byte {offset}: {len(frame)} bytes are no request")
             return frame
         api_key, version = (int.from_bytes(frame[at : at + 2], "big", signed=True) for at in (0, 2))
         correlation_id = None
@@ -70,33 +69,40 @@ class ProxyConnection:
         self._record(asked, frame, is_request=True)
         return frame
 
-    def _begins(self, head: bytes) -> bool:
-        """A response begins: find its request; whether it is held."""
-        asked = self._answered = self._pairing.answer(head)
-        return asked is not None and self._proxy.advertised.is_changed(asked.api_key, asked.version)
-
-    def _response(self, frame: bytes) -> bytes:
-        """Record a response; returns it with the addresses that clients get."""
-        asked, self._answered = self._answered, None
+    def _response_begins(self, head: bytes) -> Begun:
+        """Find the request of a response. The response is held if addresses in it change."""
+        asked = self._pairing.answer(head)
         if asked is None:
-            if not (self._is_unpaired_noted or self._requests.is_lost):
-                self._is_unpaired_noted = True
-                self._note(
-                    "from the server",
-                    f"byte {self._responses.offset}: a response to no request; such responses are passed on, and not "
-                    "recorded",
-                )
-            return frame
+            return Begun(is_held=False, ends=self._unpaired)
+        if self._proxy.advertised.is_changed(asked.api_key, asked.version):
+            return Begun(is_held=True, ends=partial(self._advertising, asked))
+        return Begun(is_held=False, ends=partial(self._response, asked))
+
+    def _unpaired(self, frame: bytes, offset: int) -> bytes:
+        """Note the first response to no request."""
+        if not (self._is_unpaired_noted or self._requests.is_lost):
+            self._is_unpaired_noted = True
+            self._note(
+                "from the server",
+                f"byte {offset}: a response to no request; such responses are passed on, and not recorded",
+            )
+        return frame
+
+    def _response(self, asked: Asked, frame: bytes, offset: int) -> bytes:
+        """Record a response."""
         self._record(asked, frame, is_request=False)
-        if not self._proxy.advertised.is_changed(asked.api_key, asked.version):
-            return frame
+        return frame
+
+    def _advertising(self, asked: Asked, frame: bytes, offset: int) -> bytes:
+        """Record a response; returns it with the addresses that clients get."""
+        self._record(asked, frame, is_request=False)
         try:
             return self._proxy.advertised.changed(frame, asked.api_key, asked.version, self._moved)
         except TagwireError as error:
             self._note(
                 "from the server",
-                f"byte {self._responses.offset}: the response to API {asked.api_key} v{asked.version} passes on as it "
-                f"is, with the addresses in it: {error}",
+                f"byte {offset}: the response to API {asked.api_key} v{asked.version} passes on as it is, with the "
+                f"addresses in it: {error}",
             )
             return frame
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
@@ -196,7 +196,7 @@ class _Side(asyncio.Protocol):
 
     def __init__(self, link: _Link) -> None:
         self.transport: asyncio.Transport | None = None
-        self.receive: Callable[[bytes], list[Bytes]] = lambda data: []
+        self.receive: Callable[[bytes], Iterable[Bytes]] = lambda data: ()
         self.is_gone = False
         self._link = link
         self._has_ended = False
@@ -260,11 +260,8 @@ class _Side(asyncio.Protocol):
                 self.transport.close()
                 to.close()
 
-    def _send_on(self, parts: list[Bytes]) -> None:
+    def _send_on(self, parts: Iterable[Bytes]) -> None:
         to = self.other.transport
-        if to is None or to.is_closing():
-            return
-        if len(parts) == 1:
-            to.write(parts[0])
-        elif parts:
-            to.writelines(parts)
+        for part in parts:  # all are taken, also if they can't be sent: frames are recorded then
+            if to is not None and not to.is_closing():
+                to.write(part)

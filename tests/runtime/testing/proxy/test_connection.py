@@ -209,9 +209,9 @@ def test_garbage_passes_untouched(garbage: bytes, size: int) -> None:
 def test_what_is_noted() -> None:
     it = Recording()
     it.from_client(sized(b"abc") + b"\0\0\0\x09abc")
-    it.connection.receive_from_client(b"")
+    assert list(it.connection.receive_from_client(b"")) == [b"\0\0\0\x09abc"]
     it.from_server(response(BROKERS, 12, 5) * 2)
-    it.connection.receive_from_server(b"")
+    assert list(it.connection.receive_from_server(b"")) == []
     assert it.proxy.problems == [
         "connection 1, from the client: byte 0: 3 bytes are no request",
         "connection 1, from the client: the stream ends with 7 bytes of a frame",
@@ -235,6 +235,16 @@ def test_responses_to_nothing_and_unreadable_ones() -> None:
     )
 
 
+def test_frames_go_on_in_one_piece_before_they_are_recorded() -> None:
+    it = Recording()
+    stream = request(kafka.MetadataRequest(), 12) + request(kafka.HeartbeatRequest(group_id="g"), 4, 2, None)
+    passing = it.connection.receive_from_client(stream + stream[:3])
+    assert next(passing) == stream
+    assert it.kinds == []
+    assert list(passing) == []
+    assert it.kinds == [(True, 3, 12), (True, 12, 4)]
+
+
 def test_a_held_response_that_ends_early_goes_on_as_it_is() -> None:
     it = Recording()
     it.from_client(request(kafka.MetadataRequest(), 12))
@@ -253,7 +263,7 @@ def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
     try:
         before = tracemalloc.get_traced_memory()[0]
         for _ in range(size - 100):
-            it.connection.receive_from_client(b"x")
+            assert list(it.connection.receive_from_client(b"x")) == [b"x"]
         assert tracemalloc.get_traced_memory()[0] - before < 2 * size
     finally:
         tracemalloc.stop()
