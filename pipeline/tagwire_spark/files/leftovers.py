@@ -38,7 +38,7 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
 def remove_leftovers(job: Job, hours: int) -> None:
     """Remove what is left beside this job, which is committed, if nothing in it is younger than that."""
     oldest = time.time() - 3600 * hours
-    with suppress(PipelineError):  # it stays for the next write; this one has succeeded
+    with suppress(OSError, PipelineError):  # it stays for the next write; this one has succeeded
         for left in left_of(job.root, job.storage):
             if left.id != job.id and (found := _leftover(left)) is not None and found.last_written < oldest:
                 abandon(left)

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from errno import EACCES, EISDIR, ENOTDIR, EXDEV
+from errno import EACCES, EISDIR, EMLINK, ENOSYS, ENOTDIR, ENOTSUP, EOPNOTSUPP, EPERM, EXDEV
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -35,6 +35,8 @@ from tagwire_spark.files.folder_lock import locked
 __all__ = ["LocalFolder"]
 
 _REMOVED: Final = "removed"
+_NO_LINKS: Final = (EPERM, ENOSYS, ENOTSUP, EOPNOTSUPP, EMLINK, EXDEV)
+"""What file systems without hard links say; a full disk, for example, is another fault."""
 
 
 class LocalFolder(CommitFolder):
@@ -67,7 +69,7 @@ class LocalFolder(CommitFolder):
             file = job.folder / "first"
             file.touch()
             self._link(file, job.folder / "second")
-        except PipelineError:
+        except (OSError, PipelineError):
             shutil.rmtree(job.folder, ignore_errors=True)
             raise
 
@@ -99,12 +101,13 @@ class LocalFolder(CommitFolder):
         return [job for each in self.path.glob(".*") if (job := job_of_folder(each.name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
-        """The folder, and all below it."""
+        """The folder, and all below it; its own process may be removing it."""
         found: list[Content] = []
-        for path in (job.folder, *job.folder.rglob("*")):
-            with suppress(OSError):
-                status = path.stat()
-                found.append((None if path.is_dir() else status.st_size, status.st_mtime))
+        for folder, _, files in os.walk(job.folder):  # which passes over what is gone, unlike `rglob`
+            for path in (Path(folder), *(Path(folder, each) for each in files)):
+                with suppress(OSError):
+                    status = path.stat()
+                    found.append((None if path.is_dir() else status.st_size, status.st_mtime))
         return found
 
     # ------------------------------------------------------------ files
@@ -118,7 +121,8 @@ class LocalFolder(CommitFolder):
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
         """Write a file to the job's folder."""
-        (job.folder / name).write_text(data.decode())
+        with self.refused():
+            (job.folder / name).write_text(data.decode())
         return f"{job.name}/{name}"
 
     @contextmanager
@@ -171,7 +175,8 @@ class LocalFolder(CommitFolder):
         if self.done().get("number", 0) >= number:  # the other one is done already, and its manifest gone
             name.unlink(missing_ok=True)
             return False
-        on_disk(self.path)
+        with self._finished_later():
+            on_disk(self.path)
         return True
 
     def check(self, job: Job, change: Change) -> None:
@@ -204,22 +209,36 @@ class LocalFolder(CommitFolder):
         except OSError:
             if not manifest.exists():  # another process has done all of it
                 return
-            _move_back(job, change)
-            manifest.unlink()
+            with self._finished_later():
+                _move_back(job, change)
+                manifest.unlink()
             raise
-        on_disk(self.path)
+        with self._finished_later():
+            on_disk(self.path)
         self.remove(job)
+
+    @contextmanager
+    def _finished_later(self) -> Generator[None]:
+        """Say that what fails in the block does not undo the commit. Raises PipelineError."""
+        try:
+            yield
+        except OSError as error:
+            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is committed all the same. The next "
+            text += f"kafka_log read or write of {self.root} finishes it: see then whether its rows are there, before "
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text}you write them again.") from None
 
     def _manifest(self, number: int) -> Path:
         return self._found.get(number, self.path / manifest_name(number))
 
     def _link(self, file: Path, name: Path) -> None:
-        """Give a file another name, unless there is one. Raises FileExistsError, PipelineError."""
+        """Give a file another name, unless there is one. Raises OSError, PipelineError."""
         try:
             name.hardlink_to(file)
         except FileExistsError:
             raise
         except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
             text = f"{self.root}: its file system can't link a file ({error.strerror}), and a write is committed by a"
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} link; write to another one.") from None
 

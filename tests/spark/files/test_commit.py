@@ -401,6 +401,49 @@ def test_a_commit_that_fails_at_any_step_is_moved_back(
                                   {"t-0": [0, 1], "u-0": [0, 1], "w-0": [1]})  # fmt: skip
 
 
+def test_a_commit_that_can_not_be_moved_back_says_that_it_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fails for good behind the manifest: whoever writes the rows again would have them twice."""
+    root, writer, staged = written(tmp_path)
+    replace, seen = Path.replace, []
+
+    def fail(path: Path, target: Any) -> Any:
+        seen.append(path)
+        if len(seen) > 1:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(
+            PipelineError, match=r"Input/output error\. The write is committed all the same\. .* finishes"
+        ):
+            writer.commit(staged)
+        writer.abort([*staged])
+    assert read_offsets(root) == AFTER and not list(root.glob(".*"))
+
+
+@pytest.mark.parametrize("name", ["write_text", "hardlink_to"])
+def test_a_full_disk_before_the_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It is named, be it met by the checkpoint of epochs, which is the first file, or by the link."""
+    schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
+    writer = LogWriter(log_target({"path": str(tmp_path)}), overwrite=False)
+    staged = [writer.write(iter(table(("t", 1, b"v", 4), schema=schema)))]
+
+    def full(path: Path, *_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, name, full)
+        with pytest.raises(
+            PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*can't be written: No space left on device\. SQL"
+        ):
+            writer.commit(staged)
+    writer.abort([*staged])
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_checkpoint_that_a_commit_replaced_is_moved_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = columns("topic string, offset long, value binary, partitionLeaderEpoch int")
     job(tmp_path, table(("t", 0, b"v", 0), schema=schema))
@@ -436,6 +479,26 @@ def test_what_a_driver_leaves_that_dies_behind_its_commit(tmp_path: Path, monkey
     assert read_offsets(root) == AFTER and list(root.glob(".*"))
     job(root, table(("t", 0, 4, None, b"v")))
     assert offsets(root) == {"t-0": [0, 1, 2, 3, 4], "u-0": [0]} and not list(root.glob(".*"))
+
+
+def test_another_write_that_goes_while_leftovers_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The write is committed by then, so it must not fail."""
+    root, writer, staged = written(tmp_path)
+    other = LogWriter(log_target({"path": str(root)}), overwrite=False)
+    going = [other.write(iter(table(("u", 1, 0, None, b"v"))))]
+    scandir, waiting = os.scandir, [other]
+
+    def scanned(path: Any = ".") -> Any:
+        if str(path).startswith(str(other.job.folder)) and waiting:
+            waiting.pop().abort(going)
+        return scandir(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", scanned)
+        writer.commit(staged)
+    assert not waiting and read_offsets(root) == AFTER and not list(root.glob(".*"))
 
 
 def test_a_link_whose_answer_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
