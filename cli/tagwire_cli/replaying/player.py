@@ -5,10 +5,12 @@ waits for is dropped.
 """
 
 import asyncio
+import os
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
+from errno import errorcode
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.errors import TagwireError
@@ -18,9 +20,13 @@ from tagwire_cli.replaying.steps import Step
 if TYPE_CHECKING:
     from tagwire.testing.addresses import Address
 
-__all__ = ["Answer", "play"]
+__all__ = ["Answer", "UnreachableServerError", "play"]
 
 _READ_SIZE: Final = 1 << 16
+
+
+class UnreachableServerError(TagwireError):
+    """A server that takes no connection."""
 
 
 class Answer(NamedTuple):
@@ -44,8 +50,7 @@ async def play(
     """Send the requests, and yield an answer for each response.
 
     `sent` gives what is sent for a recorded request. If it is paced, requests are sent no
-    earlier than in the recording, counted from the first. Raises OSError for a server that
-    can't be reached.
+    earlier than in the recording, counted from the first. Raises UnreachableServerError.
     """
     awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
     for step in steps:
@@ -55,7 +60,7 @@ async def play(
     try:
         for step in steps:
             if step.connection not in connections:
-                opened = await asyncio.wait_for(asyncio.open_connection(*server), timeout)
+                opened = await _opened(server, timeout)
                 connections[step.connection] = _Connection(*opened, awaited[step.connection], timeout)
             connection = connections[step.connection]
             if step.is_request:
@@ -67,6 +72,20 @@ async def play(
     finally:
         for connection in connections.values():
             await connection.close()
+
+
+async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the server. Raises UnreachableServerError."""
+    try:
+        return await asyncio.wait_for(asyncio.open_connection(*server), timeout)
+    except TimeoutError:
+        why = f"it took no connection within {timeout:g} s"
+    except OSError as error:
+        number = error.errno or 0
+        why = os.strerror(number) if number in errorcode else error.strerror or "none of its addresses answers"
+    host, port = server
+    text = f"{host}:{port}: the server can't be reached: {why}; start it, or name another with --to"
+    raise UnreachableServerError(text)
 
 
 def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:

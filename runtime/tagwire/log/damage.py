@@ -9,12 +9,20 @@ records can be read: checksums don't cover the magic byte, and with a wrong one 
 of a batch may look like another format a little further on. In a run of zeros only the
 last ones are tried, because no batch begins with a head of zeros. Skipped bytes are
 always reported.
+
+The last offset before the damage may itself be wrong, because no checksum covers the base
+offset. So a candidate at or below it counts as well if batches with ascending offsets
+follow it without a gap, up to the end of the file or to one that continues that offset.
+Batches in a value of a damaged record don't: the number of the record's headers follows
+them. Where records end with their value, or zeros end the file, they can't be told apart,
+and only higher offsets count.
 """
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
+from tagwire.layout import Array
 from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import window_of
 from tagwire.log.scan import Scan
@@ -64,11 +72,23 @@ def _next(scan: Scan, position: int, last: int) -> int:
     """Where the next batch begins, or the end of the file."""
     try:
         end = position + scan.size(position)
-        if scan.ends_at(end) or _is_whole(scan, end, NO_OFFSET):
+        if scan.ends_at(end) or _whole(scan, end) is not None:
             return end
     except LogError:
         pass
-    return next((each for each in _tried(scan, position + 1) if _is_whole(scan, each, last)), len(scan.data))
+    refuted = position  # up to here, batches lead nowhere
+    for each in _tried(scan, position + 1):
+        batch = _whole(scan, each)
+        if batch is None:
+            continue
+        if batch.base_offset > last:
+            return each
+        if each >= refuted and _has_bytes_behind_values(batch):
+            stop = _leads_nowhere_at(scan, each, batch, last)
+            if stop is None:
+                return each
+            refuted = stop
+    return len(scan.data)
 
 
 def _tried(scan: Scan, position: int) -> Iterator[int]:
@@ -98,13 +118,35 @@ def _tried(scan: Scan, position: int) -> Iterator[int]:
         position += 1
 
 
-def _is_whole(scan: Scan, position: int, last: int) -> bool:
+def _whole(scan: Scan, position: int) -> RecordBatch | None:
+    """The batch at a position, if its records can be read."""
     try:
         batch = scan.batch(position)
-        if not last < batch.base_offset <= batch.last_offset:
-            return False
+        if batch.base_offset > batch.last_offset:
+            return None
         for _ in batch:
             pass
     except DecodeError:
-        return False
-    return True
+        return None
+    return batch
+
+
+def _leads_nowhere_at(scan: Scan, position: int, batch: RecordBatch, last: int) -> int | None:
+    """Where a run of batches from this one on stops, or None if it leads past `last` or to the end of the file."""
+    while (position := position + batch.size) < len(scan.data):
+        try:
+            following = scan.batch(position)
+        except LogError:
+            return position
+        if following.base_offset <= batch.last_offset:
+            return position
+        if following.base_offset > last:
+            return None
+        batch = following
+    return None
+
+
+def _has_bytes_behind_values(batch: RecordBatch) -> bool:
+    """Whether each record has bytes behind its value: the number of its headers."""
+    end = batch.described_by.record.items[-1].type
+    return batch.described_by.records is not None and isinstance(end, Array) and end.length is not None

@@ -171,7 +171,8 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
 
 def test_nobody_listens(tmp_path: Path) -> None:
     code, out, err = run(capture(tmp_path, ASKED), "127.0.0.1:1")
-    assert (code, out) == (1, "") and "Connect call failed" in err
+    refused = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
+    assert (code, out) == (1, "") and refused in err and "Connect call" not in err
 
 
 # ---------------------------------------------------------------- what a server assigns

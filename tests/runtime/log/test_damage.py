@@ -1,4 +1,4 @@
-"""What counts as a batch behind damage: its offsets go on, and its records can be read."""
+"""What counts as a batch behind damage: its offsets continue the log, or lead on, and its records can be read."""
 
 import struct
 
@@ -44,28 +44,57 @@ def backward(first: int) -> bytes:
     return resealed(data[:8] + struct.pack(">i", 49) + data[12:23] + struct.pack(">i", -1) + data[27:57] + bytes(4))
 
 
+def holding(first: int, *batches: bytes) -> bytes:
+    """A batch with a wrong length whose last value is batches; behind a value there is the number of headers."""
+    return endless(first) + b"".join(batches) + b"\0"
+
+
 LOST, KEPT = False, True
 
 CASES = {
     "offsets that go on": [(KEPT, batch(5, 6)), (LOST, endless(7)), (KEPT, batch(8)), (KEPT, batch(9))],
     "from the last one on": [(KEPT, batch(5, 6)), (LOST, endless(7)), (KEPT, batch(7))],
-    "below the last one": [(KEPT, batch(5, 6)), (LOST, endless(7) + batch(3)), (KEPT, batch(10))],
-    "the last one again": [(KEPT, batch(5, 6)), (LOST, endless(7) + batch(6)), (KEPT, batch(10))],
-    "begins below the last one": [(KEPT, batch(5, 6)), (LOST, endless(7) + batch(6, 8)), (KEPT, batch(10))],
+    "below the last one": [(KEPT, batch(5, 6)), (LOST, holding(7, batch(3))), (KEPT, batch(10))],
+    "the last one again": [(KEPT, batch(5, 6)), (LOST, holding(7, batch(6))), (KEPT, batch(10))],
+    "begins below the last one": [(KEPT, batch(5, 6)), (LOST, holding(7, batch(6, 8))), (KEPT, batch(10))],
     "below the second, above the first": [
-        *[(KEPT, batch(5)), (KEPT, batch(20)), (LOST, endless(21) + batch(7)), (KEPT, batch(30))],
+        *[(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7))), (KEPT, batch(30))],
     ],
     "below what is behind other damage": [
-        *[(KEPT, batch(5)), (LOST, endless(6)), (KEPT, batch(20)), (LOST, endless(21) + batch(7)), (KEPT, batch(30))],
+        *[(KEPT, batch(5)), (LOST, endless(6)), (KEPT, batch(20)), (LOST, holding(21, batch(7))), (KEPT, batch(30))],
     ],
     "nothing before it": [(LOST, endless(7)), (KEPT, batch(0))],
     "a right length, and offsets that do not go on": [(KEPT, batch(5, 6)), (LOST, flipped(7)), (KEPT, batch(3))],
     "a right length at the end": [(KEPT, batch(5)), (LOST, flipped(7))],
     "a right length, and damage behind it": [(KEPT, batch(5)), (LOST, flipped(6) + endless(7)), (KEPT, batch(8))],
+    "below a wrong offset that others pass": [
+        *[(KEPT, batch(5)), (KEPT, batch(10)), (LOST, endless(7)), (KEPT, batch(8)), (KEPT, batch(9, 10))],
+        *[(KEPT, batch(11)), (LOST, flipped(12)), (KEPT, batch(13)), (LOST, endless(14)), (KEPT, batch(15))],
+    ],
     "records that can't be read": [(KEPT, batch(5)), (LOST, endless(7) + miscounted(8)), (KEPT, batch(9))],
     "a last offset below the first": [(KEPT, batch(5)), (LOST, endless(7) + backward(8)), (KEPT, batch(9))],
     "nothing behind it": [(KEPT, batch(5)), (LOST, endless(6) + b"junk" * 40)],
 }
+
+
+TO_THE_END = {
+    "below a wrong offset, up to the end": [
+        *[(KEPT, batch(5)), (KEPT, batch(1 << 40)), (LOST, endless(7)), (KEPT, batch(8)), (KEPT, batch(9))],
+    ],
+    "below a wrong offset, one batch": [(KEPT, batch(1 << 40)), (LOST, endless(7)), (KEPT, batch(8))],
+    "below a wrong offset, and batches in a value": [
+        *[(KEPT, batch(1 << 40)), (LOST, holding(7, batch(0), batch(1))), (KEPT, batch(8)), (KEPT, batch(9))],
+    ],
+    "below a wrong offset, and two batches damaged": [
+        *[(KEPT, batch(1 << 40)), (LOST, flipped(7) + endless(8)), (KEPT, batch(9)), (KEPT, batch(10))],
+    ],
+    "two wrong offsets": [
+        *[(KEPT, batch(1 << 40)), (LOST, endless(7)), (KEPT, batch(8)), (KEPT, batch(1 << 41)), (LOST, endless(10))],
+        *[(KEPT, batch(11)), (KEPT, batch(12))],
+    ],
+    "batches in the last value": [(KEPT, batch(5)), (KEPT, batch(20)), (LOST, holding(21, batch(7), batch(8)))],
+}
+"""Runs of batches that nothing but the end of the file confirms."""
 
 
 def found(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int, int]]:
@@ -98,13 +127,33 @@ def test_what_is_a_batch(parts: list[tuple[bool, bytes]], zeros: int) -> None:
     assert read(b"".join(data for _, data in parts) + bytes(zeros)) == expected
 
 
+@pytest.mark.parametrize("parts", TO_THE_END.values(), ids=TO_THE_END)
+def test_what_leads_to_the_end_of_the_file(parts: list[tuple[bool, bytes]]) -> None:
+    assert read(b"".join(data for _, data in parts)) == found(parts)
+
+
+def test_zeros_behind_a_run_confirm_nothing() -> None:
+    """The number of headers behind a value is a zero as well."""
+    wrong, begun, rest = batch(1 << 40), endless(7), batch(8) + bytes(100)
+    assert read(wrong + begun + rest) == found([(KEPT, wrong), (LOST, begun + rest)])
+
+
+def test_in_old_formats_batches_may_end_a_value() -> None:
+    """So those below the last offset count as a part of the damage, which may hold them."""
+    wrong, begun, later = (build([Record(n, 300, None, b"v")], "v1").encode() for n in (1 << 40, 7, 8))
+    begun = begun[:8] + b"\x7f\xff\xff\xff" + begun[12:]
+    expected = found([(KEPT, wrong), (LOST, begun + later)])
+    assert read(wrong + begun + later, formats=FormatSet("v1")) == expected
+
+
 @pytest.mark.parametrize(("last", "is_batch"), [(-1, True), (7, True), (8, False), (9, False)])
 def test_from_a_position_the_last_offset_is_given(last: int, is_batch: bool) -> None:
     begun, candidate, end = endless(7), batch(8), batch(30)
-    expected = found(
-        [(LOST, begun), (KEPT, candidate), (KEPT, end)] if is_batch else [(LOST, begun + candidate), (KEPT, end)]
-    )
-    assert read(b"?" * 9 + begun + candidate + end, 9, last) == [(kept, at + 9, to + 9) for kept, at, to in expected]
+    parts = [(LOST, begun), (KEPT, candidate), (LOST, b"\0"), (KEPT, end)]
+    expected = found(parts if is_batch else [(LOST, begun + candidate + b"\0"), (KEPT, end)])
+    assert read(b"?" * 9 + begun + candidate + b"\0" + end, 9, last) == [
+        (kept, at + 9, to + 9) for kept, at, to in expected
+    ]
 
 
 OWN = format_of("v2").layout.replace(
@@ -124,7 +173,13 @@ def test_a_format_that_no_pattern_finds(zeros: int, only: bool) -> None:
         return build([Record(offset, 300, b"k", b"v")], formats.formats[-1]).encode()
 
     cut = own(6)[:9] + b"\x7f\xff\xff\xff" + own(6)[13:]
-    parts = [(KEPT, own(5)), (LOST, cut + own(3) + bytes(zeros)), (KEPT, own(7)), (LOST, b"\1" + cut), (KEPT, own(9))]
+    parts = [
+        (KEPT, own(5)),
+        (LOST, cut + own(3) + bytes(zeros + 1)),
+        (KEPT, own(7)),
+        (LOST, b"\1" + cut),
+        (KEPT, own(9)),
+    ]
     assert read(b"".join(data for _, data in parts), formats=formats) == found(parts)
 
 
