@@ -284,7 +284,7 @@ def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:
 
 
 def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, _Hint | None]]:
-    """Where splits begin. Only the first has a hint: tasks look up the others, since they are many and the driver is one."""
+    """Where splits begin. The first may have a hint; tasks look up the others: they are many, the driver is one."""
     if not whole.end:
         return []
     step, first = query.split_bytes, _first_wanted(segment, whole)
