@@ -9,10 +9,12 @@ from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
 from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file
 from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
+from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
@@ -177,12 +179,30 @@ def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
 
 def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
     """The index's entry at or before the split, as a hint; None if there is none."""
-    if split.offset_index is None or split.start == 0:
+    if split.start == 0:
         return None
     name = log_file(Path(split.file.partition("::")[0]))
     try:
-        file = RemoteFile(*split.offset_index, query.storage)
-        found = remote_lookup(file, OffsetIndex.LAYOUT).at_or_before(split.start, 1)
+        with _offset_index(split, query) as entries:
+            found = entries.at_or_before(split.start, 1) if entries else None
     except (LogError, LogPathError):
         return None  # it only makes things faster
-    return None if found is None else (found[1], (name.base_offset if name else 0) + found[0])
+    if found is None or not 0 < found[1] <= split.start:
+        return None
+    return found[1], (name.base_offset if name else 0) + found[0]
+
+
+@contextmanager
+def _offset_index(split: Split, query: LogQuery) -> Generator[IndexLookup | None]:
+    """The index of a split's segment; None if there is none. Raises LogPathError."""
+    if is_remote(split.file):
+        remote = split.offset_index and RemoteFile(*split.offset_index, query.storage)
+        yield remote_lookup(remote, OffsetIndex.LAYOUT) if remote else None
+        return
+    segment = Segment(split.file)
+    path = segment.beside("index")
+    if path is None:
+        yield None
+        return
+    with segment.lookup(path, OffsetIndex.LAYOUT) as entries:
+        yield entries

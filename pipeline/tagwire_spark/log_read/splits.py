@@ -1,10 +1,10 @@
 """From paths to splits: which bytes of which segments each task reads. Runs on the driver, and reads no records.
 
-A split owns the batches that begin in its range of bytes. Where ranges are cut
-is a matter of balance alone: a task finds the first batch that it owns by the
-index entry at the cut if a whole batch of that offset is there, and else by
-going over the heads of the batches before it. So a wrong index costs time and
-never a record.
+A split owns the batches that begin in its range of bytes, and ranges are cut at
+any byte. A task finds the first batch that it owns by the index entry before
+the cut if a whole batch of that offset is there, and else by going over the
+heads of all batches before it. So a wrong index costs time and never a record,
+and planning reads no index but where a query begins within a segment.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -16,8 +16,6 @@ from typing import Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.log import LogError, LogPathError, Partition, Segment
 from tagwire.log.directory import partition_folders
-from tagwire.log.index_lookup import IndexLookup
-from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file, partition_name, segment_file
 from tagwire_spark.errors import PipelineError, loss, refusal
 from tagwire_spark.files.at_once import at_once
@@ -286,53 +284,23 @@ def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:
 
 
 def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, _Hint | None]]:
-    """Where splits begin, each with its hint."""
-    size, step, base = whole.end, query.split_bytes, segment.base_offset or 0
-    far = is_remote(whole.file)
-    try:
-        path = segment.beside("index")
-        if far and whole.offset_index is not None and whole.first_offset <= base:
-            return _even_cuts(whole, step)
-        if path is not None:
-            with segment.lookup(path, OffsetIndex.LAYOUT) as entries:
-                if entries:
-                    found = _first_wanted(entries, base, whole)
-                    return _even_cuts(whole, step, found) if far else _cuts_by_index(entries, base, whole, step, found)
-    except (LogError, LogPathError):
-        pass  # it only makes things faster
-    # Heads of a remote segment are far away: whoever goes over them reads everything.
-    return _even_cuts(whole, size if far else step)
-
-
-def _first_wanted(entries: IndexLookup, base: int, whole: Split) -> _Hint | None:
-    """The entry at or before the first wanted offset, if that is not the segment's own."""
-    found = entries.at_or_before(whole.first_offset - base) if whole.first_offset > base else None
-    return (found[1], base + found[0]) if found and 0 < found[1] < whole.end else None
-
-
-def _last(whole: Split, step: int) -> int:
-    """Where the last split may begin at most: a small rest is not worth a task of its own."""
-    return whole.end - step // 8
-
-
-def _even_cuts(whole: Split, step: int, first: _Hint | None = None) -> list[tuple[int, _Hint | None]]:
-    """Cuts of as many bytes each. Of a remote segment, tasks look up the entries: they are many, the driver is one."""
+    """Where splits begin. The first may have a hint; tasks look up the others: they are many, the driver is one."""
+    if not whole.end:
+        return []
+    step, first = query.split_bytes, _first_wanted(segment, whole)
+    if is_remote(whole.file) and whole.offset_index is None:
+        step = whole.end  # its heads are far away: whoever goes over them reads everything
     begin = first[0] if first else 0
-    return (
-        [(0, first), *((start, None) for start in range(begin + step, _last(whole, step), step))] if whole.end else []
-    )
+    last = whole.end - step // 8  # a small rest is not worth a task of its own
+    return [(0, first), *((start, None) for start in range(begin + step, last, step))]
 
 
-def _cuts_by_index(
-    entries: IndexLookup, base: int, whole: Split, step: int, first: _Hint | None
-) -> list[tuple[int, _Hint | None]]:
-    """The cuts at entries; they ascend, whatever the entries do."""
-    cuts: list[tuple[int, _Hint | None]] = [(0, first)]
-    begin, location = first[0] if first else 0, 0
-    while begin + step < _last(whole, step) and (location := entries.from_on(begin + step, 1, location)) < len(entries):
-        offset, position = entries[location]
-        if not begin + step <= position < whole.end:
-            break
-        begin = position
-        cuts.append((begin, (begin, base + offset)))
-    return cuts
+def _first_wanted(segment: Segment, whole: Split) -> _Hint | None:
+    """The index entry at or before the first wanted offset, if that is not the segment's own."""
+    if whole.first_offset <= (segment.base_offset or 0):
+        return None
+    try:
+        found = segment.index_entry(whole.first_offset)
+    except (LogError, LogPathError):
+        return None  # it only makes things faster
+    return (found.position, found.offset) if found and 0 < found.position < whole.end else None

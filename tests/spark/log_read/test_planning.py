@@ -14,6 +14,7 @@ from streamed_logs import batch, segment, stream
 
 from tagwire.log import Partition, indexes
 from tagwire.log.file_bytes import pread
+from tagwire_spark.log_read.batches import _looked_up
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
 
@@ -58,26 +59,32 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("preallocated", [False, True])
-def test_an_index_is_bisected(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
+def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocated: bool) -> None:
+    """The driver is one process, and tasks are many: what it does for a segment must not grow with its splits."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
-    splits = plan(log_query({"path": str(tmp_path)}))
-    assert len(splits) == 16 and max(each.end - each.start for each in splits) < (64 << 20) + 2 * STEP
+    query = log_query({"path": str(tmp_path)})
+    splits = plan(query)
+    assert len(splits) == 16 and max(each.end - each.start for each in splits) <= (64 << 20)
     assert [each.start for each in splits[1:]] == [each.end for each in splits[:-1]]
+    assert reads == []
     for each in splits[1:]:
-        assert each.hint == (each.start, 1000 + each.start // STEP * 5)
-    assert sum(reads) < 4096
+        hint = _looked_up(each, query)
+        assert hint == (each.start, 1000 + each.start // STEP * 5)
+    assert sum(reads) < 15 * 512
 
 
-def test_what_is_read_of_an_index_grows_with_the_logarithm_of_its_size(tmp_path: Path, reads: list[int]) -> None:
+def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, reads: list[int]) -> None:
     found = []
     for power in (22, 26, 30):
         folder = tmp_path / str(power)
         folder.mkdir()
         large(folder / "t-0", 0, 1 << power)
+        query = log_query({"path": str(folder), "maxSplitBytes": (1 << power) // 4})
+        splits = plan(query)
         reads.clear()
-        plan(log_query({"path": str(folder), "maxSplitBytes": (1 << power) // 4}))
+        _looked_up(splits[1], query)
         found.append(len(reads))
-    assert found[2] - found[1] <= 2 * (found[1] - found[0]) + 4
+    assert 0 < found[2] - found[1] <= found[1] - found[0] + 2
 
 
 def test_the_wanted_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> None:
