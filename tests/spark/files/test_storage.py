@@ -123,7 +123,7 @@ def test_a_wrong_index_hides_nothing(tmp_path: Path, behind: int) -> None:
         query = log_query({"path": f"{scheme}{tmp_path}", "maxSplitBytes": "100"})
         splits = log_plan.plan(query)
         found = [record.offset for each in splits for piece in split_pieces(each, query) for record in piece.batch]  # type: ignore[union-attr]
-        assert found == list(range(18)) and len(splits) == (6 if scheme else 2)
+        assert found == list(range(18)) and len(splits) == 6
 
 
 def test_roots_and_archives(tmp_path: Path) -> None:
