@@ -26,9 +26,9 @@ from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
 from tagwire_spark.log_read.splits import Split
 
-__all__ = ["begun_scan", "check_complete", "is_wanted", "next_offset", "split_pieces"]
+__all__ = ["CUT_OFF", "begun_scan", "check_complete", "is_wanted", "next_offset", "split_pieces"]
 
-_CUT_OFF: Final = "TWL101"
+CUT_OFF: Final = "TWL101"
 """The rule of a batch that is not there to its end."""
 _SMALL: Final = 1 << 16
 """Bytes of a batch that are read faster than Python decides to skip them."""
@@ -59,9 +59,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                is_behind = (
-                    behind is not None and split.is_last and error.rule == _CUT_OFF
-                )  # not written to its end yet
+                is_behind = behind is not None and split.is_last and error.rule == CUT_OFF  # not written to its end yet
                 if is_behind or _is_cut_off(error, split, query):
                     return
                 if not query.permissive:
@@ -124,7 +122,7 @@ def next_offset(split: Split, position: int) -> int | None:
 
 def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
     """Whether it is the batch at a log's end that a broker had not written to its end, and may be left out."""
-    return query.partial and split.is_last and error.rule == _CUT_OFF
+    return query.partial and split.is_last and error.rule == CUT_OFF
 
 
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:

@@ -16,14 +16,14 @@ import pyarrow.compute
 from tagwire.log import LogError
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
-from tagwire.log.damage import Damage
+from tagwire.log.damage import Damage, Found
 from tagwire.log.scan import Scan
 from tagwire.message.engines import engine
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.columns.schema_check import asked_batch
-from tagwire_spark.log_read.batches import check_complete, is_wanted, next_offset
+from tagwire_spark.log_read.batches import CUT_OFF, check_complete, is_wanted, next_offset, split_pieces
 from tagwire_spark.log_read.column_table import (
     BATCH_COLUMNS,
     RECORD_COLUMNS,
@@ -210,14 +210,18 @@ class _SplitPass(Pass):
 
     def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
         """The arrays that fill up within a split, and each Damage; the remaining rows are kept. Raises LogError."""
-        self.split, self.start, self.damage_end = split, position, -1
+        self.split, self.start, self.before, self.damage_end = split, position, last, -1
         self.rows.begin(encodable(scan.file), position, split.first_offset or None)
         self.rows.leave(position, last)
         cut_off = self.query.partial and split.is_last
+        behind = None
         for piece in self.of_file(scan, split.first_offset or None, cut_off=cut_off, end=split.end):
             yield piece
-            if self.rows.last_offset + 1 >= split.end_offset:
+            reached = self.rows.last_offset + 1
+            if behind is not None and reached > behind:
                 return
+            # One batch behind the end may have a wrong number, which no checksum covers. A later one tells.
+            behind = reached if reached >= split.end_offset else None
         end = self.rows.position
         if end not in (position, self.damage_end):
             check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
@@ -225,10 +229,14 @@ class _SplitPass(Pass):
     def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
         """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
         split, query, rows = self.split, self.query, self.rows
-        reached = next_offset(split, self.start) if rows.last_offset < 0 else rows.last_offset + 1
-        if reached is not None and reached >= split.end_offset:  # what is behind it may not be there yet
-            rows.leave(split.end, None)
-            return
+        reached = self._reached(rows.last_offset)
+        if reached is not None and reached >= split.end_offset:
+            last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
+            if last is None:  # what is behind it may not be there yet
+                rows.leave(split.end, None)
+                return
+            rows.leave(rows.position, last)
+            reached = self._reached(last)
         batch = _whole_batch(scan, rows.position)  # of which the records are wrong
         if batch is not None and not is_wanted(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
@@ -242,6 +250,26 @@ class _SplitPass(Pass):
         if not is_earlier and not query.drops:
             yield from self._so_far()
             yield damage
+
+    def _reached(self, last: int) -> int | None:
+        """The next offset behind this last one; None if it is unknown."""
+        return next_offset(self.split, self.start) if last < 0 else last + 1
+
+    def _last_before(self, position: int) -> int | None:
+        """The last offset before a fault at this position; None if `split_pieces` ends before it.
+
+        The batches are read again: the last one that the engine has read may have a wrong offset.
+        """
+        last = self.before
+        try:
+            for piece in split_pieces(self.split, self.query):
+                if piece.position >= position:
+                    return last
+                if isinstance(piece, Found):
+                    last = piece.batch.last_offset
+        except LogError:
+            return last
+        return None
 
     def _so_far(self) -> Iterator[Any]:
         if len(self.rows):

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+from tagwire.log import column_stream
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read import rows as log_rows
@@ -101,6 +102,39 @@ def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(
             for row in batch.to_pylist()
         ]
         assert found == expected
+
+
+@pytest.mark.parametrize("natively", [True, False])
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("number", [3, 4])
+def test_a_wrong_base_offset_before_damage_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, cut: bool, number: int
+) -> None:
+    """Batch 2 says that it is behind the end of the query, and one after it is damaged: the end is not reached yet."""
+    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+    size = damaged(tmp_path / "t-0", 2, 6)
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[number * size + 16] ^= 0x7F
+    path.write_bytes(data)
+    ends = {"endingOffsets": '{"t": {"0": 50}}', "cut": cut}
+    split_size = size if cut else BATCHES * size
+    with pytest.raises(PipelineError, match=f"byte {number * size + 16}: found magic"):
+        read(tmp_path, split_size, **ends)
+    found = read(tmp_path, split_size, mode="PERMISSIVE", **ends)
+    assert found == [n for n in range(50) if n // 5 not in (2, number)]
+
+
+@pytest.mark.parametrize("natively", [True, False])
+def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool
+) -> None:
+    """Arrow batches of one record: a split's rows don't end where one of them does."""
+    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+    monkeypatch.setattr(column_stream, "_ROWS", 1)
+    size = damaged(tmp_path / "t-0", 2, 6)
+    found = read(tmp_path, BATCHES * size, cut=False, endingOffsets='{"t": {"0": 50}}')
+    assert found == [n for n in range(50) if n // 5 != 2]
 
 
 @pytest.mark.parametrize("level", ["record", "batch"])
