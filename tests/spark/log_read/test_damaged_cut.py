@@ -117,11 +117,11 @@ def test_a_wrong_base_offset_before_damage_hides_nothing(
     data = bytearray(path.read_bytes())
     data[number * size + 16] ^= 0x7F
     path.write_bytes(data)
-    ends = {"endingOffsets": '{"t": {"0": 50}}', "cut": cut}
+    ends = '{"t": {"0": 50}}'
     split_size = size if cut else BATCHES * size
     with pytest.raises(PipelineError, match=f"byte {number * size + 16}: found magic"):
-        read(tmp_path, split_size, **ends)
-    found = read(tmp_path, split_size, mode="PERMISSIVE", **ends)
+        read(tmp_path, split_size, cut=cut, endingOffsets=ends)
+    found = read(tmp_path, split_size, cut=cut, mode="PERMISSIVE", endingOffsets=ends)
     assert found == [n for n in range(50) if n // 5 not in (2, number)]
 
 
