@@ -22,7 +22,7 @@ import sys
 import time
 import zlib
 from binascii import hexlify
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -31,8 +31,9 @@ _READ_SIZE: Final = 1 << 20
 _BLOCK: Final = 0xFFFF
 """The most bytes of a stored block of deflate."""
 _PIECE: Final = _BLOCK // 2
-_MEMBER: Final = 1 << 22
-"""Bytes of frames that are worth a member before its time."""
+_MEMBER: Final = 1 << 20
+"""Bytes of frames that are worth a member before its time. A larger member is written in one burst, for which
+the frames that pass wait where cores are few."""
 _CACHED: Final = 1 << 27
 """The last bytes of the file, of which some may not be on the disk yet."""
 _PERIOD: Final = 0.5
@@ -40,29 +41,29 @@ _GZIP: Final = 31
 _GZIP_HEAD: Final = bytes.fromhex("1f8b08 00 00000000 00 ff")
 
 
-def _members() -> Iterator[tuple[list[tuple[bytes, bytes]], bool]]:
-    """The lines of each member, as their beginnings and frames; and whether it is full before its time."""
-    frames: list[tuple[bytes, bytes]] = []
+def _members() -> Iterator[tuple[list[bytes], bool]]:
+    """The lines of each member, in pieces; and whether it is full before its time."""
+    pieces: list[bytes] = []
     waiting = bytearray()
     size = 0
     end = 0.0
     while True:
-        is_due = bool(frames) and not select.select([0], [], [], max(end - time.monotonic(), 0))[0]
+        is_due = bool(pieces) and not select.select([0], [], [], max(end - time.monotonic(), 0))[0]
         data = b"" if is_due else os.read(0, _READ_SIZE)
         waiting += data
-        for frame in _taken(waiting):
-            end = end if frames else time.monotonic() + _PERIOD
-            frames.append(frame)
-            size += len(frame[1])
-        if frames and (size >= _MEMBER or not data or time.monotonic() > end):
-            yield frames, size >= _MEMBER
-            frames, size = [], 0
+        for frame_size, line in _taken(waiting):
+            end = end if pieces else time.monotonic() + _PERIOD
+            pieces += line
+            size += frame_size
+        if pieces and (size >= _MEMBER or not data or time.monotonic() > end):
+            yield pieces, size >= _MEMBER
+            pieces, size = [], 0
         if not data and not is_due:
             return
 
 
-def _taken(waiting: bytearray) -> Iterator[tuple[bytes, bytes]]:
-    """The whole frames at the beginning of these bytes, which are removed."""
+def _taken(waiting: bytearray) -> Iterator[tuple[int, list[bytes]]]:
+    """The sizes and lines of the whole frames at the beginning of these bytes, which are removed."""
     at = 0
     while len(waiting) - at >= _HEAD:
         start, size = (int.from_bytes(waiting[at + each : at + each + 4], "big") for each in (0, 4))
@@ -70,28 +71,24 @@ def _taken(waiting: bytearray) -> Iterator[tuple[bytes, bytes]]:
         if len(waiting) < begin + start + size:
             break
         with memoryview(waiting) as view:
-            yield bytes(view[begin : begin + start]), bytes(view[begin + start : begin + start + size])
+            yield size, _line(bytes(view[begin : begin + start]), view[begin + start : begin + start + size])
         at = begin + start + size
     del waiting[:at]
 
 
-def _lines(frames: list[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    """The lines, in pieces."""
-    for start, frame in frames:
-        yield start
-        for at in range(0, len(frame), _PIECE):
-            yield hexlify(frame[at : at + _PIECE])
-        yield b'"}\n'
+def _line(start: bytes, frame: memoryview) -> list[bytes]:
+    """A line, in pieces."""
+    return [start, *(hexlify(frame[at : at + _PIECE]) for at in range(0, len(frame), _PIECE)), b'"}\n']
 
 
-def _compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _compressed(pieces: list[bytes]) -> Iterator[bytes]:
     """A gzip member of these pieces."""
     pack = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
     yield from map(pack.compress, pieces)
     yield pack.flush()
 
 
-def _stored(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _stored(pieces: list[bytes]) -> Iterator[bytes]:
     """A gzip member of these pieces as they are; zlib takes four times as long."""
     yield _GZIP_HEAD
     size = check = 0
@@ -117,11 +114,9 @@ def _write(data: bytes) -> None:
 
 def main(is_packed: bool) -> None:
     """Write the frames up to the end of the input. Raises OSError."""
-    for frames, is_full in _members():
-        lines = _lines(frames)
-        if is_packed:
-            lines = _stored(lines) if is_full else _compressed(lines)
-        _write(b"".join(lines))
+    for pieces, is_full in _members():
+        pack = _stored if is_full else _compressed
+        _write(b"".join(pack(pieces) if is_packed else pieces))
 
 
 if __name__ == "__main__":
