@@ -40,7 +40,8 @@ from tagwire_spark.log_write.micro_batch import (
     refuse_table,
 )
 from tagwire_spark.log_write.numbering import numbered
-from tagwire_spark.log_write.staging import Output, StagedSegment
+from tagwire_spark.log_write.staged_segments import StagedSegment
+from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
 
 __all__ = ["LogStreamWriter", "LogWriter", "Staged"]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from pyspark import TaskContext
 
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.log_write.staging import StagedSegment
+from tagwire_spark.log_write.staged_segments import StagedSegment
 from tagwire_spark.log_write.target import LogTarget
 from tagwire_spark.options import NO_TABLES, invalid
 

@@ -20,7 +20,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import CommitFolder
 
 if TYPE_CHECKING:
-    from tagwire_spark.log_write.staging import StagedSegment
+    from tagwire_spark.log_write.staged_segments import StagedSegment
 
 __all__ = ["numbered", "offset_place", "places_file"]
 

@@ -11,30 +11,26 @@ partition from there as well, so the driver may have to move a segment to later 
 """
 
 import re
-from array import array
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import EncodeError
-from tagwire.log.batch_rules import BatchRules, Seen
-from tagwire.log.transactions import Transactions
-from tagwire.log.writing import SegmentWriter
-from tagwire.records import BatchBuilder, RecordBatch, format_of, read_batches
+from tagwire.records import BatchBuilder, format_of
 from tagwire.records.conversion import header_rules
 from tagwire.records.moving import new_run
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import Attempt
 from tagwire_spark.log_write.content_sum import content_sum
 from tagwire_spark.log_write.entries import Entry, Facts, as_record, entries, with_numbers
-from tagwire_spark.log_write.existing_log import ExistingLog, end_before, transactions_before
-from tagwire_spark.log_write.numbering import offset_place, places_file
+from tagwire_spark.log_write.existing_log import ExistingLog, end_before
 from tagwire_spark.log_write.row_runs import RowRun, row_runs
+from tagwire_spark.log_write.staged_segments import Segments, StagedSegment
 from tagwire_spark.log_write.target import LogTarget
 
 if TYPE_CHECKING:
     from tagwire._records import RecordRun
 
-__all__ = ["Output", "StagedSegment"]
+__all__ = ["Output"]
 
 _INT32: Final = 0x7FFFFFFF
 _INT64: Final = (1 << 63) - 1
@@ -50,36 +46,6 @@ _OPEN_BYTES: Final = 64 << 20
 """Of memory that the open batches of several partitions take."""
 _OPEN_FILES: Final = 64
 """Partitions whose file stays open between two batches."""
-
-
-class StagedSegment(NamedTuple):
-    """A segment that a task has written."""
-
-    log: str
-    """The partition's folder, as `orders-0`."""
-    base_offset: int
-    end_offset: int
-    """Behind its last record."""
-    batches: int
-    records: int
-    bytes: int
-    files: tuple[str, ...]
-    """Its files, as paths below the root; each segment comes after its indexes."""
-    epochs: tuple[tuple[int, int], ...]
-    """Leaders' epochs that begin in it, each with its first offset."""
-    has_transactions: bool
-    """Whether it has batches of transactions, or markers: what they mean depends on all that is before them."""
-    format: str
-    """Of its first batch."""
-    first_record: int
-    """The offset of the first record in it; the batch may begin before that."""
-    content: int
-    """A sum over its records; the sum of a partition's segments is the same for the same records in any order."""
-    is_numbered: bool = False
-    """Whether its rows came without offsets, so that it may go to others."""
-    places: str | None = None
-    """The file that says where its batches have their offsets; None if it can't be moved, because they are elsewhere
-    as well."""
 
 
 class Output:
@@ -178,7 +144,7 @@ class _Log:
         self.has_tombstones = self.has_number_keys = False
         self.formats: dict[int, str] = {}
         """By magic byte: the one format that has it in this log."""
-        self.segments = _Segments(name, attempt, target, before)
+        self.segments = Segments(name, attempt, target, before)
 
     def add(self, entry: Entry) -> None:
         offset = entry.offset
@@ -303,100 +269,3 @@ class _Log:
         self.segments.append(batch, self.count, self.first_offset)
         self.segments.content += self.content if self.run is not None else content_sum(self.builder.records)
         self.run, self.count, self.content = None, 0, 0
-
-
-class _Segments:
-    """The segments of a partition, in sequence."""
-
-    def __init__(self, name: str, attempt: Attempt, target: LogTarget, before: ExistingLog | None) -> None:
-        self.name = name
-        self.attempt = attempt
-        self.folder = attempt.folder / name
-        self.most = target.segment_bytes
-        self.before = before
-        self.rules = BatchRules([])
-        self.transactions: Transactions | None = None
-        self.writer: SegmentWriter | None = None
-        self.done: list[StagedSegment] = []
-        self.last_epoch = -1
-        self.is_numbered = False
-
-    def append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        """Write a batch; unpacked messages are written one by one."""
-        if count == 1 or batch.compression != "none" or batch.described_by.records is not None:
-            self._append(batch, count, first_record)
-        else:
-            for each in read_batches(batch.encode(), batch.described_by, only=True):
-                self._append(each, 1, each.base_offset)
-
-    def end(self) -> list[StagedSegment]:
-        self._close()
-        return self.done
-
-    def _append(self, batch: RecordBatch, count: int, first_record: int) -> None:
-        writer = self._writer_for(batch, first_record)
-        seen = Seen(0, batch, count, None)
-        if batch.is_control:
-            seen = self.rules.check(0, batch, None)
-        if batch.is_control or batch.is_transactional:
-            self.has_transactions = True
-            writer.transactions = self._known_transactions(batch.format)
-        if self.is_numbered:
-            self._note_place(writer.size, batch)
-        writer.append(seen)
-        self.batches += 1
-        self.records += count
-        self.end_offset = batch.last_offset + 1
-        if batch.partition_leader_epoch > self.last_epoch:
-            self.last_epoch = batch.partition_leader_epoch
-            self.epochs.append((self.last_epoch, batch.base_offset))
-
-    def _writer_for(self, batch: RecordBatch, first_record: int) -> SegmentWriter:
-        writer = self.writer
-        if writer is not None:
-            is_far = batch.last_offset - writer.base_offset > _INT32
-            if not is_far and not (writer.size and writer.size + batch.size > self.most):
-                return writer
-            self._close()
-        kinds = {"index", "txnindex"} if batch.magic == 0 else {"index", "timeindex", "txnindex"}
-        writer = self.writer = SegmentWriter(self.folder, batch.base_offset, kinds, self.transactions)
-        self.batches = self.records = self.content = 0
-        self.epochs: list[tuple[int, int]] = []
-        self.has_transactions = False
-        self.places: array[int] | None = array("I")
-        self.format, self.first_record = batch.format, first_record
-        writer.__enter__()
-        return writer
-
-    def _note_place(self, position: int, batch: RecordBatch) -> None:
-        """Where the batch has its offset, if it has it in one place, which its checksum does not cover."""
-        at = offset_place(batch)
-        if at is None or batch.is_transactional:  # its transactions have offsets, too
-            self.places = None
-        elif self.places is not None:
-            self.places.append(position + at)
-
-    def _close(self) -> None:
-        if self.writer is None:
-            return
-        self.writer.__exit__(None, None, None)
-        files = sorted(self.folder.glob(f"{self.writer.base_offset:020}.*"), key=lambda path: path.suffix == ".log")
-        root = self.folder.parents[2]
-        names = tuple(file.relative_to(root).as_posix() for file in files)
-        places = None
-        if self.is_numbered and self.places is not None:
-            file = places_file(self.writer.path)
-            file.write_bytes(self.places.tobytes())
-            places = file.relative_to(root).as_posix()
-            files.append(file)
-        self.attempt.keep(files)
-        numbers = (self.writer.base_offset, self.end_offset, self.batches, self.records, self.writer.size)
-        facts = (tuple(self.epochs), self.has_transactions, self.format, self.first_record, self.content)
-        self.done.append(StagedSegment(self.name, *numbers, names, *facts, self.is_numbered, places))
-        self.writer = None
-
-    def _known_transactions(self, format: str) -> Transactions:
-        """Those that are open; at the first of all, of the log that is there."""
-        if self.transactions is None:
-            self.transactions = transactions_before(self.before, format) if self.before else Transactions()
-        return self.transactions

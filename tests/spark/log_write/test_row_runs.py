@@ -18,7 +18,8 @@ from tagwire_spark import PipelineError
 from tagwire_spark.files.commit_folder import Attempt, Job
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_write import staging
-from tagwire_spark.log_write.staging import Output, StagedSegment
+from tagwire_spark.log_write.staged_segments import StagedSegment
+from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
 
 pytestmark = [
