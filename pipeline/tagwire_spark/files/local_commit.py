@@ -1,7 +1,13 @@
 """Commits to a folder of this machine, or one that all workers mount: names are taken by links, and files renamed.
 
 A commit is a hard link with the next number. Creating it fails if another writer has taken the
-number, also on network file systems. If a file can't be moved, all files are moved back.
+number, also on network file systems. When all files are in place, the draft that was linked, which is
+in the job's folder, becomes `_SUCCESS`. If a file can't be moved, the job's folder gets another name,
+and all files are moved back. After one of these renames the other fails. So two processes that carry
+out the same commit agree on its end, and the slower one can't put a file in place any more.
+
+The numbered name alone would not do for that. Once a commit is done and its name is free, a slow writer
+may take the name again, for the moment that it needs to see that it is too late.
 """
 
 import json
@@ -47,6 +53,8 @@ class LocalFolder(CommitFolder):
         self.path = Path(root)
         self._found: dict[int, Path] = {}
         """Manifests by number: people may have written some, with names that have fewer digits."""
+        self._claimed: Mapping[str, Any] = {}
+        """The manifest of the commit that this process has claimed."""
 
     @contextmanager
     def refused(self) -> Generator[None]:
@@ -143,8 +151,7 @@ class LocalFolder(CommitFolder):
 
     def pending(self) -> list[int]:
         """A number that was done again is one that came too late."""
-        found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
-        self._found.update(found)
+        found = self._manifests()
         done = self.done().get("number", 0) if found else 0
         return [number for number in sorted(found) if number > done]
 
@@ -163,18 +170,21 @@ class LocalFolder(CommitFolder):
     def claim(self, job: Job, number: int, manifest: Mapping[str, Any]) -> bool:
         """Link the manifest to its number."""
         draft, name = job.folder / f"manifest-{uuid4().hex}.json", self._manifest(number)
-        draft.write_text(json.dumps(manifest, indent=1))
+        said = json.loads(json.dumps({**manifest, "draft": draft.relative_to(self.path).as_posix()}))
+        draft.write_text(json.dumps(said, indent=1))
         on_disk(draft)
         for folder in {(self.path / source).parent for source, _ in manifest["moves"]}:
             on_disk(folder)
         try:
             self._link(draft, name)
         except FileExistsError:
-            if self.manifest(number).get("job") != job.id:  # else the link was made, and the answer of a server lost
+            said = self.manifest(number)
+            if said.get("job") != job.id:  # else the link was made, and the answer of a server lost
                 return False
-        if self.done().get("number", 0) >= number:  # the other one is done already, and its manifest gone
+        if self._is_done(number) and (self.path / said["draft"]).exists():  # another one had the number, and is done
             name.unlink(missing_ok=True)
             return False
+        self._claimed = said
         with self._finished_later():
             on_disk(self.path)
         return True
@@ -200,22 +210,76 @@ class LocalFolder(CommitFolder):
     def carry_out(self, number: int, *, is_own: bool) -> None:
         """Rename; what of it was done before is not done again. If that fails, rename back."""
         change = self.manifest(number)
-        if not change:
+        is_over = not change or self._is_done(number)  # asked afterwards: what a slow writer has linked is no commit
+        if is_own and (is_over or change != self._claimed):
+            self._check_done(number, self._claimed)
             return
-        job, manifest = Job(self.root, change["job"]), self._manifest(number)
+        if is_over:
+            return
+        draft = self.path / change["draft"]
         try:
-            _move(job, change)
-            manifest.replace(self.path / DONE)
+            _move(draft.parent, change)
+            draft.replace(self.path / DONE)
         except OSError:
-            if not manifest.exists():  # another process has done all of it
+            was_undone = _is_undone(draft)
+            if not self._undone(number, change):
+                if not self._is_done(number) and self.manifest(number) == change:
+                    raise  # somebody has deleted the job's folder
                 return
-            with self._finished_later():
-                _move_back(job, change)
-                manifest.unlink()
-            raise
+            if not was_undone:
+                if is_own:
+                    shutil.rmtree(_undone(draft), ignore_errors=True)
+                raise
+            if is_own:
+                raise self._undone_by_another(draft) from None
+            return
         with self._finished_later():
+            for each, manifest in self._manifests().items():
+                if each <= number:
+                    manifest.unlink(missing_ok=True)
             on_disk(self.path)
-        self.remove(job)
+        self.remove(Job(self.root, change["job"]))
+
+    def _undone(self, number: int, change: Mapping[str, Any]) -> bool:
+        """Undo a commit, unless it is done. Whether it is undone. Raises PipelineError."""
+        draft = self.path / change["draft"]
+        if draft.exists():
+            with self._finished_later(), suppress(FileNotFoundError):
+                draft.parent.replace(_undone(draft))
+        if not _is_undone(draft):
+            shutil.rmtree(_undone(draft), ignore_errors=True)
+            return False
+        try:
+            _move_back(self.path, change)
+            if self.manifest(number) == change:  # else the number is another's by now
+                self._manifest(number).unlink(missing_ok=True)
+        except OSError as error:
+            text = f"{write_failure(self.root, error).text.rstrip('.')}. The write is not committed. The next kafka_log"
+            text += f" read or write of {self.root} moves back those of its files that are still in place."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
+        return True
+
+    def _check_done(self, number: int, change: Mapping[str, Any]) -> None:
+        """Refuse a commit of this process that another one has not finished. Raises PipelineError."""
+        if self._undone(number, change):
+            raise self._undone_by_another(self.path / change["draft"])
+
+    def _undone_by_another(self, draft: Path) -> PipelineError:
+        """The refusal of a commit that another process has undone; nobody else needs to know that it was."""
+        shutil.rmtree(_undone(draft), ignore_errors=True)
+        text = f"{self.root}: can't be written: another process could not put all files of this write in place."
+        return PipelineError("KAFKA_LOG_WRITE_FAILED", text)
+
+    def _is_done(self, number: int) -> bool:
+        """Whether this commit, or one behind it, is carried out."""
+        is_done: bool = self.done().get("number", 0) >= number
+        return is_done
+
+    def _manifests(self) -> dict[int, Path]:
+        """By number, those that are there."""
+        found = {number: each for each in self.path.glob(".*.json") if (number := number_of(each.name)) is not None}
+        self._found.update(found)
+        return found
 
     @contextmanager
     def _finished_later(self) -> Generator[None]:
@@ -243,9 +307,9 @@ class LocalFolder(CommitFolder):
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", f"{text} link; write to another one.") from None
 
 
-def _move(job: Job, change: dict[str, Any]) -> None:
+def _move(staged: Path, change: Mapping[str, Any]) -> None:
     """Take away what goes, and move what comes. Raises OSError."""
-    root, removed = Path(job.root), job.folder / _REMOVED
+    root, removed = staged.parent, staged / _REMOVED
     removed.mkdir(exist_ok=True)
     for number, name in enumerate(change["removes"]):
         if not (removed / str(number)).exists():
@@ -270,22 +334,35 @@ def _rename(source: Path, target: Path) -> None:
         target.stat()
 
 
-def _move_back(job: Job, change: dict[str, Any]) -> None:
+def _undone(draft: Path) -> Path:
+    """The name that the folder of a job gets when its commit is undone; it ends like that of a job."""
+    folder = draft.parent
+    return folder.with_name(f"{folder.stem}-{draft.stem}{folder.suffix}")
+
+
+def _is_undone(draft: Path) -> bool:
+    return (_undone(draft) / draft.name).exists()
+
+
+def _move_back(root: Path, change: Mapping[str, Any]) -> None:
     """Undo what `_move` has done. Raises OSError."""
-    root, removed = Path(job.root), job.folder / _REMOVED
+    staged, undone = (root / change["draft"]).parent, _undone(root / change["draft"])
+    if not undone.exists():  # all of it was moved back, and others may have written meanwhile
+        return
     for source, target in change["moves"]:
-        if not (root / source).exists() and (root / target).exists():
-            (root / target).replace(root / source)
+        back = undone / (root / source).relative_to(staged)
+        if not back.exists() and (root / target).exists():
+            _rename(root / target, back)
     for number, name in enumerate(change["removes"]):
-        if (removed / str(number)).exists():
+        if (undone / _REMOVED / str(number)).exists():
             (root / name).parent.mkdir(exist_ok=True)
-            (removed / str(number)).replace(root / name)
+            _rename(undone / _REMOVED / str(number), root / name)
     for folder in _folders(root, change):
         with suppress(OSError):  # one that was made for this commit, else something is in it
             folder.rmdir()
 
 
-def _folders(root: Path, change: dict[str, Any]) -> set[Path]:
+def _folders(root: Path, change: Mapping[str, Any]) -> set[Path]:
     """The folders that a commit changes, but the root."""
     names = (*(target for _, target in change["moves"]), *change["removes"])
     return {(root / name).parent for name in names} - {root}
