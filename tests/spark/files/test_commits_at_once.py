@@ -1,0 +1,231 @@
+"""Two processes carry out one local commit: no lock makes one of them wait, and none waits of its own accord."""
+
+import errno
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from written_logs import arrow_rows, columns, job, table
+
+from tagwire_spark import PipelineError
+from tagwire_spark.files import commit, folder_lock, local_commit
+from tagwire_spark.files.commit_folder import manifest_name
+from tagwire_spark.files.local_commit import LocalFolder
+from tagwire_spark.log_write.driver import LogWriter, Staged
+from tagwire_spark.log_write.target import log_target
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = columns("topic string, partition int, value binary")
+BEFORE = {"t-0": [b"old"]}
+AFTER = {"t-0": [b"old", b"new"], "u-0": [b"new"]}
+
+
+@pytest.fixture(autouse=True)
+def neither_locks_nor_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_lock, "_flock", lambda: None)
+    monkeypatch.setattr(commit, "_PATIENCE", 0)
+
+
+def staged(root: Path, value: bytes = b"new", topics: str = "tu") -> tuple[LogWriter, list[Staged]]:
+    """A write that is ready to be committed: it goes on in one partition, and begins another."""
+    writer = LogWriter(log_target({"path": str(root)}), overwrite=False)
+    return writer, [writer.write(iter(table(*((topic, 0, value) for topic in topics), schema=COLUMNS)))]
+
+
+def begun(root: Path) -> tuple[LogWriter, list[Staged]]:
+    job(root, table(("t", 0, b"old"), schema=COLUMNS))
+    return staged(root)
+
+
+def rows(root: Path) -> dict[str, list[bytes]]:
+    """The values by partition, as the source reads them."""
+    found: dict[str, list[bytes]] = {}
+    for batch in arrow_rows(root):
+        for row in batch.to_pylist():
+            found.setdefault(f"{row['topic']}-{row['partition']}", []).append(row["value"])
+    return found
+
+
+def is_clean(root: Path) -> bool:
+    return not list(root.glob(".*"))
+
+
+def carried_out_by_another(root: Path) -> None:
+    LocalFolder(str(root)).carry_out(2, is_own=False)
+
+
+def once(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, before: Callable[[], object]) -> None:
+    """Call something before the first call of a function."""
+    real, waiting = getattr(owner, name), [before]
+
+    def called(*arguments: Any) -> Any:
+        if waiting:
+            waiting.pop()()
+        return real(*arguments)
+
+    monkeypatch.setattr(owner, name, called)
+
+
+def test_a_slow_writer_takes_the_number_of_a_commit_that_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a moment the numbered manifest is of another job; the slower process must not undo, or finish, by it."""
+    writer, messages = begun(tmp_path)
+    late, its_messages = staged(tmp_path, b"late")
+    draft = late.job.folder / "manifest-late.json"
+    draft.write_text('{"number": 2, "job": "late", "moves": [], "removes": [], "draft": "none"}')
+    name = tmp_path / manifest_name(2)
+    ended = threading.Event()
+
+    def finish_and_link() -> None:
+        """What the writer itself, and the slow one, do while the other process has read the manifest."""
+        LocalFolder(str(tmp_path)).carry_out(2, is_own=False)
+        name.hardlink_to(draft)
+        ended.set()
+
+    def another() -> None:
+        once(monkeypatch, local_commit, "_move", finish_and_link)
+        carried_out_by_another(tmp_path)
+
+    once(monkeypatch, local_commit, "_move", another)
+    writer.commit(messages)
+    assert ended.is_set() and name.exists() and rows(tmp_path) == AFTER
+    carried_out_by_another(tmp_path)  # it is no commit, for nobody
+    name.unlink()
+    late.abort(its_messages)
+    assert rows(tmp_path) == AFTER and is_clean(tmp_path)
+
+
+def test_a_commit_that_another_process_has_finished_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the link and the look at `_SUCCESS`, which says that the number is done."""
+    writer, messages = begun(tmp_path)
+    once(monkeypatch, LocalFolder, "_is_done", lambda: carried_out_by_another(tmp_path))
+    writer.commit(messages)
+    assert rows(tmp_path) == AFTER and is_clean(tmp_path)
+
+
+@pytest.mark.parametrize("is_taken", [False, True], ids=["the number is free", "another has taken it"])
+@pytest.mark.parametrize("function", ["_move", "_rename", "_folders"])
+def test_a_commit_that_another_process_has_undone_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, is_taken: bool
+) -> None:
+    """Its own process is about to move the first file, or has moved all of them."""
+    writer, messages = begun(tmp_path)
+    other, its_messages = staged(tmp_path, b"other", "t")
+
+    def undo() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(local_commit, "_rename", fails_once())
+            with pytest.raises(OSError, match="Input/output"):
+                carried_out_by_another(tmp_path)
+        if is_taken:
+            other.commit(its_messages)
+
+    def fails_once() -> Any:
+        rename, left = local_commit._rename, [1]
+
+        def renamed(source: Path, target: Path) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise OSError(errno.EIO, "Input/output error", str(source))
+            rename(source, target)
+
+        return renamed
+
+    once(monkeypatch, local_commit, function, undo)
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_WRITE_FAILED.*another process could not put all files"):
+        writer.commit(messages)
+    writer.abort(messages)
+    if not is_taken:
+        other.abort(its_messages)
+    assert rows(tmp_path) == ({"t-0": [b"old", b"other"]} if is_taken else BEFORE) and is_clean(tmp_path)
+
+
+def test_a_process_dies_while_it_undoes_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one that reads the folder goes on with that, and says nothing: no writer was told anything else."""
+    writer, messages = begun(tmp_path)
+    rename, seen = Path.replace, []
+
+    def fails(path: Path, target: Any) -> Any:
+        seen.append(path)
+        if len(seen) == 3:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        if len(seen) == 5:
+            raise SystemExit
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fails)
+        with pytest.raises(SystemExit):
+            writer.commit(messages)
+    assert (tmp_path / manifest_name(2)).exists()
+    assert rows(tmp_path) == BEFORE and not (tmp_path / manifest_name(2)).exists()
+
+
+def test_files_that_stay_where_they_were_moved_to_are_moved_back_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, messages = begun(tmp_path)
+    rename, seen = Path.replace, []
+
+    def fails(path: Path, target: Any) -> Any:
+        seen.append(path)
+        if len(seen) in (3, 5):
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fails)
+        with pytest.raises(PipelineError, match=r"Input/output error\. The write is not committed\. .* moves back"):
+            writer.commit(messages)
+    writer.abort(messages)
+    assert rows(tmp_path) == BEFORE and not (tmp_path / manifest_name(2)).exists()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(40))
+def test_three_writers_on_a_disk_that_fails_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """A write is there, all of it, if and only if its writer was not told otherwise."""
+    job(tmp_path, table(("t", 0, b"old"), schema=COLUMNS))
+    writers = [staged(tmp_path, b"%d" % number, "tuv") for number in range(3)]
+    start, told, replace, chance = threading.Barrier(3), dict[bytes, str](), Path.replace, random.Random(seed)
+
+    def failing(path: Path, target: Any) -> Any:
+        if chance.random() < 0.05:
+            raise OSError(errno.EIO, "Input/output error", str(path))
+        return replace(path, target)
+
+    def commits(number: int) -> None:
+        writer, messages = writers[number]
+        start.wait(30)
+        try:
+            writer.commit(messages)
+            told[b"%d" % number] = "is committed"
+        except PipelineError as error:
+            told[b"%d" % number] = error.text
+            writer.abort(messages)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", failing)
+        threads = [threading.Thread(target=commits, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    found = rows(tmp_path)
+    there = {*found["t-0"]} - {b"old"}
+    assert len(told) == 3 and found["t-0"] == [b"old", *found.get("u-0", ())] and len(found["t-0"]) == len(there) + 1
+    assert found.get("u-0") == found.get("v-0")
+    for value, text in told.items():
+        assert (value in there) == ("is committed" in text) or "committed all the same" in text, (value, text)
