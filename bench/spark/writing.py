@@ -8,12 +8,13 @@ Rows have a key, a value and a timestamp, and half of them a header.
 import os
 import tempfile
 import time
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pyarrow as pa
 
+from tagwire_spark.files.commit_folder import Job
+from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.log_write.staging import Output
 from tagwire_spark.log_write.target import LogTarget
 
@@ -38,9 +39,10 @@ def rows(size: int, *, headers: bool) -> Any:
 def speed(batch: Any, batch_bytes: int) -> float:
     """Megabytes of log per second of processor time."""
     with tempfile.TemporaryDirectory() as folder:
-        attempt = Path(folder, "job", "attempt")
-        attempt.mkdir(parents=True)
-        output = Output(folder, lambda: attempt, LogTarget(folder, topic="t", batch_bytes=batch_bytes), anew=True)
+        job, to = Job(folder, "bench"), LocalFolder(folder)
+        to.begin(job)
+        target = LogTarget(folder, topic="t", batch_bytes=batch_bytes)
+        output = Output(folder, lambda: to.attempt(job, is_begun=True), target, anew=True)
         start = time.process_time()
         for _ in range(BATCHES):
             output.add_batch(batch)

@@ -21,14 +21,12 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from errno import ENOSYS
 from pathlib import Path
 from typing import Any, Final
 
-from tagwire.extras import required
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import (
     DONE,
@@ -43,21 +41,15 @@ from tagwire_spark.files.commit_folder import (
     number_of,
     too_late,
 )
+from tagwire_spark.files.conditional_objects import ConditionalObjects
 from tagwire_spark.files.file_state import modified_at
 from tagwire_spark.files.store import StorageOptions, has_conditional_puts, reaching, store
 
 __all__ = ["RemoteFolder"]
 
 _BEGUN: Final = "begun"
-_AT_ONCE: Final = 8
-"""Requests."""
 _NO_TAG: Final = '"0"'
 """An ETag that no object has."""
-_FAILED: Final = ("PreconditionFailed", "412")
-_CONFLICT: Final = ("ConditionalRequestConflict", "409")
-_PATIENCE: Final = 10.0
-"""Seconds for a put that is in conflict with another."""
-_ONE_REQUEST: Final = 1 << 32
 _UNDONE: Final = 8
 """How many undone commits are remembered, for drivers that come late to see it."""
 
@@ -71,7 +63,8 @@ class RemoteFolder(CommitFolder):
         super().__init__(root.rstrip("/"))
         self._storage = storage
         self._shown = storage.hidden(self.root)
-        self._system, self._bare = store(self.root, storage)
+        self._system, prefix = store(self.root, storage)
+        self._objects = ConditionalObjects(self._system, prefix)
         if not has_conditional_puts(self._system) or "::" in self.root:
             kind = self.root.partition("://")[0]
             text = (
@@ -96,9 +89,9 @@ class RemoteFolder(CommitFolder):
     def begin(self, job: Job) -> None:
         """Put an object that says that the job is not over, if the store keeps conditions."""
         first = f"{job.name}/first"
-        self._system.pipe_file(self._name(first), b"1")
+        self._objects.put(first, b"1")
         try:
-            is_kept = not self._create(first, b"2") and not self._replace(first, b"3", _NO_TAG)
+            is_kept = not self._objects.create(first, b"2") and not self._objects.replace(first, b"3", _NO_TAG)
         except OSError as error:
             if error.errno != ENOSYS:
                 raise
@@ -110,13 +103,13 @@ class RemoteFolder(CommitFolder):
             )
             text += " is committed by such a put; write to a store that has conditional writes."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
-        self._system.rm_file(self._name(first))
-        self._create(f"{job.name}/{_BEGUN}", b"")
+        self._objects.delete(first)
+        self._objects.create(f"{job.name}/{_BEGUN}", b"")
 
     def attempt(self, job: Job, *, is_begun: bool) -> Attempt:
         """A folder on this machine, whose files are uploaded when they are finished."""
         with self.refused():
-            if is_begun and self._get(f"{job.name}/{_BEGUN}") is None:
+            if is_begun and self._objects.get(f"{job.name}/{_BEGUN}") is None:
                 raise too_late(job)
         folder = Path(tempfile.mkdtemp(prefix="tagwire-staged-"), in_staging(job))
         folder.mkdir(parents=True)
@@ -125,15 +118,15 @@ class RemoteFolder(CommitFolder):
     def keep(self, top: Path, files: list[Path]) -> None:
         """Upload files, so that the worker's disk need not hold them all."""
         with self.refused():
-            names = {str(file): self._name(file.relative_to(top).as_posix()) for file in files}
-            self._each(lambda file: self._system.put_file(file, names[file]), names)
+            names = {str(file): self._objects.path(file.relative_to(top).as_posix()) for file in files}
+            self._objects.each(lambda file: self._system.put_file(file, names[file]), names)
         for file in files:
             file.unlink()
 
     def end(self, attempt: Attempt) -> None:
         """Take back what came too late."""
         with self.refused():
-            if attempt.is_begun and self._get(f"{attempt.job.name}/{_BEGUN}") is None:
+            if attempt.is_begun and self._objects.get(f"{attempt.job.name}/{_BEGUN}") is None:
                 self.remove(attempt.job)
                 raise too_late(attempt.job)
 
@@ -144,19 +137,19 @@ class RemoteFolder(CommitFolder):
     def remove(self, job: Job) -> None:
         """Delete all objects below the job's folder; first what says that it is not over."""
         with suppress(Exception):  # of a client that says no, or not at all: what is left there nobody sees
-            self._system.rm_file(self._name(f"{job.name}/{_BEGUN}"))
-            self._each(self._system.rm_file, self._listed(job.name))
+            self._objects.delete(f"{job.name}/{_BEGUN}")
+            self._objects.delete_all(self._objects.listed(job.name))
 
     def jobs(self) -> list[str]:
         """By the folders that a listing has."""
         with self.refused():
-            return [job for name in self._level() if (job := job_of_folder(name)) is not None]
+            return [job for name in self._objects.level() if (job := job_of_folder(name)) is not None]
 
     def contents(self, job: Job) -> list[Content]:
         """The objects below the job's folder."""
         with self.refused():
             self._system.invalidate_cache()
-            found = self._system.find(self._name(job.name), detail=True).values()
+            found = self._system.find(self._objects.path(job.name), detail=True).values()
         return [(int(each["size"] or 0), (modified_at(each) or time.time_ns()) / 1e9) for each in found]
 
     # ------------------------------------------------------------ files
@@ -164,12 +157,12 @@ class RemoteFolder(CommitFolder):
     def read(self, name: str) -> bytes | None:
         """The bytes of an object."""
         with self.refused():
-            return self._get(name)
+            return self._objects.get(name)
 
     def stage(self, job: Job, name: str, data: bytes) -> str:
         """Put an object into the job's folder."""
         with self.refused():
-            self._system.pipe_file(self._name(f"{job.name}/{name}"), data)
+            self._objects.put(f"{job.name}/{name}", data)
         return f"{job.name}/{name}"
 
     @contextmanager
@@ -178,10 +171,10 @@ class RemoteFolder(CommitFolder):
         with tempfile.TemporaryDirectory(prefix="tagwire-edited-") as folder:
             path = Path(folder, "file")
             with self.refused():
-                self._system.get_file(self._name(name), str(path))
+                self._system.get_file(self._objects.path(name), str(path))
             yield path
             with self.refused():
-                self._system.put_file(str(path), self._name(name))
+                self._system.put_file(str(path), self._objects.path(name))
 
     # ------------------------------------------------------------ commits
 
@@ -194,7 +187,7 @@ class RemoteFolder(CommitFolder):
         """Also one that is decided, while its manifest is there; not one whose number another job has had."""
         with self.refused():
             found = sorted(
-                n for name in self._level() if (n := number_of(name)) is not None and manifest_name(n) == name
+                n for name in self._objects.level() if (n := number_of(name)) is not None and manifest_name(n) == name
             )
             done = self._done()[0] if found else {}
             return [
@@ -216,7 +209,7 @@ class RemoteFolder(CommitFolder):
         """Put the manifest under its number, if there is none."""
         name, lost = manifest_name(number), None
         try:
-            is_ours = self._create(name, json.dumps(manifest, indent=1).encode())
+            is_ours = self._objects.create(name, json.dumps(manifest, indent=1).encode())
         except Exception as error:
             is_ours, lost = False, error
         try:
@@ -227,7 +220,7 @@ class RemoteFolder(CommitFolder):
                 lost = None
                 if _outcome(number, {"job": job.id}, self._done()[0]) != "too late":
                     return True
-                self._system.rm_file(self._name(name))
+                self._objects.delete(name)
                 return False
         except Exception as error:
             raise self._unfinished(error) from None
@@ -235,8 +228,8 @@ class RemoteFolder(CommitFolder):
 
     def check(self, job: Job, change: Change) -> None:
         """Refuse what a task has staged elsewhere, or somebody has deleted."""
-        there = {*self._listed(job.name)}
-        gone = [source for source, _ in change.moves if self._name(source) not in there]
+        there = {*self._objects.listed(job.name)}
+        gone = [source for source, _ in change.moves if self._objects.path(source) not in there]
         if gone:
             text = f"{self._shown}/{gone[0]}: can't be written: a task has staged it, and it is gone."
             raise PipelineError("KAFKA_LOG_WRITE_FAILED", text)
@@ -278,13 +271,13 @@ class RemoteFolder(CommitFolder):
         failure: Exception | None = None
         said: dict[str, Any] = dict(change)
         try:
-            self._copy((source, target) for source, target in change["moves"] if target not in change["removes"])
+            self._objects.copy(move for move in change["moves"] if move[1] not in change["removes"])
         except Exception as error:
             undone = [*done.get("undone", ()), [number, change["job"]]][-_UNDONE:]
             failure, said = error, {**done, "number": number, "undone": undone}
         try:
-            text = json.dumps(said, indent=1)
-            self._create(DONE, text.encode()) if tag is None else self._replace(DONE, text.encode(), tag)
+            data = json.dumps(said, indent=1).encode()
+            self._objects.create(DONE, data) if tag is None else self._objects.replace(DONE, data, tag)
             outcome = _outcome(number, change, self._done()[0])
         except Exception as error:
             raise failure or error from None
@@ -292,20 +285,20 @@ class RemoteFolder(CommitFolder):
 
     def _finish(self, number: int, change: Mapping[str, Any]) -> None:
         targets = {target for _, target in change["moves"]}
-        self._copy((source, target) for source, target in change["moves"] if target in change["removes"])
+        self._objects.copy(move for move in change["moves"] if move[1] in change["removes"])
         if self._is_there(number):  # else somebody was faster, and others may have written what would be deleted
-            self._each(self._system.rm_file, [self._name(each) for each in change["removes"] if each not in targets])
+            self._objects.delete_all([self._objects.path(each) for each in change["removes"] if each not in targets])
             self._end(number, change)
 
     def _undo(self, number: int, change: Mapping[str, Any]) -> None:
         if self._is_there(number):
-            self._each(self._system.rm_file, self._listed(Job(self.root, change["job"]).name))
-            new = [self._name(target) for _, target in change["moves"] if target not in change["removes"]]
-            self._each(self._system.rm_file, new)
+            self._objects.delete_all(self._objects.listed(Job(self.root, change["job"]).name))
+            new = [self._objects.path(target) for _, target in change["moves"] if target not in change["removes"]]
+            self._objects.delete_all(new)
             self._end(number, change)
 
     def _end(self, number: int, change: Mapping[str, Any]) -> None:
-        self._system.rm_file(self._name(manifest_name(number)))
+        self._objects.delete(manifest_name(number))
         self.remove(Job(self.root, change["job"]))
 
     def _unfinished(self, error: Exception) -> PipelineError:
@@ -315,29 +308,11 @@ class RemoteFolder(CommitFolder):
         text += " kafka_log read or write of it that may write finishes or undoes it; then see whether it is there."
         return PipelineError("KAFKA_LOG_WRITE_FAILED", self._storage.hidden(text))
 
-    # ------------------------------------------------------------ requests
-
-    def _name(self, name: str) -> str:
-        return f"{self._bare}/{name}"
-
-    def _get(self, name: str) -> bytes | None:
-        return self._tagged(name)[0]
-
-    def _tagged(self, name: str) -> tuple[bytes | None, str | None]:
-        """The bytes of an object and its ETag, by one request."""
-        bucket, key, _ = self._system.split_path(self._name(name))
-        try:
-            found = self._system.call_s3("get_object", Bucket=bucket, Key=key)
-        except FileNotFoundError:
-            return None, None
-        try:
-            return bytes(required("fsspec", "spark").asyn.sync(self._system.loop, found["Body"].read)), found["ETag"]
-        finally:
-            found["Body"].close()
+    # ------------------------------------------------------------ what it has
 
     def _done(self) -> tuple[dict[str, Any], str | None]:
         """What `_SUCCESS` says, and its ETag."""
-        data, tag = self._tagged(DONE)
+        data, tag = self._objects.tagged(DONE)
         try:
             found = json.loads(data or b"{}")
         except ValueError:
@@ -345,56 +320,7 @@ class RemoteFolder(CommitFolder):
         return (found if isinstance(found, dict) else {}), tag
 
     def _is_there(self, number: int) -> bool:
-        return self._get(manifest_name(number)) is not None
-
-    def _level(self) -> list[str]:
-        """The names in the folder itself."""
-        self._system.invalidate_cache()
-        try:
-            found = self._system.ls(self._bare, detail=False)
-        except FileNotFoundError:
-            return []
-        return [str(name).rstrip("/").rpartition("/")[2] for name in found]
-
-    def _listed(self, folder: str) -> list[str]:
-        """The objects below a folder, as the store calls them."""
-        self._system.invalidate_cache()
-        return [*self._system.find(self._name(folder))]
-
-    def _create(self, name: str, data: bytes) -> bool:
-        """Put an object if there is none. Whether it was put."""
-        return self._put(name, data, IfNoneMatch="*")
-
-    def _replace(self, name: str, data: bytes, tag: str) -> bool:
-        """Put an object if there is one of this ETag. Whether it was put."""
-        return self._put(name, data, IfMatch=tag)
-
-    def _put(self, name: str, data: bytes, **condition: str) -> bool:
-        """Put an object on a condition, in one request. Whether it was put."""
-        end = time.monotonic() + _PATIENCE
-        while True:
-            try:
-                self._system.pipe_file(self._name(name), data, chunksize=_ONE_REQUEST, **condition)
-                return True
-            except OSError as error:
-                code = str(getattr(error.__cause__, "response", {}).get("Error", {}).get("Code", ""))
-                if isinstance(error, FileExistsError) or code in _FAILED:
-                    return False
-                if code not in _CONFLICT or time.monotonic() > end:
-                    raise
-            time.sleep(0.2)  # another put of the same object is under way
-
-    def _copy(self, moves: Iterable[tuple[str, str]]) -> None:
-        self._each(lambda move: self._system.cp_file(*(self._name(each) for each in move)), [*moves])
-
-    def _each(self, ask: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Ask for each item, for several at once; when this is over, no request is under way."""
-        pool = ThreadPoolExecutor(_AT_ONCE, "tagwire-commit")
-        try:
-            for asked in [pool.submit(ask, item) for item in items]:
-                asked.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        return self._objects.get(manifest_name(number)) is not None
 
 
 def _outcome(number: int, manifest: Mapping[str, Any], done: Mapping[str, Any]) -> str:

@@ -21,8 +21,9 @@ from written_logs import arrow_rows, columns, job, table
 
 from tagwire_spark import PipelineError
 from tagwire_spark.files import commit
+from tagwire_spark.files.conditional_objects import ConditionalObjects
 from tagwire_spark.files.leftovers import leftovers
-from tagwire_spark.files.remote_commit import RemoteFolder
+from tagwire_spark.files.store import store
 from tagwire_spark.log_write import driver
 from tagwire_spark.log_write.driver import LogStreamWriter, LogWriter, Staged
 from tagwire_spark.log_write.micro_batch import MicroBatch
@@ -604,11 +605,13 @@ def test_s3_keeps_the_conditions(s3: Bucket) -> None:
 
 
 def test_s3_decides_who_is_first(s3: Bucket) -> None:
-    folder = RemoteFolder(s3.new(), log_target({"path": "s3://logs", **s3.options}).storage)
-    assert folder._create("x", b"1") and not folder._create("x", b"2")
-    data, tag = folder._tagged("x")
+    storage = log_target({"path": "s3://logs", **s3.options}).storage
+    objects = ConditionalObjects(*store(s3.new(), storage))
+    assert objects.create("x", b"1") and not objects.create("x", b"2")
+    data, tag = objects.tagged("x")
     assert data == b"1" and tag is not None
-    assert not folder._replace("x", b"3", '"0"') and folder._replace("x", b"4", tag) and folder._get("x") == b"4"
+    assert not objects.replace("x", b"3", '"0"')
+    assert objects.replace("x", b"4", tag) and objects.get("x") == b"4"
 
 
 def test_a_bucket_that_is_missing(s3: Bucket) -> None:
