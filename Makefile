@@ -37,6 +37,8 @@ WHEEL := build/check
 INSTALLED := $(CURDIR)/$(WHEEL)/venv/bin/python
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Images forbid caches of bytecode: each of some thousand processes would then compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # The pins hold in every environment: the first for ours, the others for the isolated ones of builds (pip before 25.3, and since).
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_BUILD_CONSTRAINT := $(CURDIR)/constraints.txt

@@ -29,6 +29,7 @@ def batches(count: int) -> bytes:
 INPUTS = {"--request --frames": frames, "--format v2": batches}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", INPUTS)
 def test_memory_is_that_of_one_unit(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "write_bytes", lambda data: None)  # else the test's own runner holds all of it

@@ -239,7 +239,9 @@ def test_a_growing_capture_is_followed(tmp_path: Path, is_packed: bool) -> None:
     asyncio.run(browse(listing_of(path, follows=True), steps, follows=True))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 12), (20, 6), (200, 60)])
+@pytest.mark.parametrize(
+    "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((40, 12), (20, 6), (200, 60)))]
+)
 def test_terminals_of_every_size(capture: Path, size: tuple[int, int]) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         await pilot.press("down", "tab", "down", "tab", "right", "question_mark", "escape", "slash", "escape")

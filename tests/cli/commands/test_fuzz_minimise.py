@@ -75,6 +75,7 @@ def test_a_status_and_bytes_alone(folder: Path) -> None:
     assert (folder / "small").read_bytes() == b"two"
 
 
+@pytest.mark.thorough
 def test_a_command_that_hangs(folder: Path) -> None:
     """What it started is ended, too: else its pipe would stay open for a minute."""
     (folder / "text").write_bytes(b"b")

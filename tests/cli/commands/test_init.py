@@ -45,7 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("flags", [[], ["--no-headers"]], ids=["headers", "no headers"])
+@pytest.mark.parametrize(
+    "flags", [[], pytest.param(["--no-headers"], marks=pytest.mark.thorough)], ids=["headers", "no headers"]
+)
 def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
     init("pings", *flags)
     made = set(read_tree(folder))
@@ -62,6 +64,7 @@ def test_what_it_makes_is_green(folder: Path, flags: list[str]) -> None:
         assert "no issues found" in run(sys.executable, "-m", "mypy", cwd=folder)
 
 
+@pytest.mark.thorough
 def test_its_golden_bytes_can_fail(folder: Path) -> None:
     init("pings")
     spec = folder / "message_specs/HelloRequest.json"

@@ -114,7 +114,7 @@ def test_a_comma_needs_something_before_it(text: str) -> None:
     assert [problem.rule for problem in parse(text, file="Foo.json").problems] == ["TW103"]
 
 
-@pytest.mark.parametrize(("depth", "rules"), [(MAX_DEPTH, []), (MAX_DEPTH + 1, ["TW107"]), (100_000, ["TW107"])])
+@pytest.mark.parametrize(("depth", "rules"), [(MAX_DEPTH, []), (MAX_DEPTH + 1, ["TW107"]), (20_000, ["TW107"])])
 def test_nesting_is_bounded(depth: int, rules: list[str]) -> None:
     text = '{"a":' * (depth - 1) + "{}" + "}" * (depth - 1)
     assert [problem.rule for problem in parse(text, file="Foo.json").problems] == rules

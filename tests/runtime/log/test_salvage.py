@@ -78,7 +78,7 @@ def goes_on(batches: list[bytes], number: int, changed: bytes) -> bool:
     return low < batch.base_offset <= batch.last_offset < high
 
 
-@pytest.mark.parametrize("mask", [0x01, 0xFF])
+@pytest.mark.parametrize("mask", [0x01, pytest.param(0xFF, marks=pytest.mark.thorough)])
 def test_every_byte_flipped(mask: int, damaged: Damaged) -> None:
     batches = small()
     data = b"".join(batches)

@@ -341,7 +341,7 @@ def at_once(*calls: Callable[[], object]) -> list[str]:
 
 
 @pytest.mark.parametrize("has_offsets", [False, True])
-@pytest.mark.parametrize("patience", [0.0, 3.0])
+@pytest.mark.parametrize("patience", [0.0, pytest.param(3.0, marks=pytest.mark.thorough)])
 def test_writers_at_once(bucket: Bucket, monkeypatch: pytest.MonkeyPatch, has_offsets: bool, patience: float) -> None:
     """Rows without offsets all come; of those with the same offsets, one write is committed and the others refused."""
     monkeypatch.setattr(commit, "_PATIENCE", patience)
@@ -589,6 +589,7 @@ def test_who_may_not_write(bucket: Bucket) -> None:
 # ---------------------------------------------------------------- S3
 
 
+@pytest.mark.thorough
 def test_s3_keeps_the_conditions(s3: Bucket) -> None:
     """Writes that append at once without offsets, an overwrite, and a batch that is written twice."""
     url = s3.new()

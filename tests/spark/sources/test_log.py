@@ -91,7 +91,7 @@ def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) 
     assert df.columns == ["offset", "key"] and df.count() == load(spark, logs).count()
 
 
-@pytest.mark.parametrize("split_bytes", [200, 5000])
+@pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
 def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
     """What tasks do, without Spark: each record is in one split."""
 
