@@ -34,7 +34,7 @@ def columns(text: str) -> StructType:
 SIMPLE = columns("topic string, partition int, offset long, key binary, value binary")
 
 
-def arrow_rows(path: Path, **options: Any) -> Iterator[Any]:
+def arrow_rows(path: Path | str, **options: Any) -> Iterator[Any]:
     """What reading gives, without Spark."""
     query = log_query({"path": str(path), "includeControlRecords": "true", **options})
     schema = full_schema(query)

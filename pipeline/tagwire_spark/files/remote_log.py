@@ -17,6 +17,7 @@ from tagwire.log.checkpoints import EpochStart
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import AbortedTransaction
+from tagwire.log.names import LogFile
 from tagwire_spark.files.remote_file import remote_lookup
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ __all__ = ["RemotePartition", "RemoteSegment"]
 class RemoteSegment(Segment):
     """A segment, and what lies beside it."""
 
-    def __init__(self, path: Path, location: "Location") -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, location: "Location", name: LogFile | None = None) -> None:
+        super().__init__(path, name)
         self._location = location
 
     @property
@@ -69,8 +70,8 @@ class RemotePartition(Partition):
         super().__init__(path)
         self._location = location
 
-    def _segment(self, path: Path) -> Segment:
-        return RemoteSegment(path, self._location)
+    def _segment(self, path: Path, name: LogFile) -> Segment:
+        return RemoteSegment(path, self._location, name)
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from tagwire.extras import required
 from tagwire.log import Partition, Segment
-from tagwire.log.file_bytes import FileBytes, open_file
+from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.at_once import at_once
@@ -71,7 +71,7 @@ class Location:
 
     def state_of(self, path: Path) -> FileState:
         """What identifies a file below. Raises LogPathError where it is gone."""
-        return state_of_status(Segment(path).status()) if self._tree is None else self._tree.states[path]
+        return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
 
     def size_of(self, path: Path) -> int:
         """The bytes of a file below."""

@@ -1,7 +1,7 @@
 """The batches of a split, on a worker; in PERMISSIVE, damage between them as well."""
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,6 @@ from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file
-from tagwire.log.partition import Partition
 from tagwire.log.scan import Scan
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
@@ -20,7 +19,7 @@ from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.errors import loss
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
-from tagwire_spark.files.storage import is_remote, opened
+from tagwire_spark.files.storage import Location, folder_of, is_remote, opened, received
 from tagwire_spark.log_read.ends import has_gaps, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
@@ -96,12 +95,22 @@ def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, rea
     if not (query.fails_on_loss and lacks and scan.ends_at(position)):
         return
     try:
-        if has_gaps(scan) or (not is_remote(split.file) and lost_by_intent(Partition(Path(split.file).parent))):
+        if has_gaps(scan) or _is_intended(split, query):
             return
     except (LogError, LogPathError):  # damage is reported where it is read
         return
     why = f"{split.file} ends before offset {reached}, and the next segment begins at {split.next_base}"
     raise loss(f"{why}: a segment between them is gone, or the end of this one")
+
+
+def _is_intended(split: Split, query: LogQuery) -> bool:
+    """Whether a split's segment may end early, by what lies beside its partition. Raises LogError, PipelineError."""
+    with ExitStack() as stack:
+        if is_remote(split.file):
+            location = received(folder_of(split.file), (), stack, query.storage)
+        else:
+            location = Location(Path(split.file).parent, is_named=True)
+        return lost_by_intent(location.partition(location.local), location)
 
 
 def is_wanted(batch: RecordBatch, split: Split, query: LogQuery) -> bool:

@@ -6,7 +6,6 @@ a whole batch follows later in the file, the gap is damage, not the end.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from tagwire.log.damage import Damage, pieces
 from tagwire.log.names import log_file
 from tagwire.log.scan import BatchSpan, Scan
 from tagwire_spark.files.commit import DONE
+from tagwire_spark.files.storage import Location
 
 __all__ = [
     "LogEnd",
@@ -23,7 +23,6 @@ __all__ = [
     "end_of",
     "has_gaps",
     "lost_by_intent",
-    "missing_offsets",
     "position_before",
     "segment_ends",
 ]
@@ -82,30 +81,12 @@ def segment_ends(partition: Partition, start: int, end: int) -> list[int]:
     return [min(end, behind) for base, behind in ranges if base < end and behind > start]
 
 
-def missing_offsets(partition: Partition, start: int, end: int, format: Any = "auto") -> tuple[int, int] | None:
-    """The offsets from `start` to before `end` that a lost segment had: the first one, and the next that is there.
+def lost_by_intent(partition: Partition, location: Location) -> bool:
+    """Whether a log may end a segment early: it was compacted, or `kafka_log` wrote the rows that it was given.
 
-    A segment's name says where the one before it ended. Compaction leaves such gaps as well; so a log that the broker
-    has compacted, or that has gaps elsewhere in the segment before, has lost nothing. Raises LogPathError.
+    Raises LogError, PipelineError.
     """
-    for segment, after in pairwise(partition.segments):
-        behind = after.base_offset or 0
-        if behind <= start or (segment.base_offset or 0) >= end:
-            continue
-        with segment.opened() as data:
-            scan = Scan(segment.name, data, format)
-            try:
-                spans = [*scan.spans(position_before(scan, segment, None))]
-                reached = spans[-1].last_offset + 1 if spans else behind  # nothing is left of it: it was compacted
-                if max(reached, start) < min(behind, end) and not (has_gaps(scan) or lost_by_intent(partition)):
-                    return max(reached, start), behind
-            except LogError:  # the task that reads it reports the damage
-                continue
-    return None
-
-
-def lost_by_intent(partition: Partition) -> bool:
-    """Whether a log may end a segment early: it was compacted, or `kafka_log` wrote the rows that it was given."""
+    location.bring_above(partition.path, DONE)
     return partition.is_compacted or (partition.path.absolute().parent / DONE).is_file()
 
 

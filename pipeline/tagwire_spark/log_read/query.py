@@ -40,7 +40,6 @@ OPTIONS: Final = (
 )
 STREAM_OPTIONS: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger")
 _NOT_OF_STREAMS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "partial", "pushdown")
-SPLIT_BYTES: Final = 64 << 20
 EARLIEST: Final = -2
 LATEST: Final = -1
 NO_OFFSET: Final = 1 << 63
@@ -59,7 +58,8 @@ class LogQuery(NamedTuple):
     formats: FormatSet = format_set(AUTO)
     partial: bool = False
     """Whether a batch that is cut off at a log's end is left out."""
-    split_bytes: int = SPLIT_BYTES
+    split_bytes: int | None = None
+    """How many bytes a task reads; None for as many as suit their sum."""
     min_tasks: int = 1
     """How many tasks share the bytes at least."""
     drops: bool = False
@@ -69,7 +69,7 @@ class LogQuery(NamedTuple):
     from_log_start: bool = False
     topics: tuple[str, ...] | None = None
     pattern: str | None = None
-    partitions: tuple[tuple[str, int], ...] | None = None
+    partitions: frozenset[tuple[str, int]] | None = None
     starts: Offsets | None = None
     ends: Offsets | None = None
     start_times: Offsets | None = None
@@ -88,7 +88,7 @@ class LogQuery(NamedTuple):
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
     fails_on_loss: bool = False
-    """Whether a log that lacks a segment is refused by the tasks; a stream looks itself."""
+    """Whether what is gone of a log is refused."""
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether a partition is asked for."""
@@ -107,9 +107,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         if read.has(name):
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
     split_bytes = read.size("maxSplitBytes")
-    if split_bytes is None:
-        split_bytes = SPLIT_BYTES
-    if split_bytes < 1:
+    if split_bytes is not None and split_bytes < 1:
         raise invalid(f"Option maxSplitBytes is {split_bytes}; a number of bytes was expected.")
     min_tasks = read.number("minPartitions")
     if min_tasks is not None and min_tasks < 1:
@@ -141,7 +139,7 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         end_timestamp=_milliseconds(read, "endingTimestamp"),
         message=_message(read),
         storage=storage_options(read),
-        fails_on_loss=not of_stream and read.flag("failOnDataLoss", default=True),
+        fails_on_loss=read.flag("failOnDataLoss", default=True),
     )
 
 
@@ -184,13 +182,13 @@ def _pattern(options: Options) -> str | None:
     return text
 
 
-def _assigned(options: Options) -> tuple[tuple[str, int], ...] | None:
+def _assigned(options: Options) -> frozenset[tuple[str, int]] | None:
     if not options.has("assign"):
         return None
     value = options.json("assign")
     try:
         if all(isinstance(partitions, list) for partitions in value.values()):  # the characters of a text are others
-            return tuple((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
+            return frozenset((topic, _whole(each)) for topic, partitions in value.items() for each in partitions)
         raise TypeError
     except (AttributeError, TypeError):
         raise invalid(f'Option assign is {value!r}; {{"topic": [0, 1]}} was expected.') from None

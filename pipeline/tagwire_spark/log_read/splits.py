@@ -7,9 +7,10 @@ heads of all batches before it. So a wrong index costs time and never a record,
 and planning reads no index but where a query begins within a segment.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -28,15 +29,27 @@ from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
-__all__ = ["Split", "log_locations", "packed", "partitions_of", "plan", "settled_location"]
+__all__ = [
+    "Split",
+    "cut",
+    "log_locations",
+    "packed",
+    "partitions_of",
+    "plan",
+    "settled_location",
+    "wanted_segments",
+    "whole_splits",
+]
 
+_SPLIT_BYTES: Final = 64 << 20
+_TASKS: Final = 20_000
+"""From about so many tasks on, tasks grow and not their number: Spark's driver keeps each, and pickles it."""
 _LOOKS: Final = 5
 _NAMED: Final = 5
 """How many names of a folder an error tells."""
 _OPENING: Final = 1 << 17
 """What a segment costs beside its bytes, in bytes that take as long to read; `_FETCHING` if it is remote."""
 _FETCHING: Final = 1 << 20
-_Hint = tuple[int, int]
 
 
 class Split(NamedTuple):
@@ -69,32 +82,26 @@ def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
 
     Raises PipelineError, also for a path without any segment, unless it `may_be_empty`.
     """
-    splits = _planned(query, may_be_empty=may_be_empty)
-    step = _task_bytes(query, splits)
-    if step == query.split_bytes:
-        return splits
-    return _planned(query._replace(split_bytes=step), may_be_empty=may_be_empty)
-
-
-def _task_bytes(query: LogQuery, splits: Sequence[Split]) -> int:
-    """How many bytes a task reads, if there are as many as are asked for at least."""
-    if query.min_tasks == 1:
-        return query.split_bytes
-    return max(1, min(query.split_bytes, sum(each.end - each.start for each in splits) // query.min_tasks))
-
-
-def _planned(query: LogQuery, *, may_be_empty: bool) -> list[Split]:
-    splits: list[Split] = []
+    wholes: list[Split] = []
     with ExitStack() as stack:
         try:
             for path in query.paths:
                 found, of_path = _settled(query, path, stack)
                 if not of_path and not may_be_empty:
                     _check_found(path, found)
-                splits += of_path
+                wholes += of_path
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-    return splits
+    return cut(wholes, query)
+
+
+def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
+    """How many bytes a task reads: as many as are asked for, if the number of tasks allows it."""
+    total = sum(each.end - each.start for each in splits)
+    most = query.split_bytes
+    if most is None:
+        most = max(_SPLIT_BYTES, total // _TASKS)
+    return max(1, min(most, total // query.min_tasks)) if query.min_tasks > 1 else most
 
 
 def log_locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
@@ -122,31 +129,17 @@ def _counts(path: Path) -> bool:
     return name is None or not name.state
 
 
-def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
-    """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
-    tasks: list[list[Split]] = []
-    most, left = _task_bytes(query, splits), 0
-    for split in splits:
-        cost = max(split.end - split.start, _FETCHING if is_remote(split.file) else _OPENING)
-        if cost > left:
-            tasks.append([])
-            left = most
-        tasks[-1].append(split)
-        left -= cost
-    return tasks
-
-
 def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Location], list[Split]]:
     looks = 0
     while True:
         looks += 1
         found = [*log_locations((path,), stack, query.storage)]
-        splits: list[Split] = []
+        wholes: list[Split] = []
         try:
             for location in found:
                 with settled_location(location):
-                    splits += _splits(query, location)
-            return found, splits
+                    wholes += whole_splits(query, _wanted(query, location), location)
+            return found, wholes
         except PipelineError as error:  # a write was committed meanwhile, and no lock kept it waiting
             if error.condition != "KAFKA_LOG_CHANGED" or looks == _LOOKS:
                 raise
@@ -188,29 +181,21 @@ def _check_found(path: str, found: Sequence[Location]) -> None:
     raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text} orders-0/{segment_file(0, 'log')}.")
 
 
-class _Wanted(NamedTuple):
+class Wanted(NamedTuple):
     """A segment that may have what is wanted, and the split that it is as a whole."""
 
     segment: Segment
     whole: Split
 
 
-def _splits(query: LogQuery, location: Location) -> Iterator[Split]:
-    """The splits of a location. Where each segment is asked for its indexes, many far ones are at once."""
-    cut = partial(_of_segment, query, location=location)
-    asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
-    for splits in at_once(cut, _wanted(query, location), runs_beside=asks and location.runs_beside):
-        yield from splits
-
-
-def _wanted(query: LogQuery, location: Location) -> Iterator[_Wanted]:
+def _wanted(query: LogQuery, location: Location) -> Iterator[Wanted]:
     """The segments of a location whose names don't say that they have nothing."""
     if location.local.is_file():
         folder = location.partition(location.local.parent)
-        yield from _of_partition(query, folder, (location.segment(location.local),), location)
+        yield from wanted_segments(query, folder, (location.segment(location.local),), location)
         return
     for partition in partitions_of(location, query):
-        yield from _of_partition(query, partition, partition.segments, location)
+        yield from wanted_segments(query, partition, partition.segments, location)
 
 
 def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
@@ -226,9 +211,10 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
                 yield location.partition(folder)
 
 
-def _of_partition(
+def wanted_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
-) -> Iterator[_Wanted]:
+) -> Iterator[Wanted]:
+    """Those of a partition's segments whose names don't say that they have nothing. Raises PipelineError, LogError."""
     topic = partition.path.name if partition.topic is None else partition.topic
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):
@@ -249,23 +235,35 @@ def _of_partition(
         if base >= end or behind <= first:
             continue
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
-        state = location.state_of(segment.path)
-        is_last = behind == NO_OFFSET
-        yield _Wanted(
-            segment, Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state, behind)
-        )
+        state, is_last = location.state_of(segment.path), behind == NO_OFFSET
+        whole = Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state, behind)
+        yield Wanted(segment, whole)
 
 
-def _of_segment(query: LogQuery, wanted: _Wanted, location: Location) -> list[Split]:
-    """The splits of a segment; none if its time index says that all of it is earlier."""
+# ---------------------------------------------------------------- from segments to splits
+
+
+def whole_splits(query: LogQuery, wanted: Iterable[Wanted], location: Location) -> Iterator[Split]:
+    """A split for each segment that has what is wanted. Where indexes are asked, those of many far ones are at once."""
+    asks = query.first_timestamp is not None or query.starts is not None or query.first_offset > 0
+    begun = partial(_begun, query, location=location)
+    for whole in at_once(begun, wanted, runs_beside=asks and location.runs_beside):
+        if whole is not None:
+            yield whole
+
+
+def _begun(query: LogQuery, wanted: Wanted, location: Location) -> Split | None:
+    """The split of a segment with a hint where it begins; None if its time index says that all of it is earlier."""
     segment, whole = wanted
     if query.first_timestamp is not None:
         earlier = earlier_part(segment, query.first_timestamp, query.formats)
         if earlier is not None:
             if earlier.is_all and not whole.is_last:
-                return []
+                return None
             whole = whole._replace(first_offset=max(whole.first_offset, earlier.end_offset))
-    return [*_cut(query, segment, _with_index(whole, segment, location))]
+    whole = _with_index(whole, segment, location)
+    hint = _first_wanted(segment, whole)
+    return whole if hint is None else whole._replace(hint=hint)
 
 
 def _with_index(split: Split, segment: Segment, location: Location) -> Split:
@@ -275,27 +273,7 @@ def _with_index(split: Split, segment: Segment, location: Location) -> Split:
     return split._replace(offset_index=(location.name_of(path), state))
 
 
-def _cut(query: LogQuery, segment: Segment, whole: Split) -> Iterator[Split]:
-    """A segment's splits, each of about as many bytes as are asked for."""
-    cuts = _cuts(query, segment, whole)
-    for index, (start, hint) in enumerate(cuts):
-        end = cuts[index + 1][0] if index + 1 < len(cuts) else whole.end
-        yield whole._replace(start=start, end=end, hint=hint)
-
-
-def _cuts(query: LogQuery, segment: Segment, whole: Split) -> list[tuple[int, _Hint | None]]:
-    """Where splits begin. The first may have a hint; tasks look up the others: they are many, the driver is one."""
-    if not whole.end:
-        return []
-    step, first = query.split_bytes, _first_wanted(segment, whole)
-    if is_remote(whole.file) and whole.offset_index is None:
-        step = whole.end  # its heads are far away: whoever goes over them reads everything
-    begin = first[0] if first else 0
-    last = whole.end - step // 8  # a small rest is not worth a task of its own
-    return [(0, first), *((start, None) for start in range(begin + step, last, step))]
-
-
-def _first_wanted(segment: Segment, whole: Split) -> _Hint | None:
+def _first_wanted(segment: Segment, whole: Split) -> tuple[int, int] | None:
     """The index entry at or before the first wanted offset, if that is not the segment's own."""
     if whole.first_offset <= (segment.base_offset or 0):
         return None
@@ -304,3 +282,39 @@ def _first_wanted(segment: Segment, whole: Split) -> _Hint | None:
     except (LogError, LogPathError):
         return None  # it only makes things faster
     return (found.position, found.offset) if found and 0 < found.position < whole.end else None
+
+
+def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
+    """The splits of whole segments, each of about as many bytes as a task reads; none of an empty one."""
+    step = _task_bytes(query, wholes)
+    return [split for whole in wholes for split in _parts(whole, step)]
+
+
+def _parts(whole: Split, step: int) -> Iterator[Split]:
+    """Only the first may have a hint; tasks look up the others: they are many, and the driver is one."""
+    if is_remote(whole.file) and whole.offset_index is None:
+        step = whole.end  # its heads are far away: whoever goes over them reads everything
+    begin = whole.hint[0] if whole.hint else 0
+    last = whole.end - step // 8  # a small rest is not worth a task of its own
+    starts = range(begin + step, last, step) if whole.end else ()
+    if not starts:
+        if whole.end:
+            yield whole
+        return
+    yield whole._replace(end=starts[0])
+    for start, end in pairwise([*starts, whole.end]):
+        yield whole._replace(start=start, end=end, hint=None)
+
+
+def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
+    """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
+    tasks: list[list[Split]] = []
+    most, left = _task_bytes(query, splits), 0
+    for split in splits:
+        cost = max(split.end - split.start, _FETCHING if is_remote(split.file) else _OPENING)
+        if cost > left:
+            tasks.append([])
+            left = most
+        tasks[-1].append(split)
+        left -= cost
+    return tasks

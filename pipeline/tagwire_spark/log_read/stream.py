@@ -7,9 +7,9 @@ is in the checkpoint.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import wraps
+from functools import partial, wraps
 from random import Random
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
@@ -29,12 +29,22 @@ from tagwire.log import LogPathError, Partition
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, refusal
+from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote
-from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, missing_offsets, segment_ends
+from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of_task
-from tagwire_spark.log_read.splits import Split, log_locations, packed, partitions_of, plan, settled_location
+from tagwire_spark.log_read.splits import (
+    Split,
+    cut,
+    log_locations,
+    packed,
+    partitions_of,
+    settled_location,
+    wanted_segments,
+    whole_splits,
+)
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
@@ -88,7 +98,6 @@ class StreamQuery(NamedTuple):
 
     query: LogQuery
     limit: ReadLimit
-    fails_on_loss: bool
     starts_latest: bool
 
 
@@ -118,7 +127,7 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
         raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
     limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
-    return StreamQuery(query, limit, every.flag("failOnDataLoss", default=True), starts_latest)
+    return StreamQuery(query, limit, starts_latest)
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -191,29 +200,40 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ends = {key: offset for key, offset in _ends(end).items() if offset > starts.get(key, 0)}
         if not ends:
             return []
-        query = self.query._replace(partitions=tuple(ends), starts=starts, ends=ends, start_times=None)
-        planned = plan(query, may_be_empty=True)
-        logs = self._logs()  # only now: what was gone before is not planned, what goes later is missed by who reads it
+        query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
+        logs, wholes = self._looked_at(query, is_planned=True)
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
-        self._check_gaps(logs, starts, ends)
-        splits = [s for each in planned for s in _up_to_the_end(each, logs.get((each.topic, each.partition)))]
+        splits = cut([each for whole in wholes for each in _up_to_the_end(whole, logs)], query)
         return [InputPartition(each) for each in packed(splits, query)]
 
     def _logs(self) -> dict[tuple[str, int], Log]:
         """The partitions that are asked for, as they are now. Raises PipelineError."""
+        return self._looked_at(self.query, is_planned=False)[0]
+
+    def _looked_at(self, query: LogQuery, *, is_planned: bool) -> tuple[dict[tuple[str, int], Log], list[Split]]:
+        """The partitions of a query as they are now, and a split for each wanted segment if they are wanted.
+
+        Both come from the same listing: what was gone before is missed here, what goes later by the task that reads it.
+        Raises PipelineError.
+        """
         found: dict[tuple[str, int], Log] = {}
+        wholes: list[Split] = []
         self._trees.close()  # of the logs that were looked at before
         try:
-            for location in log_locations(self.query.paths, self._trees, self.query.storage):
+            for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
                 with settled_location(location):
-                    for partition in partitions_of(location, self.query):
-                        self._add(found, partition, location)
+                    partitions = [*partitions_of(location, query)]
+                    end_of_each = at_once(partial(self._end_of, location), partitions, runs_beside=location.runs_beside)
+                    for partition, end in zip(partitions, end_of_each, strict=True):
+                        self._add(found, partition, location, end)
+                    if is_planned:
+                        wholes += _planned(query._replace(fails_on_loss=False), partitions, location)
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-        return dict(sorted(found.items()))
+        return dict(sorted(found.items())), wholes
 
-    def _end_of(self, partition: Partition, location: Location) -> LogEnd | None:
+    def _end_of(self, location: Location, partition: Partition) -> LogEnd | None:
         """Where a log ends. An object is looked at again if it has changed. Raises LogError."""
         if not (partition.segments and is_remote(location.origin)):
             return end_of(partition, self.query.formats, permissive=self.query.permissive)
@@ -224,13 +244,13 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._ends[last.name] = state, end
         return self._ends[last.name][1]
 
-    def _add(self, found: dict[tuple[str, int], Log], partition: Partition, location: Location) -> None:
+    def _add(
+        self, found: dict[tuple[str, int], Log], partition: Partition, location: Location, end: LogEnd | None
+    ) -> None:
         key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
-        if not self.query.wants(*key):
+        if end is None or not self.query.wants(*key):
             return
-        end, name = self._end_of(partition, location), location.name_of(partition.path)
-        if end is None:
-            return
+        name = location.name_of(partition.path)
         check_number(key[1], name)
         if encodable(key[0]) != key[0]:
             text = f"{name}: the folder's topic is no text, and an offset of Spark's is; rename it."
@@ -247,7 +267,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if unread records are gone."""
-        if not self.asked.fails_on_loss:
+        if not self.query.fails_on_loss:
             return
         for key, start in starts.items():
             name = f"{key[0]}-{key[1]}"
@@ -262,18 +282,6 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 continue
             raise loss(why)
 
-    def _check_gaps(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends) -> None:
-        """Raise PipelineError if an unread segment between others is gone."""
-        for key, end in ends.items() if self.asked.fails_on_loss else ():
-            if key not in logs:
-                continue  # it was never read; its partition is gone altogether
-            log = logs[key]
-            start = max(starts.get(key, 0), log.first)
-            found = missing_offsets(log.partition, start, min(end, log.end), self.query.formats)
-            if found is not None:
-                why = f"{key[0]}-{key[1]} has no offsets from {found[0]} on before {found[1]}: a segment is gone"
-                raise loss(f"{why}, and was not read")
-
     # ------------------------------------------------------------ on workers
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -285,7 +293,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Raise the error of a split, unless it is gone and that is no failure. Raises PipelineError."""
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error
-        if self.asked.fails_on_loss:
+        if self.query.fails_on_loss:
             text = f"{error.text.rstrip('.')}; it existed a moment ago."
             raise PipelineError("KAFKA_LOG_DATA_LOSS", text)
 
@@ -297,13 +305,19 @@ def _check_folder(location: Location) -> None:
         raise invalid(f"{text}; give it {location.name_of(location.local.parent)}.")
 
 
-def _up_to_the_end(split: Split, log: Log | None) -> Iterator[Split]:
-    """A split without the unfinished bytes after the log's end; none if nothing else is left."""
-    end = split.end
-    if log is not None and split.file == log.file:
-        end = min(end, log.position)
-    if end > split.start:
-        yield split._replace(end=end)
+def _planned(query: LogQuery, partitions: Iterable[Partition], location: Location) -> Iterator[Split]:
+    """The wanted segments of partitions. Raises PipelineError, LogError."""
+    wanted = (each for found in partitions for each in wanted_segments(query, found, found.segments, location))
+    return whole_splits(query, wanted, location)
+
+
+def _up_to_the_end(whole: Split, logs: Mapping[tuple[str, int], Log]) -> Iterator[Split]:
+    """A segment without the unfinished bytes after its log's end; nothing if nothing else is left."""
+    log = logs.get((whole.topic, whole.partition))
+    if log is None or whole.file != log.file:
+        yield whole
+    elif log.position:
+        yield whole._replace(end=min(whole.end, log.position))
 
 
 def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:

@@ -23,7 +23,7 @@ def is_partition(path: Path) -> bool:
     has_folders = False
     with os.scandir(path) as found:
         for each in found:
-            if (name := log_file(Path(each.name))) and name.kind in ("log", "checkpoint"):
+            if (name := log_file(each.name)) and name.kind in ("log", "checkpoint"):
                 return True
             has_folders = has_folders or (each.is_dir() and not _is_hidden(Path(each.name)))
     return partition_name(path) is not None and not has_folders

@@ -21,7 +21,7 @@ from typing import Final
 from tagwire.log.errors import LogPathError
 from tagwire.text_format import count
 
-__all__ = ["Bytes", "FileBytes", "open_file", "pread", "window_of"]
+__all__ = ["Bytes", "FileBytes", "file_status", "open_file", "pread", "window_of"]
 
 _WINDOW: Final = 1 << 19
 """Bytes read at once: as many as fit into a core's cache."""
@@ -35,6 +35,14 @@ def pread(file: FileIO, size: int, start: int) -> bytes:
         return os.pread(file.fileno(), size, start)
     file.seek(start)
     return file.read(size) or b""
+
+
+def file_status(path: Path) -> os.stat_result:
+    """What the system says of a file. Raises LogPathError if it is gone."""
+    try:
+        return os.stat(path)  # noqa: PTH116 - a third faster than that of a Path, for each of many segments
+    except OSError as error:
+        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
 
 
 class FileBytes:

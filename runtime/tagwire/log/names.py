@@ -60,9 +60,9 @@ class PartitionName(NamedTuple):
     """In tiered storage, in URL-safe base64."""
 
 
-def log_file(path: Path) -> LogFile | None:
-    """What the name of a file says; None if it is no name of a partition's numbered file."""
-    match = _FILE.fullmatch(path.name)
+def log_file(path: Path | str) -> LogFile | None:
+    """What the name of a file says, given its path or that name; None if it is no partition's numbered file."""
+    match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None
     epoch = None if match["epoch"] is None else int(match["epoch"])

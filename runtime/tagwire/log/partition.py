@@ -59,21 +59,21 @@ class Partition:
     def _named(self, kind: str, state: str = "") -> Iterator[tuple[Path, LogFile]]:
         end = f".{kind}.{state}" if state else f".{kind}"
         for each in self._names:
-            if each.endswith(end) and (name := log_file(path := self.path / each)) is not None:
-                yield path, name
+            if each.endswith(end) and (name := log_file(each)) is not None:
+                yield self.path / each, name
 
     # ------------------------------------------------------------ the log
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of the log, in order."""
-        swaps = [self._segment(path) for path, _ in self._named("log", "swap")]
+        swaps = [self._segment(*each) for each in self._named("log", "swap")]
         unfinished = [name.base_offset for _, name in self._named("log", "cleaned")]
         if unfinished:
             swaps = [each for each in swaps if (each.base_offset or 0) < min(unfinished)]
         found: dict[int, Segment] = {}
         for path, name in self._named("log"):
-            segment, known = self._segment(path), found.get(name.base_offset)
+            segment, known = self._segment(path, name), found.get(name.base_offset)
             if known is None or segment.size > known.size:  # a tiered storage may have two copies
                 found[name.base_offset] = segment
         for swap in swaps:
@@ -82,9 +82,9 @@ class Partition:
             found = {base: each for base, each in found.items() if not first <= base < end} | {first: swap}
         return tuple(found[base] for base in sorted(found))
 
-    def _segment(self, path: Path) -> Segment:
+    def _segment(self, path: Path, name: LogFile) -> Segment:
         """A segment of the folder; another for files that are not on this machine."""
-        return Segment(path)
+        return Segment(path, name)
 
     @property
     def leftovers(self) -> tuple[Path, ...]:
@@ -181,7 +181,7 @@ class Partition:
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:
         """The `.checkpoint` files of a metadata log, in order; `base_offset` is the first offset after each."""
-        return tuple(self._segment(path) for path, _ in self._named("checkpoint"))
+        return tuple(self._segment(*each) for each in self._named("checkpoint"))
 
     @cached_property
     def log_start_offset(self) -> int | None:

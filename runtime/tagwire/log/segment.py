@@ -11,10 +11,10 @@ from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError
-from tagwire.log.file_bytes import FileBytes, open_file
+from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.index_lookup import IndexLookup, index_lookup
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, read_transaction_index
-from tagwire.log.names import log_file
+from tagwire.log.names import LogFile, log_file
 from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
@@ -26,14 +26,16 @@ class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.
 
     Any file name is allowed; `base_offset` comes from the name of a segment, and is
-    None for other names. Raises LogPathError if there is no such file.
+    None for other names. Raises LogPathError if there is no such file. With `name`,
+    a listing has found the file and read its name already, and neither is done again.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        if not self.path.is_file():
-            raise LogPathError(f"{self.path}: there is no such file")
-        name = log_file(self.path)
+    def __init__(self, path: str | Path, name: LogFile | None = None) -> None:
+        self.path = path if isinstance(path, Path) else Path(path)
+        if name is None:
+            if not self.path.is_file():
+                raise LogPathError(f"{self.path}: there is no such file")
+            name = log_file(self.path)
         self.base_offset = name.base_offset if name else None
 
     @property
@@ -48,10 +50,7 @@ class Segment:
 
     def status(self) -> os.stat_result:
         """What the system says of the file. Raises LogPathError where it is gone."""
-        try:
-            return self.path.stat()
-        except OSError as error:
-            raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
+        return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:
         """The bytes of the file. Raises LogPathError."""

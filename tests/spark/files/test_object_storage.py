@@ -178,6 +178,23 @@ def test_a_stream_of_a_prefix(store: Any) -> None:
         reader.latestOffset(end, reader.getDefaultReadLimit())
 
 
+@pytest.mark.parametrize(
+    ("name", "data"), [("cleaner-offset-checkpoint", b"0\n1\norders 1 20\n"), ("_SUCCESS", b'{"number": 1}')]
+)
+def test_a_log_that_lacks_a_segment(store: Any, name: str, data: bytes) -> None:
+    """It is a loss, unless what lies beside the partition says that it was compacted or written so."""
+    store.pipe(f"/k/orders-1/{20:020}.log", batch(20))
+    for read in (
+        lambda: [row for _, part in triggers(stream("counted://k/", assign='{"orders": [1]}'), {}) for row in part],
+        lambda: [row for each in arrow_rows("counted://k/orders-1") for row in each.to_pylist()],
+    ):
+        with pytest.raises(PipelineError, match=r"KAFKA_LOG_DATA_LOSS.*begins at 20"):
+            read()
+        store.pipe(f"/k/{name}", data)
+        assert [row["offset"] for row in read()] == [*range(5), *range(20, 25)]
+        store.rm(f"/k/{name}")
+
+
 def test_a_worker_has_the_reader_of_a_stream(store: Any) -> None:
     reader = stream("counted://k/orders-1", storageOptions='{"secret": "here"}')
     end = reader.latestOffset({}, reader.getDefaultReadLimit())

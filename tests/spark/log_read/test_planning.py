@@ -14,6 +14,7 @@ from streamed_logs import batch, segment, stream
 
 from tagwire.log import Partition, indexes
 from tagwire.log.file_bytes import pread
+from tagwire_spark.log_read import splits
 from tagwire_spark.log_read.batches import _looked_up
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.splits import plan
@@ -63,11 +64,11 @@ def test_indexes_are_left_to_tasks(tmp_path: Path, reads: list[int], preallocate
     """The driver is one process, and tasks are many: what it does for a segment must not grow with its splits."""
     large(tmp_path / "t-0", 1000, 1 << 30, preallocated=preallocated)
     query = log_query({"path": str(tmp_path)})
-    splits = plan(query)
-    assert len(splits) == 16 and max(each.end - each.start for each in splits) <= (64 << 20)
-    assert [each.start for each in splits[1:]] == [each.end for each in splits[:-1]]
+    parts = plan(query)
+    assert len(parts) == 16 and max(each.end - each.start for each in parts) <= (64 << 20)
+    assert [each.start for each in parts[1:]] == [each.end for each in parts[:-1]]
     assert reads == []
-    for each in splits[1:]:
+    for each in parts[1:]:
         hint = _looked_up(each, query)
         assert hint == (each.start, 1000 + each.start // STEP * 5)
     assert sum(reads) < 15 * 512
@@ -80,9 +81,9 @@ def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, rea
         folder.mkdir()
         large(folder / "t-0", 0, 1 << power)
         query = log_query({"path": str(folder), "maxSplitBytes": (1 << power) // 4})
-        splits = plan(query)
+        parts = plan(query)
         reads.clear()
-        _looked_up(splits[1], query)
+        _looked_up(parts[1], query)
         found.append(len(reads))
     assert 0 < found[2] - found[1] <= found[1] - found[0] + 2
 
@@ -90,8 +91,8 @@ def test_a_task_reads_no_more_of_an_index_than_its_logarithm(tmp_path: Path, rea
 def test_the_wanted_offsets_are_looked_up(tmp_path: Path, reads: list[int]) -> None:
     large(tmp_path / "t-0", 0, 1 << 30)
     query = log_query({"path": str(tmp_path), "startingOffsets": '{"t": {"0": 300000}}'})
-    splits = plan(query)
-    assert splits[0].hint == (60_000 * STEP, 300_000) and len(splits) == 2
+    parts = plan(query)
+    assert parts[0].hint == (60_000 * STEP, 300_000) and len(parts) == 2
     assert sum(reads) < 4096
 
 
@@ -136,12 +137,9 @@ def test_a_lookup_finds_what_the_whole_index_has(logs: Path) -> None:
     assert looked > 50
 
 
-def test_folders_of_partitions_that_are_not_asked_for_are_not_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(20):
-        segment(tmp_path / f"t-{number}", 0, batch(0))
-    listed = []
+def listings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the folders of partitions that are listed from now on."""
+    listed: list[str] = []
     made = Partition.__init__
 
     def counted(self: Partition, path: Any) -> None:
@@ -149,6 +147,44 @@ def test_folders_of_partitions_that_are_not_asked_for_are_not_listed(
         made(self, path)
 
     monkeypatch.setattr(Partition, "__init__", counted)
+    return listed
+
+
+def test_folders_of_partitions_that_are_not_asked_for_are_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        segment(tmp_path / f"t-{number}", 0, batch(0))
+    listed = listings(monkeypatch)
     assert len(plan(log_query({"path": str(tmp_path), "assign": '{"t": [7]}'}))) == 1 and set(listed) == {"t-7"}
     listed.clear()
     assert stream(tmp_path, subscribePattern="u.*").latestOffset({}, ReadAllAvailable()) == {} and not listed
+
+
+def test_a_micro_batch_lists_the_partitions_that_have_news_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        segment(tmp_path / f"t-{number}", 0, batch(0))
+    reader, listed = stream(tmp_path), listings(monkeypatch)
+    start = reader.latestOffset({}, ReadAllAvailable())
+    assert sorted(listed) == ["t-0", "t-1", "t-2"]
+    segment(tmp_path / "t-1", 0, batch(0), batch(5))
+    listed.clear()
+    [task] = reader.partitions(start, {"t": {"0": 5, "1": 10, "2": 5}})
+    assert listed == ["t-1"]
+    assert [row["offset"] for found in reader.read(task) for row in found.to_pylist()] == [*range(5, 10)]
+
+
+def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless their size is asked for. All of the log is read either way."""
+    size = len(batch(0))
+    for base in (0, 500):
+        segment(tmp_path / "t-0", base, *(batch(base + 5 * n) for n in range(100)))
+    monkeypatch.setattr(splits, "_SPLIT_BYTES", size)
+    for most, found in ((1000, 200), (50, 50), (8, 8), (2, 2)):
+        monkeypatch.setattr(splits, "_TASKS", most)
+        parts = plan(log_query({"path": str(tmp_path)}))
+        assert len(parts) == found and sum(each.end - each.start for each in parts) == 200 * size
+    assert len(plan(log_query({"path": str(tmp_path), "maxSplitBytes": str(size)}))) == 200
+    assert len(plan(log_query({"path": str(tmp_path), "minPartitions": "20"}))) == 20
