@@ -189,7 +189,7 @@ def counted() -> Any:
 
 def offsets(path: str, **options: Any) -> list[int]:
     """The offsets that a read gives."""
-    return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]  # type: ignore[arg-type]
+    return [row["offset"] for each in arrow_rows(path, **options) for row in each.to_pylist()]
 
 
 @contextmanager

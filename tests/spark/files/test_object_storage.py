@@ -119,7 +119,7 @@ def test_a_split_is_read_ahead_in_growing_blocks(store: Any) -> None:
 @pytest.mark.parametrize("level", ["record", "batch"])
 def test_splits_have_every_batch_once(store: Any, mode: str, level: str) -> None:
     for size in ("70000", "1m"):
-        rows = arrow_rows("counted://k/orders-0", maxSplitBytes=size, mode=mode, level=level)  # type: ignore[arg-type]
+        rows = arrow_rows("counted://k/orders-0", maxSplitBytes=size, mode=mode, level=level)
         name = "offset" if level == "record" else "baseOffset"
         found = [row[name] for each in rows for row in each.to_pylist()]
         assert found == [*range(0, 10 * BATCHES, 1 if level == "record" else 5)]

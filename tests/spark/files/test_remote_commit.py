@@ -62,7 +62,7 @@ class Bucket:
     def read(self, url: str, **options: str) -> dict[str, list[bytes]]:
         """As the source sees them: the values of each partition, in order of their offsets."""
         found: dict[str, list[tuple[int, bytes]]] = {}
-        for each in arrow_rows(url, **self.options, **options):  # type: ignore[arg-type]
+        for each in arrow_rows(url, **self.options, **options):
             for row in each.to_pylist():
                 found.setdefault(f"{row['topic']}-{row['partition']}", []).append((row["offset"], row["value"]))
         return {name: [value for _, value in sorted(rows)] for name, rows in found.items()}

@@ -65,7 +65,7 @@ def test_a_stream_reads_what_a_read_does(kafka: Path, path: str) -> None:
 
 
 def rows(path: "str | Path", **options: Any) -> list[tuple[str, int, int]]:
-    found = [row for each in arrow_rows(path, **options) for row in each.to_pylist()]  # type: ignore[arg-type]
+    found = [row for each in arrow_rows(path, **options) for row in each.to_pylist()]
     return [(row["topic"], row["partition"], row["offset"]) for row in found]
 
 

@@ -20,7 +20,7 @@ COLUMNS = ("topic", "partition", "offset", "key", "value", "position", "baseOffs
 
 
 def found(path: Path | str, **options: str) -> list[tuple[Any, ...]]:
-    batches = arrow_rows(path, **options)  # type: ignore[arg-type]
+    batches = arrow_rows(path, **options)
     return [tuple(row.get(name) for name in COLUMNS) for batch in batches for row in batch.to_pylist()]
 
 
