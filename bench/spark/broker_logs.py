@@ -44,7 +44,8 @@ def index_bytes(kind: str, batches: int) -> bytes:
 def make_broker(root: Path, partitions: int, segments: int, size: int, *, has_batches: bool = True) -> Path:
     """A folder of logs of one topic, made unless it is there; `segments` are those of each partition.
 
-    Without batches, segments are names of the same hole: that is enough for a batch read's plan.
+    Without batches, segments are names of the same hole and their indexes of the same file: that is enough for a
+    batch read's plan.
     """
     if root.exists():
         return root
@@ -64,7 +65,8 @@ def make_broker(root: Path, partitions: int, segments: int, size: int, *, has_ba
             else:
                 os.link(next(holes), log)
             for kind, links in closed.items():
-                _write_index(folder / segment_file(base, kind), kind, batches // 2 if is_active else 0, links)
+                own = batches // 2 if is_active and has_batches else 0
+                _write_index(folder / segment_file(base, kind), kind, own, links)
     for path in partial.iterdir():
         if path.is_file():
             path.unlink()

@@ -2,12 +2,14 @@
 
     python bench/spark/growth.py                     segments on this machine: a batch read, and a stream's triggers
     python bench/spark/growth.py --only remote       object storage, simulated: a listing, and latency of each request
-    python bench/spark/growth.py --segments 1000000  a million
+    python bench/spark/growth.py --only job          `read_logs`: planned by the workers of a Spark session, two here
+    python bench/spark/growth.py --segments 1000000  a million, which only a batch read and a job plan
 
 A process does what Spark's process for planning does: it asks the source for its tasks, and pickles them. Its
 peak has Python and PySpark, some 100 MB. What it reads is what the system counts (/proc, so Linux only),
 which includes nothing of the page cache's doing. The clock shows what else the machine does; processor time
-and bytes don't.
+and bytes don't. A job starts Spark itself, and plans a partition first, so that no worker has to be started; its
+processor time is that of all its processes, and its peak that of the driver's Python.
 """
 
 import argparse
@@ -147,7 +149,30 @@ def _remote(_: Path, options: Any) -> list[Cost]:
     return _batch(url, options, lambda: (store.bytes_read, store.requests))
 
 
-_STEPS: Final[dict[str, Callable[[Path, Any], list[Cost]]]] = {"batch": _batch, "stream": _stream, "remote": _remote}
+def _job(root: Path, options: Any) -> list[Cost]:
+    from measure import processor_times
+    from pyspark.sql import SparkSession
+
+    from tagwire_spark import spark_conf
+    from tagwire_spark.jobs.read import plan_logs
+    from tagwire_spark.log_read.query import log_query
+
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    local = SparkSession.builder.master("local[2]").config(map=spark_conf()).config("spark.ui.enabled", "false")
+    spark = local.config("spark.log.level", "ERROR").getOrCreate()
+    given = dict(each.split("=", 1) for each in options.option)
+    one, every = (log_query({"path": str(path), "maxSplitBytes": "1g", **given}) for path in (root / "t-0", root))
+    plan_logs(spark, one).count()
+    wall, processor = time.perf_counter(), sum(processor_times())
+    found = plan_logs(spark, every).count()
+    wall, processor = time.perf_counter() - wall, sum(processor_times()) - processor
+    spark.stop()
+    return [Cost("planned by workers", wall, processor, 0, 0, found, _peak())]
+
+
+_STEPS: Final[dict[str, Callable[[Path, Any], list[Cost]]]] = {
+    "batch": _batch, "stream": _stream, "remote": _remote, "job": _job,
+}  # fmt: skip
 
 
 def _source(root: Path | str, options: Any) -> tuple[Any, Any]:

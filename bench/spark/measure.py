@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Taken", "best", "middle", "noop", "peak_of_workers", "ratio_of", "rounds"]
+__all__ = ["Taken", "best", "middle", "noop", "peak_of_workers", "processor_times", "ratio_of", "rounds"]
 
 _TICK: Final = os.sysconf("SC_CLK_TCK")
 _PARENT, _TIMES = 1, slice(11, 15)
@@ -81,15 +81,15 @@ def rounds(
 
 
 def _taken(function: Callable[[], object]) -> Taken:
-    jvm, python = _processor_times()
+    jvm, python = processor_times()
     begun = time.perf_counter()
     function()
     wall = time.perf_counter() - begun
-    now = _processor_times()
+    now = processor_times()
     return Taken(wall, now[0] - jvm, now[1] - python)
 
 
-def _processor_times() -> tuple[float, float]:
+def processor_times() -> tuple[float, float]:
     """Seconds so far of the JVM, and of Python: ours and that of all below us."""
     jvm = python = 0.0
     for name, ticks in _tree():

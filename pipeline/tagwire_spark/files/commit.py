@@ -27,7 +27,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit_folder import DONE, Attempt, Change, CommitFolder, Content, Job, write_failure
 from tagwire_spark.files.local_commit import LocalFolder
 from tagwire_spark.files.remote_commit import RemoteFolder
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, has_conditional_puts, is_remote, store
 
 __all__ = [
     "DONE",
@@ -46,7 +46,9 @@ __all__ = [
     "noted_batches",
     "settle",
     "settled",
+    "settled_number",
     "staging",
+    "unchanged_since",
     "write_failure",
 ]
 
@@ -169,6 +171,42 @@ def settled(root: Path) -> Generator[None]:
                 return
         with _alone(folder):
             pass
+
+
+def settled_number(root: str, storage: StorageOptions) -> int:
+    """Which commit a folder of logs is at when all that were begun are carried out; 0 before the first.
+
+    Raises PipelineError.
+    """
+    if not _has_commits(root, storage):
+        return 0
+    folder = commit_folder(root, storage)
+    if folder.pending():
+        settle(root, storage)
+    return int(folder.done().get("number", 0))
+
+
+@contextmanager
+def unchanged_since(root: str, number: int, storage: StorageOptions) -> Generator[None]:
+    """Hold a folder that is at a commit, as `settled_number` has said, maybe in another process.
+
+    A listing in the block has no part of a later commit: that would have a manifest now, or be done. Nothing is listed
+    here. Raises PipelineError, KAFKA_LOG_CHANGED.
+    """
+    if not _has_commits(root, storage):
+        yield
+        return
+    folder = commit_folder(root, storage)
+    with folder.locked(shared=True):
+        yield
+        if folder.manifest(number + 1) or folder.done().get("number", 0) != number:
+            text = f"{root}: another write was committed after the read was planned; read again."
+            raise PipelineError("KAFKA_LOG_CHANGED", storage.hidden(text))
+
+
+def _has_commits(root: str, storage: StorageOptions) -> bool:
+    """Whether `kafka_log` may have written to a folder."""
+    return not is_remote(root) or ("::" not in root and has_conditional_puts(store(root, storage)[0]))
 
 
 class _Pending(NamedTuple):

@@ -159,10 +159,15 @@ class Location:
             self._tree.bring_from_above(path)
 
 
-def locations(paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS) -> Iterator[Location]:
-    """The locations that paths and patterns mean; their trees go when `stack` is closed. Raises PipelineError."""
+def locations(
+    paths: tuple[str, ...], stack: ExitStack, options: StorageOptions = NO_OPTIONS, *, looks_above: bool = True
+) -> Iterator[Location]:
+    """The locations that paths and patterns mean; their trees go when `stack` is closed. Raises PipelineError.
+
+    A commit to the folder above a partition of a URL is noticed only if it is listed, too: if it `looks_above`.
+    """
     for path in paths:
-        found = list(_remote(path, stack, options) if is_remote(path) else _local(path))
+        found = list(_remote(path, stack, options, looks_above=looks_above) if is_remote(path) else _local(path))
         if not found:
             raise PipelineError("KAFKA_LOG_NOT_FOUND", options.hidden(f"{path}: there is no such file or folder."))
         yield from found
@@ -205,7 +210,7 @@ def _local(path: str) -> Iterator[Location]:
 # ---------------------------------------------------------------- other file systems
 
 
-def _remote(path: str, stack: ExitStack, options: StorageOptions) -> Iterator[Location]:
+def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above: bool) -> Iterator[Location]:
     """The locations of a URL, or of a pattern in one, by one listing."""
     system, bare = store(path, options)
     with reaching(path, options):
@@ -213,7 +218,7 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions) -> Iterator[Lo
         is_named = not glob.has_magic(bare)
         root, most = _listed(bare, is_named=is_named)
         marks = Marks(system, options)
-        if is_named:
+        if is_named and looks_above:
             marks.look_above(bare.strip("/"))
         found = {name.strip("/"): facts for name, facts in system.find(root, maxdepth=most, detail=True).items()}
     if root and root.strip("/") in found:  # a file

@@ -8,7 +8,7 @@ and planning reads no index but where a query begins within a segment.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +36,7 @@ __all__ = [
     "packed",
     "partitions_of",
     "plan",
+    "plan_alone",
     "settled_location",
     "wanted_segments",
     "whole_splits",
@@ -90,6 +91,23 @@ def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
                 if not of_path and not may_be_empty:
                     _check_found(path, found)
                 wholes += of_path
+        except TagwireError as error:
+            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+    return cut(wholes, query)
+
+
+def plan_alone(query: LogQuery, path: str) -> list[Split]:
+    """The splits of a query in one partition's folder, or of one segment.
+
+    Whoever calls it looks whether a commit changes the folder of logs meanwhile, which is not looked at here: that is
+    as much work as all of its partitions. Raises PipelineError.
+    """
+    wholes: list[Split] = []
+    with ExitStack() as stack:
+        try:
+            for location in locations((path,), stack, query.storage, looks_above=False):
+                with settled_location(location) if is_remote(path) else nullcontext():
+                    wholes += whole_splits(query, _wanted(query, location), location)
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(wholes, query)

@@ -1,0 +1,172 @@
+"""`read_logs`: a read that Spark's workers plan, for logs of hundreds of thousands of segments.
+
+Spark asks a source for all of its tasks at once, in one process on the driver. Here the driver lists
+no more than the folders of partitions. A first stage lists their segments and cuts them, a shuffle
+gives each task its share of the splits, and a second stage reads them as the source `kafka_log` does.
+
+A commit of `kafka_log` may change several partitions, which different tasks list. So the driver notes
+which commit a folder of logs is at, and a task that finds it at another refuses to go on.
+"""
+
+import glob
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from tagwire.errors import TagwireError
+from tagwire.log.directory import partition_folders
+from tagwire.log.names import log_file, partition_name
+from tagwire.text_format import shown
+from tagwire_spark.columns.schema_check import check_asked, under_names
+from tagwire_spark.errors import PipelineError, refusal
+from tagwire_spark.files.commit import settled_number, unchanged_since
+from tagwire_spark.files.storage import folder_of, is_remote
+from tagwire_spark.files.store import StorageOptions, reaching, store
+from tagwire_spark.jobs.tasks import over_units
+from tagwire_spark.log_read.query import LogQuery, log_query
+from tagwire_spark.log_read.rows import full_schema, rows_of_task
+from tagwire_spark.log_read.splits import log_locations, packed, plan_alone
+from tagwire_spark.options import invalid
+
+__all__ = ["plan_logs", "read_logs"]
+
+_SPLIT_BYTES: Final = 1 << 30
+"""Bytes of a split: so many segments can bear larger ones than a source's."""
+_PLAN: Final = "splits binary"
+_PLAN_COLUMNS: Final = pa.schema([("splits", pa.binary())])
+
+_Unit = Sequence[Any]
+"""A folder of a partition or a single segment, the folder of logs that it is in, and the commit which that is at."""
+
+
+def read_logs(
+    spark: SparkSession,
+    paths: str | Path | Iterable[str | Path],
+    schema: StructType | str | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    tasks: int | None = None,
+) -> DataFrame:
+    """The rows of `spark.read.format("kafka_log")`, planned by workers.
+
+    `paths`, the columns of `schema` and `options` are those of the source, but for `pushdown` and `minPartitions`.
+    The rows are read by `tasks`, by default `spark.sql.shuffle.partitions`, which share splits of `maxSplitBytes`,
+    by default 1 GiB. Raises PipelineError.
+    """
+    query = _query(paths, options or {})
+    asked = _asked(schema, query)
+    columns = check_asked("kafka_log", asked, full_schema(query, strict=True))
+    count = int(spark.conf.get("spark.sql.shuffle.partitions", "200") or 200) if tasks is None else tasks
+    if count < 1:
+        raise invalid(f"tasks is {count}; 1 or more was expected.")
+    return plan_logs(spark, query).repartition(count).mapInArrow(_reading(query, columns, asked.names), asked)
+
+
+def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
+    """The splits of a query, some in each row, as workers find them. Raises PipelineError."""
+    units = [*_units(query)]
+    return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
+
+
+def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any]) -> LogQuery:
+    for name in options:
+        if name.lower() in ("path", "paths", "pushdown", "minpartitions"):
+            raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
+    every = [paths] if isinstance(paths, str | Path) else paths
+    query = log_query({**options, "paths": json.dumps([*map(str, every)])})
+    return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
+
+
+def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
+    """The columns that are asked for; all if none are."""
+    found = StructType.fromDDL(schema) if isinstance(schema, str) else schema or full_schema(query)
+    if not isinstance(found, StructType):
+        raise invalid(f"schema is {shown(schema)}; columns with their types were expected, such as 'offset long'.")
+    return found
+
+
+# ---------------------------------------------------------------- on the driver
+
+
+def _units(query: LogQuery) -> Iterator[_Unit]:
+    """What tasks plan. Raises PipelineError."""
+    commits: dict[str, int] = {}
+    for path in query.paths:
+        try:
+            found = [*(_remote_folders(path, query.storage) if is_remote(path) else _local_folders(path, query))]
+        except TagwireError as error:
+            raise refusal(error) from None
+        if not found:
+            text = f"{path}: there is no segment of a log in it, and no folder of a partition, such as orders-0."
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
+        for each in found:
+            above = _above(each)
+            if above not in commits:
+                commits[above] = settled_number(above, query.storage)
+            yield each, above, commits[above]
+
+
+def _local_folders(path: str, query: LogQuery) -> Iterator[str]:
+    """The segments and the folders of partitions that a path or a pattern means; tasks choose among the partitions."""
+    with ExitStack() as stack:
+        for location in log_locations((path,), stack, query.storage):
+            if location.local.is_file():
+                yield str(location.local)
+                continue
+            for folder in partition_folders(location.local):
+                name = partition_name(folder)
+                if folder == location.local or name is None or not name.state:
+                    yield str(folder)
+
+
+def _remote_folders(url: str, options: StorageOptions) -> Iterator[str]:
+    """The folders of partitions at a URL, by listings of folders and not of all that is in them."""
+    if glob.has_magic(url):
+        raise invalid(f"{options.hidden(url)}: read_logs takes no pattern in a URL; give it folders.")
+    system, bare = store(url, options)
+    with reaching(url, options):
+        system.invalidate_cache()
+        found = system.ls(bare, detail=True)
+    folders = sorted(each["name"].rstrip("/").rpartition("/")[2] for each in found if each["type"] == "directory")
+    if any(log_file(each["name"].rpartition("/")[2]) for each in found) or (not folders and partition_name(Path(bare))):
+        yield url
+        return
+    for folder in folders:
+        first, chain, behind = url.partition("::")
+        below = f"{first.rstrip('/')}/{folder}{chain}{behind}"
+        name = partition_name(Path(folder))
+        if name is None and not folder.startswith("."):
+            yield from _remote_folders(below, options)
+        elif name is not None and not name.state:
+            yield below
+
+
+def _above(path: str) -> str:
+    return folder_of(path) if is_remote(path) else str(Path(path).absolute().parent)
+
+
+# ---------------------------------------------------------------- on workers
+
+
+def _planned(query: LogQuery, _: int, unit: _Unit) -> Iterator[pa.RecordBatch]:
+    path, above, commit = unit
+    with unchanged_since(above, commit, query.storage):
+        splits = plan_alone(query, path)
+    yield pa.record_batch([[pickle.dumps(each) for each in packed(splits, query)]], schema=_PLAN_COLUMNS)
+
+
+def _reading(query: LogQuery, columns: StructType, names: Sequence[str]) -> Callable[[Any], Iterator[Any]]:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.column(0):
+                yield from under_names(rows_of_task(pickle.loads(row.as_py()), query, columns), names)
+
+    return read
