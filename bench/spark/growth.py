@@ -158,8 +158,8 @@ def _job(root: Path, options: Any) -> list[Cost]:
     from tagwire_spark.log_read.query import log_query
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    local = SparkSession.builder.master("local[2]").config(map=spark_conf()).config("spark.ui.enabled", "false")
-    spark = local.config("spark.log.level", "ERROR").getOrCreate()
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    spark = SparkSession.builder.master("local[2]").config(map={**spark_conf(), **quiet}).getOrCreate()
     given = dict(each.split("=", 1) for each in options.option)
     one, every = (log_query({"path": str(path), "maxSplitBytes": "1g", **given}) for path in (root / "t-0", root))
     plan_logs(spark, one).count()
