@@ -31,6 +31,7 @@ from tagwire_spark.files.commit import settled_number, unchanged_since
 from tagwire_spark.files.storage import folder_of, is_remote
 from tagwire_spark.files.store import StorageOptions, reaching, store
 from tagwire_spark.jobs.tasks import over_units
+from tagwire_spark.jobs.units import path_texts
 from tagwire_spark.log_read.query import LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import log_locations, packed, plan_alone
@@ -80,8 +81,8 @@ def _query(paths: str | Path | Iterable[str | Path], options: Mapping[str, Any])
     for name in options:
         if name.lower() in ("path", "paths", "pushdown", "minpartitions"):
             raise invalid(f"Option {name} can't be used with read_logs, which has arguments for paths and tasks.")
-    every = [paths] if isinstance(paths, str | Path) else paths
-    query = log_query({**options, "paths": json.dumps([*map(str, every)])})
+    given = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+    query = log_query({**given, "paths": json.dumps(path_texts(paths))})
     return query if query.split_bytes else query._replace(split_bytes=_SPLIT_BYTES)
 
 

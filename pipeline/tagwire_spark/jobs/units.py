@@ -27,6 +27,7 @@ __all__ = [
     "job_inputs",
     "log_folders",
     "only_once",
+    "path_texts",
     "received_folder",
     "received_segment",
     "segment_units",
@@ -76,10 +77,7 @@ def job_inputs(
 ) -> list[Location]:
     """What paths and URLs mean. Raises PipelineError, and LogPathError for a path that does not exist."""
     found: list[Location] = []
-    for path in [paths] if isinstance(paths, (str, Path)) else paths:
-        text = str(path)
-        if isinstance(path, Path) and is_url(text):
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}: a Path can't hold a URL; give it as a text.")
+    for text in path_texts(paths):
         if is_remote(text):
             found += log_locations((text,), stack, StorageOptions(options or {}))
             continue
@@ -90,6 +88,16 @@ def job_inputs(
     for location in found:
         with settled_location(location):  # a write that died half-way is completed or undone first
             pass
+    return found
+
+
+def path_texts(paths: str | Path | Iterable[str | Path]) -> list[str]:
+    """Paths and URLs, one or several, as texts. Raises PipelineError for a Path that holds a URL."""
+    found = []
+    for path in [paths] if isinstance(paths, (str, Path)) else paths:
+        found.append(str(path))
+        if isinstance(path, Path) and is_url(found[-1]):
+            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: a Path can't hold a URL; give it as a text.")
     return found
 
 

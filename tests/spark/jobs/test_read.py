@@ -60,7 +60,7 @@ def test_the_rows_of_the_source(spark: "SparkSession", tmp_path: Path, options: 
 
 
 def test_logs_of_real_brokers(spark: "SparkSession", logs: Path) -> None:
-    options = {"isolation.level": "read_committed", "includeControlRecords": "true"}
+    options: dict[str, Any] = {"isolation.level": "read_committed", "includeControlRecords": True}
     source = spark.read.format("kafka_log").options(**options).load(str(logs))
     expected = places(source)
     assert len(expected) > 1000 and places(read_logs(spark, logs, options=options, tasks=2)) == expected
@@ -97,6 +97,8 @@ def test_nothing_to_read(spark: "SparkSession", tmp_path: Path) -> None:
     for path in (tmp_path / "empty", tmp_path / "gone"):
         with pytest.raises(PipelineError, match=f"KAFKA_LOG_NOT_FOUND.*{path.name}"):
             read_logs(spark, path)
+    with pytest.raises(PipelineError, match="k: a Path can't hold a URL"):
+        read_logs(spark, [Path("memory://k")])
     with pytest.raises(PipelineError, match="read_logs takes no pattern in a URL"):
         read_logs(spark, "memory://k/orders-*")
 
@@ -183,4 +185,4 @@ def test_the_driver_lists_folders_alone(bucket: Any, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("bucket")
 def test_a_bucket_without_logs(path: str) -> None:
     with pytest.raises(PipelineError, match="KAFKA_LOG_NOT_FOUND"):
-        [*read._units(log_query({"path": path}))]
+        list(read._units(log_query({"path": path})))
