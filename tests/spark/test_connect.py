@@ -55,13 +55,14 @@ for _ in range(2):
 assert spark.read.format("kafka_log").load(str(folder / "sunk")).count() == 60
 print("stream")
 
-from tagwire_spark.jobs import compact, compact_logs, convert_logs
+from tagwire_spark.jobs import compact, compact_logs, convert_logs, read_logs
 
 compact.TASK_BYTES = -1  # as if all partitions were large
 rules = {"include_active": True, "drop_keyless": True}
 log = data / "sample_log"
 assert [each.records for each in convert_logs(spark, log, folder / "converted", codec="zstd")] == [30, 30]
 assert [each.keys for each in compact_logs(spark, log, folder / "compacted", **rules)] == [18, 21]
+assert read_logs(spark, log, "key binary, offset long").select("offset").distinct().count() == 30
 print("jobs")
 spark.stop()
 """
