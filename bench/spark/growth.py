@@ -4,6 +4,7 @@
     python bench/spark/growth.py --only remote       object storage, simulated: a listing, and latency of each request
     python bench/spark/growth.py --only job          `read_logs`: planned by the workers of a Spark session, two here
     python bench/spark/growth.py --segments 1000000  a million, which only a batch read and a job plan
+    python bench/spark/growth.py --draw FILE         and the growth as a picture
 
 A process does what Spark's process for planning does: it asks the source for its tasks, and pickles them. Its
 peak has Python and PySpark, some 100 MB. What it reads is what the system counts (/proc, so Linux only),
@@ -58,20 +59,27 @@ def main() -> None:
         print(json.dumps([*_STEPS[options.child](options.data, options)]))
         return
     options.data.mkdir(parents=True, exist_ok=True)
+    points: dict[str, list[tuple[int, float, float]]] = {}
     print(f"{'segments':>9}  {'step':26}{'wall s':>8}{'cpu s':>8}{'us each':>9}{'read each':>11}{'calls each':>11}"
           f"{'tasks':>9}{'peak MB':>9}")  # fmt: skip
     for count in options.segments or _SIZES:
         for kind in options.only or [kind for kind in ("batch", "stream") if kind == "batch" or count < _HOLES]:
             of_rounds = [_child(kind, count, options) for _ in range(options.rounds)]
             for costs in zip(*of_rounds, strict=True):
-                _print(count, costs)
+                processor, peak = _print(count, costs)
+                points.setdefault(costs[0].step, []).append((count, processor, peak / 1e6))
+    if options.draw:
+        from growth_plot import draw
+
+        draw(points, options.draw)
 
 
-def _print(count: int, costs: Sequence[Cost]) -> None:
-    """The medians of the rounds of a step."""
+def _print(count: int, costs: Sequence[Cost]) -> tuple[float, float]:
+    """Print the medians of the rounds of a step; return processor time and peak."""
     wall, processor, read, calls, tasks, peak = (median(each) for each in [*zip(*costs, strict=True)][1:])
     print(f"{count:9}  {costs[0].step:26}{wall:8.2f}{processor:8.2f}{processor / count * 1e6:9.1f}{read / count:11.0f}"
           f"{calls / count:11.2f}{tasks:9.0f}{peak / 1e6:9.0f}", flush=True)  # fmt: skip
+    return processor, peak
 
 
 def _child(kind: str, count: int, options: Any) -> list[Cost]:
@@ -203,6 +211,7 @@ def _options() -> Any:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", action="append", choices=tuple(_STEPS))
     parser.add_argument("--option", action="append", default=[], help="name=value, of the source; may be repeated")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="an SVG of the growth; needs matplotlib")
     parser.add_argument("--latency", type=float, default=0.02, help="seconds of a request to object storage")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser.parse_args()
