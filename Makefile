@@ -26,8 +26,8 @@ WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 
 # What encodes and decodes, and so runs once more with the pure engine.
 GOLDEN_TESTS := $(wildcard tests/test_golden_*.py) tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py
-ENGINE_TESTS := $(filter-out %/arrow %/log %/__pycache__,$(wildcard tests/runtime/*)) tests/generator/test_generated_corners.py \
-    tests/test_import_cost.py $(GOLDEN_TESTS)
+ENGINE_TESTS := $(filter-out %/arrow %/log %/native %/__pycache__,$(wildcard tests/runtime/*)) \
+    tests/generator/test_generated_corners.py tests/test_import_cost.py $(GOLDEN_TESTS)
 
 # A file's tests stay together: what they share (a wheel, a generated package) is made once. Long ones first: tests/conftest.py.
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -94,16 +94,18 @@ test: $(STAMP) ## run the suite in five minutes, with both engines; `make test-a
 	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m '$(QUICK)' $(GOLDEN_TESTS)
 	@echo 'Left out: tests that are thorough, slow, or build packages, and Python 3.13. Run them with `make test-all`.'
 
+# Another Python runs what depends on it: all of `make test`, the pure engine, and of the thorough tests the runtime's.
 # The last command of either branch is pytest: its closing line is the last one printed.
 test-rest: $(STAMP) ## run what `make test` leaves out, on Python 3.13 too where there is one
 	$(BIN)/python $(PYTEST) -m 'not ($(QUICK))'
 	$(MAKE) --no-print-directory test-oldest-spark
-	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m 'not slow' $(filter-out $(GOLDEN_TESTS),$(ENGINE_TESTS))
+	TAGWIRE_ENGINE=python $(BIN)/python $(PYTEST) -m '$(QUICK)' $(filter-out $(GOLDEN_TESTS),$(ENGINE_TESTS))
 	@second='$(SECOND)'; \
 	if [ -z "$$second" ] || $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then exit 0; fi; \
 	$(MAKE) --no-print-directory $(SECOND_STAMP) && set -x && \
-	TAGWIRE_ENGINE=python $(SECOND_BIN)/python $(PYTEST) -m 'not slow' $(ENGINE_TESTS) && \
-	$(SECOND_BIN)/python $(PYTEST) -m 'not slow and not package'
+	TAGWIRE_ENGINE=python $(SECOND_BIN)/python $(PYTEST) -m '$(QUICK)' $(ENGINE_TESTS) && \
+	$(SECOND_BIN)/python $(PYTEST) -m 'thorough and not slow' tests/runtime && \
+	$(SECOND_BIN)/python $(PYTEST) -m '$(QUICK)'
 
 # Without Java these tests skip, and half a gigabyte need not be fetched.
 test-oldest-spark: $(STAMP) ## run the main tests of the Spark part with the oldest PySpark and pyarrow that it supports
@@ -168,6 +170,7 @@ fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/black --quiet .
 
 # The engine with a watch on every access to memory and every overflow; what leaks, test_native_memory.py finds.
+# Tests that run once with each engine have nothing to watch in the pure one.
 SANITIZE := build/sanitize
 WATCH := -fsanitize=address,undefined
 SANITIZE_TESTS := tests/runtime/message/test_engines.py tests/runtime/native/test_lazy_structs.py tests/test_native_memory.py \
@@ -183,7 +186,7 @@ sanitize: $(STAMP) ## test the native engine under AddressSanitizer and Undefine
 	    $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $(SANITIZE) .
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	    PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZE) TAGWIRE_ENGINE=native TAGWIRE_TEST_EVERY=4 \
-	    $(BIN)/python $(PYTEST) -p no:cacheprovider $(SANITIZE_TESTS)
+	    $(BIN)/python $(PYTEST) -p no:cacheprovider -k 'not ([python or -python])' $(SANITIZE_TESTS)
 
 # Native code can't be watched branch by branch without clang; the interpreter can, and has the same branches.
 # Atheris stands beside .venv: it is nothing that we develop with, and what it fuzzes is compiled there already.

@@ -32,7 +32,10 @@ class Repository:
     """A project under git whose configuration has all our hooks."""
 
     def __init__(self, root: Path) -> None:
-        self.root = make_project(root)
+        self.root = root
+
+    def make(self) -> None:
+        make_project(self.root)
         self.run("git", "init", "--quiet")
         local = [
             {key: value for key, value in hook.items() if key != "additional_dependencies"}
@@ -40,8 +43,8 @@ class Repository:
             for hook in HOOKS.values()
         ]
         config = {"repos": [{"repo": "local", "hooks": local}]}
-        (root / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-        settings = root / "pyproject.toml"
+        (self.root / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+        settings = self.root / "pyproject.toml"
         settings.write_text(settings.read_text(encoding="utf-8") + 'lock = "pings.lock.json"\n', encoding="utf-8")
         for command in ("fmt", "generate", "lock"):
             self.run(SCRIPTS / "tagwire", command)
@@ -71,11 +74,17 @@ class Repository:
         return read_tree(self.root / PACKAGE)
 
 
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository to be copied: making one takes longer than most hooks."""
+    repository = Repository(tmp_path_factory.mktemp("untouched"))
+    repository.make()
+    return repository.root
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    root = tmp_path / "project"
-    root.mkdir()
-    return Repository(root)
+def repository(untouched: Path, tmp_path: Path) -> Repository:
+    return Repository(Path(shutil.copytree(untouched, tmp_path / "project")))
 
 
 class TestThroughPreCommit:

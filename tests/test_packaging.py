@@ -75,7 +75,7 @@ def run(*command: object, cwd: Path = ROOT, code: int = 0, **more: Any) -> "subp
 
 def build(kind: str, source: Path, folder: Path, **more: Any) -> Path:
     """What was built; an engine is compiled for each, and how fast it is does not matter here."""
-    more = {"CFLAGS": "-O1", **more}
+    more = {"CFLAGS": "-O0", **more}
     run(sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, source, **more)
     (made,) = folder.iterdir()
     return made

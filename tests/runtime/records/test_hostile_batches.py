@@ -132,9 +132,9 @@ def test_a_varint_without_end_takes_no_time(at: str) -> None:
     head = batch()[:V2_RECORDS_AT]
     struct.pack_into(">i", head, V2_COUNT_AT, 1)
     before = {"length": "", "key": "80897a 00 00 00", "headers": "80897a 00 00 00 01 01"}[at]
-    begin = time.perf_counter()
+    begin = time.process_time()
     error = fault(resealed(head + bytes.fromhex(before) + b"\xff" * 1_000_000))
-    assert time.perf_counter() - begin < 1 and error.path == f"records[0].{at}"
+    assert time.process_time() - begin < 1 and error.path == f"records[0].{at}"
 
 
 @pytest.mark.parametrize("magic", [0, 1])
