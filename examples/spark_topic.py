@@ -1,12 +1,14 @@
 """A topic of Kafka with several messages in several versions, as tables: one for each message, one for bad rows.
 
-    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0 \\
+    spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0 \\
         examples/spark_topic.py localhost:9092 requests tables
 
+The jar has the version of your PySpark; that of 4.2.0 also works with 4.3.0.
+
 Each record names its message and version in headers, as `message: HeartbeatRequest` and `version: 4`.
-The stream writes `tables/HeartbeatRequest/batch=0` and so on, and to `tables/bad` what it can't decode,
-with its bytes and the reason. It reads what the topic has, ends, and goes on from there when it is run
-again. A micro-batch that runs twice replaces its own folders, so no row is there twice.
+The stream writes `tables/HeartbeatRequest/batch=0` and so on. What it can't decode goes to the table
+`tables/bad`, with its bytes and the reason. It reads what the topic has, ends, and goes on from there when
+it is run again. A micro-batch that runs twice replaces its own folders, so no row is there twice.
 
 A record crosses into Python once, for its own message alone. `tables` takes any stream with the
 columns of Spark's Kafka source: `kafka_log` has them as well, so tests and replays need no broker.
@@ -57,11 +59,11 @@ def tables(records: DataFrame, folder: str) -> StreamingQuery:
                 reason = F.concat_ws(" ", "message._error.path", "message._error.reason")
                 reason = F.when(F.col("message").isNull(), "no value").otherwise(reason)
                 bad = decoded.where("message is null or message._error is not null")
-                save(bad.select(*PLACE, "value", reason.alias("reason")), folder, f"bad/{name}", number)
+                save(bad.select(*PLACE, "value", reason.alias("reason")), folder, f"bad/message={name}", number)
                 decoded.unpersist()
             unknown = batch.where(F.coalesce(~F.col("name").isin(*MESSAGES), F.lit(True)))
             reason = F.concat(F.lit("the header message is "), F.coalesce("name", F.lit("missing")))
-            save(unknown.select(*PLACE, "value", reason.alias("reason")), folder, "bad/unknown", number)
+            save(unknown.select(*PLACE, "value", reason.alias("reason")), folder, "bad/message=unknown", number)
         finally:
             batch.unpersist()
 

@@ -15,10 +15,14 @@ The sources are found by their names, without a call. docs/spark.md is the guide
 Everything here works with Spark Connect. Needs the extra `spark`.
 """
 
-from tagwire.extras import required
+from tagwire.extras import MissingExtraError, required
 
-for _library in ("pyspark", "pyarrow"):
-    required(_library, "spark")
+for _library in ("pyarrow", "pyspark"):
+    _module = required(_library, "spark")
+
+if tuple(map(int, _module.__version__.split(".")[:2])) < (4, 2):  # one that a cluster brings along, not pip
+    _text = f"this needs PySpark 4.2 or later, and {_module.__version__} is installed; pip install 'tagwire[spark]'"
+    raise MissingExtraError(f"{_text} brings one", name="pyspark")
 
 # ruff: noqa: E402 - only now, when it is sure that what these import is there
 from tagwire_spark.columns.dataframes import decode_messages, in_log_order

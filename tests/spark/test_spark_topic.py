@@ -65,9 +65,7 @@ def test_each_message_has_a_table_and_what_is_bad_another(spark: "SparkSession",
     assert rows("HeartbeatRequest", "group_id", "generation_id") == [(0, "g", 7), (1, "g", 7)]
     commits = rows("OffsetCommitRequest", "topics")
     assert [(offset, topics[0].partitions[0].committed_offset) for offset, topics in commits] == [(2, 42), (3, 42)]
-    bad = {
-        offset: reason for kind in ("HeartbeatRequest", "unknown") for offset, reason in rows(f"bad/{kind}", "reason")
-    }
+    bad: dict[int, str] = {row[0]: row[1] for row in rows("bad", "reason")}
     parts = {
         4: "found", 5: "the version is null", 6: "has no version 99", 7: "the header message is NoSuchRequest",
         8: "the header message is missing", 9: "no value",

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from tagwire.errors import TagwireError
-from tagwire_spark.errors import refusal
+from tagwire.log import LogPathError
+from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.session import failures_told
 from tagwire_spark.worker import settle_worker
 
@@ -98,6 +99,14 @@ def _working(work: Callable[[int, Any], Iterable[pa.RecordBatch]]) -> Callable[[
 
 def _one_result(work: Callable[[Any], Any]) -> Callable[[int, Any], Batches]:
     def run(number: int, unit: Any) -> Batches:
-        yield pa.RecordBatch.from_pylist([{"unit": number, "result": json.dumps(work(unit))}], schema=_RESULT_COLUMNS)
+        try:
+            result = json.dumps(work(unit))
+        except LogPathError:
+            raise
+        except OSError as error:  # of a full disk, it often names no file
+            place = error.filename or getattr(work, "keywords", {}).get("attempts", "the output")
+            text = f"{place}: can't be written by a worker: {error.strerror or error}."
+            raise PipelineError("KAFKA_LOG_WRITE_FAILED", text) from None
+        yield pa.RecordBatch.from_pylist([{"unit": number, "result": result}], schema=_RESULT_COLUMNS)
 
     return run

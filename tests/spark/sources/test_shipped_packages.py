@@ -59,23 +59,65 @@ def test_a_package_that_is_shipped(tmp_path: Path, how: str) -> None:
     program.write_text(PROGRAM)
     command = [sys.executable, str(program)]
     if how == "--py-files":
-        from tagwire_spark import spark_conf
+        command = [*_submit(), "--py-files", archive, str(program)]
+    assert "read pings.zip" in _run([*command, archive, how, str(tmp_path / "logs")], tmp_path, sys.executable)
 
-        settings = [part for pair in spark_conf().items() for part in ("--conf", "=".join(pair))]
-        submit = Path(sys.executable).with_name("spark-submit")
-        command = [str(submit), "--master", "local-cluster[1,1,1024]", *settings, "--py-files", archive, str(program)]
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+
+INTERPRETER = """#!/bin/sh
+test "$(pwd -P)" = "$(cd "$(dirname "$0")/../.." && pwd -P)" || exit 1
+exec {python} "$@"
+"""
+READER = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+from tagwire_spark import spark_conf
+
+spark = SparkSession.builder.config(map=spark_conf()).getOrCreate()
+rows = spark.range(4).select(F.lit("t").alias("topic"), F.col("id").cast("string").alias("value"))
+rows.write.format("kafka_log").mode("append").save(sys.argv[1])
+print("read", spark.read.format("kafka_log").load(sys.argv[1]).count())
+spark.stop()
+"""
+
+
+def test_an_environment_in_an_archive(tmp_path: Path) -> None:
+    """In client mode. The interpreter only runs where its `env` is, as if driver and executor were on two machines."""
+    if spark_session.missing():
+        pytest.skip(spark_session.missing())
+    interpreter = tmp_path / "env" / "bin" / "python"
+    interpreter.parent.mkdir(parents=True)
+    interpreter.write_text(INTERPRETER.format(python=sys.executable))
+    interpreter.chmod(0o755)
+    archive = shutil.make_archive(str(tmp_path / "env"), "gztar", tmp_path / "env")
+    program = tmp_path / "program.py"
+    program.write_text(READER)
+    command = [*_submit(), "--archives", f"{archive}#env", str(program), str(tmp_path / "logs")]
+    assert "read 4" in _run(command, tmp_path, "./env/bin/python")
+
+
+def _submit() -> list[str]:
+    """`spark-submit` to a cluster of one worker."""
+    from tagwire_spark import spark_conf
+
+    settings = {name: value for name, value in spark_conf().items() if name != "spark.pyspark.python"}
+    options = [part for pair in settings.items() for part in ("--conf", "=".join(pair))]
+    return [str(Path(sys.executable).with_name("spark-submit")), "--master", "local-cluster[1,1,1024]", *options]
+
+
+def _run(command: list[str], folder: Path, python: str) -> str:
+    """What a program prints that Spark runs in a folder with this interpreter."""
+    environment = {**os.environ, "PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1",
                    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}  # fmt: skip
     before = _applications()
     try:
         done = subprocess.run(
-            [*command, archive, how, str(tmp_path / "logs")],
-            capture_output=True, text=True, timeout=600, check=False, env=environment, cwd=tmp_path,
-        )  # fmt: skip
+            command, capture_output=True, text=True, timeout=600, check=False, env=environment, cwd=folder
+        )
     finally:
-        for folder in _applications() - before:
-            shutil.rmtree(folder, ignore_errors=True)
-    assert done.returncode == 0 and "read pings.zip" in done.stdout, done.stdout[-1000:] + done.stderr[-4000:]
+        for application in _applications() - before:
+            shutil.rmtree(application, ignore_errors=True)
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
+    return done.stdout
 
 
 def _applications() -> set[Path]:

@@ -1,0 +1,26 @@
+"""The versions of PySpark that are refused, at the first import: later, a TypeError would be all that there is."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+PROGRAM = """
+import pyspark, sys
+pyspark.__version__ = sys.argv[1]
+import tagwire_spark
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "is_refused"), [("4.1.1", True), ("3.5.7", True), ("4.2.0.dev1", False), ("10.0.0", False)]
+)
+def test_an_older_pyspark_is_refused(tmp_path: Path, version: str, is_refused: bool) -> None:
+    command = [sys.executable, "-c", PROGRAM, version]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    assert (done.returncode != 0) is is_refused, done.stderr
+    text = f"this needs PySpark 4.2 or later, and {version} is installed; pip install 'tagwire[spark]' brings one\n"
+    assert done.stderr.endswith(text) is is_refused
