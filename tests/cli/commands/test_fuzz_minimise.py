@@ -111,6 +111,8 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--target", "builtins:len"], 1, "the target raises nothing for this input"),
         (["--command", "true"], 1, "the command ends with status 0"),
         (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
+        (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
+        (["--command", " "], 2, "' ' names no program"),
         (["--command", "./is-not-there"], 1, "./is-not-there: can't be run"),
     ],
 )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _TARGET: Final = "--target"
+_COMMAND: Final = "--command"
 
 
 @click.command("minimise")
@@ -86,13 +87,14 @@ def command(
         made = minimise(data, _raises(target, data), framing, tries=tries)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            keeps = _exits(shlex.split(words or ""), says, timeout, Path(folder) / "input", data)
+            keeps = _exits(_split(words or ""), says, timeout, Path(folder) / "input", data)
             made = minimise(data, keeps, framing, tries=tries)
     _write(output, made.data)
     _explain(made.data, framing)
     rest = "" if made.is_done else "; there may be a smaller one, with more --tries"
     tried = count(made.tries, "input")
-    say(f"{count(len(data), 'byte')} became {len(made.data)}, after {tried} were tried{rest}", err=True)
+    verb = "was" if made.tries == 1 else "were"
+    say(f"{count(len(data), 'byte')} became {len(made.data)}, after {tried} {verb} tried{rest}", err=True)
 
 
 def _framing(
@@ -136,6 +138,20 @@ def _raises(target: str, data: bytes) -> "Keeps":
             function(changed)
 
     return same_failure(quiet, data)
+
+
+def _split(command: str) -> list[str]:
+    """The words of a command, as a shell splits them."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        text = f"{command!r} can't be split into words: {error}; close what is quoted"
+        raise click.BadParameter(text, param_hint=_COMMAND) from None
+    if not words or not words[0]:
+        raise click.BadParameter(
+            f"{command!r} names no program; write one, such as './target {{}}'", param_hint=_COMMAND
+        )
+    return words
 
 
 def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
