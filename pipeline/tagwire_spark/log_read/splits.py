@@ -115,7 +115,7 @@ def plan_alone(query: LogQuery, path: str) -> list[Split]:
 
 def _task_bytes(query: LogQuery, splits: Iterable[Split]) -> int:
     """How many bytes a task reads: as many as are asked for, if the number of tasks allows it."""
-    total = sum(each.end - each.start for each in splits)
+    total = sum(map(_bytes, splits))
     most = query.split_bytes
     if most is None:
         most = max(_SPLIT_BYTES, total // _TASKS)
@@ -324,12 +324,17 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
         yield whole._replace(start=start, end=end, hint=None)
 
 
+def _bytes(split: Split) -> int:
+    """How many bytes of a split are read."""
+    return split.end - (split.hint[0] if split.hint else split.start)
+
+
 def packed(splits: Sequence[Split], query: LogQuery) -> list[list[Split]]:
     """Splits for each task: small ones together, since a task costs Spark more than a small segment does."""
     tasks: list[list[Split]] = []
     most, left = _task_bytes(query, splits), 0
     for split in splits:
-        cost = max(split.end - split.start, _FETCHING if is_remote(split.file) else _OPENING)
+        cost = max(_bytes(split), _FETCHING if is_remote(split.file) else _OPENING)
         if cost > left:
             tasks.append([])
             left = most

@@ -188,3 +188,14 @@ def test_tasks_grow_where_there_would_be_too_many(tmp_path: Path, monkeypatch: p
         assert len(parts) == found and sum(each.end - each.start for each in parts) == 200 * size
     assert len(plan(log_query({"path": str(tmp_path), "maxSplitBytes": str(size)}))) == 200
     assert len(plan(log_query({"path": str(tmp_path), "minPartitions": "20"}))) == 20
+
+
+def test_what_lies_before_the_first_wanted_batch_is_no_work(tmp_path: Path) -> None:
+    """The news of many large segments share a task."""
+    for number in range(5):
+        large(tmp_path / f"t-{number}", 0, 1 << 30)
+    last = {str(number): ((1 << 30) // STEP - 1) * 5 for number in range(5)}
+    reader = stream(tmp_path)
+    [task] = reader.partitions({"t": last}, {"t": {number: offset + 5 for number, offset in last.items()}})
+    assert sorted(each.partition for each in task.value) == [*range(5)]
+    assert all(each.hint for each in task.value)
