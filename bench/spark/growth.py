@@ -1,6 +1,6 @@
 """How planning grows with segments: `python bench/spark/growth.py`. Without Spark, in a process for each figure.
 
-    python bench/spark/growth.py                     segments on this machine: a batch read, and a stream's triggers
+    python bench/spark/growth.py                     segments on this machine: a batch read, a stream's triggers, a job
     python bench/spark/growth.py --only remote       object storage, simulated: a listing, and latency of each request
     python bench/spark/growth.py --only job          `read_logs`: planned by the workers of a Spark session, two here
     python bench/spark/growth.py --segments 1000000  a million, which only a batch read and a job plan
@@ -31,6 +31,8 @@ __all__ = ["main"]
 
 _SEGMENT: Final = 1 << 30
 _SIZES: Final = (200, 2_000, 20_000)
+_KINDS: Final = ("batch", "stream", "job")
+"""What is measured unless something else is asked for."""
 _OF_PARTITION: Final = 20
 _HOLES: Final = 100_000
 """From so many segments on they have no batches, and no stream reads them."""
@@ -63,7 +65,7 @@ def main() -> None:
     print(f"{'segments':>9}  {'step':26}{'wall s':>8}{'cpu s':>8}{'us each':>9}{'read each':>11}{'calls each':>11}"
           f"{'tasks':>9}{'peak MB':>9}")  # fmt: skip
     for count in options.segments or _SIZES:
-        for kind in options.only or [kind for kind in ("batch", "stream") if kind == "batch" or count < _HOLES]:
+        for kind in options.only or [kind for kind in _KINDS if kind != "stream" or count < _HOLES]:
             of_rounds = [_child(kind, count, options) for _ in range(options.rounds)]
             for costs in zip(*of_rounds, strict=True):
                 processor, peak = _print(count, costs)

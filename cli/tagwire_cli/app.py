@@ -38,7 +38,8 @@ class _Commands(CommandTable):
         except OSError as error:
             if error.errno == errno.EPIPE:  # nobody reads on; click ends quietly
                 raise
-            say_error(error)
+            said = error.strerror or error
+            say_error(said if error.filename is None else f"{error.filename}: {said}")
             ctx.exit(1)
 
 

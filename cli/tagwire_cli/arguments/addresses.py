@@ -22,9 +22,12 @@ class _AddressType(click.ParamType):  # type: ignore[type-arg]
         from tagwire.testing.addresses import Address, AddressError
 
         try:
-            return value if isinstance(value, Address) else Address.parse(value, self._host)
+            address = value if isinstance(value, Address) else Address.parse(value, self._host)
         except AddressError as error:
             self.fail(str(error), param, ctx)
+        if not (address.port or self._host):
+            self.fail(f"{value}: no server has port 0", param, ctx)
+        return address
 
 
 ADDRESS: Final = _AddressType()

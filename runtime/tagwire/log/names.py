@@ -61,7 +61,7 @@ class PartitionName(NamedTuple):
 
 
 def log_file(path: Path | str) -> LogFile | None:
-    """What the name of a file says, given its path or that name; None if it is no partition's numbered file."""
+    """What the name of a file says, given as a Path, or alone as text; None if it is no partition's numbered file."""
     match = _FILE.fullmatch(path if isinstance(path, str) else path.name)
     if match is None or (match["epoch"] is None) == (match["kind"] == "checkpoint"):
         return None

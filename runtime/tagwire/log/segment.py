@@ -26,8 +26,8 @@ class Segment:
     """A file of batches: a segment of a log, or the snapshot of a metadata log.
 
     Any file name is allowed; `base_offset` comes from the name of a segment, and is
-    None for other names. Raises LogPathError if there is no such file. With `name`,
-    a listing has found the file and read its name already, and neither is done again.
+    None for other names. Raises LogPathError if there is no such file. With `name`, from
+    a listing, it neither looks for the file nor reads its name.
     """
 
     def __init__(self, path: str | Path, name: LogFile | None = None) -> None:

@@ -32,9 +32,15 @@ def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.command("corpus")
 @click.argument("names", nargs=-1, metavar="[MESSAGE...]", shell_complete=completion.words)
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The folder of the seeds."
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder of the seeds.",
 )
-@click.option("--dictionary", type=click.Path(path_type=Path), metavar="FILE", help="Write a dictionary, too.")
+@click.option(
+    "--dictionary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a dictionary, too."
+)
 @click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
 @framing_options
 @package_option

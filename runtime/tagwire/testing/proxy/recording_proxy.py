@@ -97,7 +97,7 @@ class RecordingProxy:
         Port 0 is any free one. For each further server that is advertised, one more free port
         of the host is listened on; `on_listening` gets each address, and that of its server.
         Raises ProxyError for a host that other machines reach, unless `allow_remote` is set,
-        and OSError for an address that can't be had.
+        for an address that can't be had, and for a server that would be the proxy itself.
         """
         from tagwire.testing.proxy.server import serving
 

@@ -46,7 +46,15 @@ async def serving(
         raise ProxyError(f"the proxy listens at {next(iter(proxy.listeners.values()))} already; make another one")
     listeners = _Listeners(proxy, host, on_listening)
     try:
-        yield listeners.listen(proxy.server, port)
+        try:
+            address = listeners.listen(proxy.server, port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any that is free"
+            raise ProxyError(text) from None
+        if listeners.is_ours(proxy.server, host):
+            raise ProxyError(f"{proxy.server} is where the proxy itself listens; give it the address of the server")
+        yield address
     finally:
         await listeners.close()
 
@@ -91,9 +99,18 @@ class _Listeners:
             self._on_listening(address, server)
         return address
 
+    def is_ours(self, server: Address, came_to: str) -> bool:
+        """Whether the proxy listens at an address itself: it would connect to itself, again and again."""
+        return any(
+            server.port == each.port and server.host in (each.host, came_to, "localhost")
+            for each in self.proxy.listeners.values()
+        )
+
     def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
         """The address of ours for one that a server advertises, with the host that the client came to."""
         server = Address(host, port)
+        if self.is_ours(server, came_to):
+            return host, port
         address = self.proxy.listeners.get(server)
         if address is None:
             if len(self.proxy.listeners) >= _MOST_LISTENERS:

@@ -198,6 +198,29 @@ def test_further_servers_get_listeners_of_their_own(peer: MockPeer) -> None:
         assert proxy.problems == [] and proxy.listeners == {}
 
 
+def test_an_address_of_the_proxy_itself_is_passed_on_as_it_is(peer: MockPeer) -> None:
+    """A broker that was told to advertise the proxy: a further listener would lead back to this one."""
+    frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        brokers = [
+            MetadataResponseBroker(node_id=node, host=host, port=address.port)
+            for node, host in ((1, address.host), (2, "localhost"))
+        ]
+        peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(brokers=brokers))
+        async with connected(address) as (reader, writer):
+            writer.write(len(frame).to_bytes(4, "big") + frame)
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            answer: Any = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
+        assert [(each.host, each.port) for each in answer.brokers] == [
+            (address.host, address.port),
+            ("localhost", address.port),
+        ]
+        assert len(proxy.listeners) == 1
+
+    proxied(peer, play)
+
+
 @contextmanager
 def MockPeer_of(error_code: int) -> Generator[MockPeer]:
     peer = MockPeer()
@@ -234,6 +257,23 @@ def test_where_it_listens(peer: MockPeer) -> None:
         asyncio.run(serve("0.0.0.0"))
     with pytest.raises(ProxyError, match=r"listens at 127\.0\.0\.1:"):
         asyncio.run(serve("127.0.0.1"))
+
+
+def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
+    async def serve(server: tuple[str, int], port: int) -> None:
+        async with RecordingProxy(server, lambda frame: None).serving(port=port):
+            pytest.fail("it listens")
+
+    assert peer.address is not None
+    taken = peer.address.port
+    text = f"can't listen at 127.0.0.1:{taken}: Address already in use; choose another port, or 0 for any that is free"
+    with pytest.raises(ProxyError, match=text):
+        asyncio.run(serve(("127.0.0.1", 1), taken))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    for host in ("127.0.0.1", "localhost"):
+        with pytest.raises(ProxyError, match=f"{host}:{port} is where the proxy itself listens"):
+            asyncio.run(serve((host, port), port))
 
 
 # ---------------------------------------------------------------- files
