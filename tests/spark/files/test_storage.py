@@ -4,7 +4,6 @@ import json
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
@@ -19,9 +18,10 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streamed_logs import stream, triggers
 from written_logs import arrow_rows, job, table
 
-from tagwire.log import LogPathError, Segment
+from tagwire.log import LogPathError
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
+from tagwire_spark.files import storage
 from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits as log_plan
@@ -184,8 +184,8 @@ def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
 
 
 def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status = Segment.status
-    monkeypatch.setattr(Segment, "status", lambda self: status(SimpleNamespace(path=self.path.with_suffix(".gone"))))  # type: ignore[arg-type]
+    status = storage.file_status
+    monkeypatch.setattr(storage, "file_status", lambda path: status(path.with_suffix(".gone")))
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: No such file"):
         log_plan.plan(log_query({"path": str(kafka)}))
 
