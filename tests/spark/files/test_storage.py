@@ -19,9 +19,9 @@ from streamed_logs import stream, triggers
 from written_logs import arrow_rows, job, table
 
 from tagwire.log import LogPathError
+from tagwire.log.file_bytes import file_status
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.files import storage
 from tagwire_spark.jobs import convert_logs, export_logs, whatif_logs
 from tagwire_spark.jobs.units import found_partitions, job_inputs
 from tagwire_spark.log_read import splits as log_plan
@@ -184,8 +184,7 @@ def test_the_host_of_a_url_goes_to_the_workers(kafka: Path) -> None:
 
 
 def test_a_segment_that_goes_while_it_is_looked_for(kafka: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    status = storage.file_status
-    monkeypatch.setattr(storage, "file_status", lambda path: status(path.with_suffix(".gone")))
+    monkeypatch.setattr("tagwire_spark.files.storage.file_status", lambda path: file_status(path.with_suffix(".gone")))
     with pytest.raises(PipelineError, match=r"KAFKA_LOG_NOT_FOUND.*can't be read: No such file"):
         log_plan.plan(log_query({"path": str(kafka)}))
 
