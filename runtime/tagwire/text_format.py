@@ -7,7 +7,7 @@ value, and must not copy a megabyte of it.
 from collections.abc import Iterable
 from uuid import UUID
 
-__all__ = ["count", "encodable", "near", "printable", "printable_json", "ranges", "shown", "suggestion"]
+__all__ = ["a_kind", "count", "encodable", "near", "printable", "printable_json", "ranges", "shown", "suggestion"]
 
 _LONGEST = 48
 
@@ -16,6 +16,11 @@ def count(number: int, noun: str) -> str:
     """`1 spec`, `2 specs`, `2 losses`, `2 batches`."""
     ending = "" if number == 1 else "es" if noun.endswith(("s", "ch")) else "s"
     return f"{number} {noun}{ending}"
+
+
+def a_kind(kind: str) -> str:
+    """What a message of this kind is, in a sentence: `a request`, `data`."""
+    return kind if kind in ("data", "metadata") else f"a {kind}"
 
 
 def shown(value: object) -> str:

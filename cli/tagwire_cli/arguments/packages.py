@@ -69,7 +69,7 @@ def _located(package: str | None) -> str:
     sets = [each for each in load(find_root(Path.cwd())).sets if each.specs.is_dir()]
     chosen = next((each for each in sets if package in (None, each.package)), None)
     if chosen is None:
-        return package or KAFKA_MESSAGES
+        return KAFKA_MESSAGES if package is None else package
     # At the end: an installed package of this name wins, and nothing in the folder shadows anything.
     if str(chosen.output) not in sys.path:
         sys.path.append(str(chosen.output))

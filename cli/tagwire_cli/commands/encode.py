@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tagwire.text_format import a_kind
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import KINDS, package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
@@ -86,7 +87,7 @@ def _encoder(registry: "Registry", kind: str, words: Sequence[str]) -> "tuple[fr
         return frame_json.frame_encoder(registry, kind), words
     message, version, files = message_of(registry, words)
     if kind != message.KIND:
-        raise click.BadParameter(f"{message.NAME} is a {message.KIND}, not a {kind}", param_hint="MESSAGE")
+        raise click.BadParameter(f"{message.NAME} is {a_kind(message.KIND)}, not a {kind}", param_hint="MESSAGE")
     return frame_json.body_encoder(registry, message, version), files
 
 

@@ -11,6 +11,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.addresses import ADDRESS, LISTENING
+from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say, say_error
@@ -44,7 +45,7 @@ __all__ = ["command"]
 @click.option("--redact", "is_redacted", is_flag=True, help="Write frames without secrets, as `tagwire redact` does.")
 @click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
 @click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
-@click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after this time.")
+@click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @package_option
 def command(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire.text_format import count
+from tagwire.text_format import count, shown
 from tagwire_cli.arguments.addresses import ADDRESS
+from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.bytes import read_bytes
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tagwire.message import Message
     from tagwire.testing.addresses import Address
     from tagwire.testing.peer.differences import Difference
+    from tagwire_cli.input.capture_lines import CaptureLine
     from tagwire_cli.replaying.answers import Ignored
     from tagwire_cli.replaying.player import Answer
     from tagwire_cli.replaying.steps import Step
@@ -43,7 +45,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 @click.option("--server", "recorded_server", metavar="HOST:PORT", help="Play only what was recorded with this server.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(0.001),
     default=30.0,
     show_default=True,
     metavar="SECONDS",
@@ -95,7 +97,9 @@ def command(
 
     registry = find_registry(package)
     require_headers(registry)
-    played = list(steps(registry, capture_lines(read_bytes(file, is_hex=False), file), file, recorded_server))
+    lines = capture_lines(read_bytes(file, is_hex=False), file)
+    chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
+    played = list(steps(registry, chosen, file))
     paths = Ignored(registry, ignored, _responses(registry, played))
     summary = _Summary()
     show = summary.add if as_summary else _show_json if as_json else _show
@@ -106,6 +110,16 @@ def command(
     say(f"played {count(requests, 'request')}; answers: {answers}", err=True)
     if results["differs"] or results["missing"] or not results:
         raise click.exceptions.Exit(1)
+
+
+def _asked_of(server: str, lines: "Sequence[CaptureLine]") -> "Sequence[CaptureLine]":
+    """The lines of one server. Raises click.BadParameter with those of the capture if it is none of them."""
+    chosen = [line for line in lines if line.row.get("server") == server]
+    if not chosen:
+        servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
+        known = f"it has those of {', '.join(servers)}" if servers else "its lines do not name their servers"
+        raise click.BadParameter(f"the capture has no frames of {shown(server)}; {known}", param_hint="--server")
+    return chosen
 
 
 def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire.errors import TagwireError
 from tagwire.layout import fresh
 from tagwire.message.json_text import dumped, object_text
-from tagwire.text_format import near, shown
+from tagwire.text_format import a_kind, near, shown
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -153,7 +153,7 @@ def _message(registry: "Registry", kind: str, name: Any) -> "type[Message]":
         raise TagwireError(f"message: {shown(name)} is not a name")
     message = registry[name]
     if kind != message.KIND:
-        raise TagwireError(f"{message.NAME} is a {message.KIND}, but --frame {kind} writes {kind}s")
+        raise TagwireError(f"{message.NAME} is {a_kind(message.KIND)}, but --frame {kind} writes {kind}s")
     return message
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tagwire.selection.selection import Selection, select
+from tagwire.text_format import a_kind
 from tagwire_cli.arguments.packages import find_message, find_response, require_headers
 from tagwire_cli.arguments.words import message_of, response_of
 from tagwire_cli.input.asked import Asked
@@ -139,7 +140,7 @@ def _first(words: Sequence[str], wanted: str) -> tuple[str, Sequence[str]]:
 def _request(registry: "Registry", name: str) -> "type[Message]":
     message = find_message(registry, name if name in registry else f"{name}Request")
     if message.KIND != "request":
-        raise click.BadParameter(f"{message.NAME} is a {message.KIND}, not a request", param_hint="MESSAGE")
+        raise click.BadParameter(f"{message.NAME} is {a_kind(message.KIND)}, not a request", param_hint="MESSAGE")
     return message
 
 

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
+
 from tagwire.frames.registry import Registry
 from tagwire.testing.peer import MockPeer, Received, Reply
+from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.mocking.answers import AnswerMaker
 from tagwire_cli.mocking.request_path import RequestPath
 from tagwire_cli.mocking.script_schema import check_shape
@@ -28,6 +31,15 @@ class Script:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.package: str | None = tree.data.get("package")
+
+    def registry(self) -> Registry:
+        """The messages of its package. Raises ScriptError for one with a fault, SettingsError for bad settings."""
+        try:
+            return find_registry(self.package)
+        except click.BadParameter as error:
+            self.tree.add_fault(("package",), error.message)
+            self.tree.refuse_faults()
+            raise
 
     def peer(self, registry: Registry) -> MockPeer:
         """A mock peer that plays the script. Raises ScriptError with all faults."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
-from tagwire.selection.paths import SelectionError
+from tagwire.selection.paths import NoPathError, SelectionError
 from tagwire.selection.selection import select
 from tagwire.testing.peer.differences import Difference, differences
 from tagwire.testing.proxy.advertised import address_structs
@@ -68,20 +68,23 @@ def _parsed(registry: "Registry", text: str, responses: Collection["type[Message
     for cls in responses:
         try:
             _check(registry, cls, text)
+        except NoPathError:
+            raise
         except SelectionError as error:
             errors.append(error)
     if errors and len(errors) == len(responses):
-        raise SelectionError(f"no response of the capture has {text}, such as {errors[0]}")
+        raise SelectionError(f"no response of the capture has the field {text}: {errors[0]}")
     return _Path("", text)
 
 
 def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
     if path.startswith(_HEADER):
         cls, path = registry.response_header, path.removeprefix(_HEADER)
-    if path.rpartition(".")[2] == "unknown_tags":
-        path = path.rpartition(".")[0]
-    if path:
+    holder, _, last = path.rpartition(".")
+    if last != "unknown_tags":
         select(cls, path)
+    elif holder:
+        select(cls, holder)
 
 
 def response_name(registry: "Registry", api_key: int) -> str:

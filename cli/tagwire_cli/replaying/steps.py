@@ -34,14 +34,12 @@ class Step(NamedTuple):
     """When it passed, in seconds; None if the line does not say it."""
 
 
-def steps(registry: "Registry", lines: Iterable[CaptureLine], name: str, server: str | None) -> Iterator[Step]:
-    """The steps of these lines. Left out are responses without their request, and other servers than that one, if it
-    is given. Raises InputError for a line without what is needed."""
+def steps(registry: "Registry", lines: Iterable[CaptureLine], name: str) -> Iterator[Step]:
+    """The steps of these lines. Left out are responses without their request. Raises InputError for a line without
+    what is needed."""
     by_id = has_leading_ids(registry)
     asked: Counter[tuple[str, int | None]] = Counter()
     for line in lines:
-        if server is not None and line.row.get("server") != server:
-            continue
         start = 4 if line.is_request else 0
         if line.api is None:
             raise InputError(f"{name}: line {line.number} can't be played: it has no api_key or no api_version")

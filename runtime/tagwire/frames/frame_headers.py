@@ -63,7 +63,9 @@ def check_kind(message: Any, version: int, kind: str) -> None:
 
         raise EncodeError(f"{shown(message)} was given, not a {kind}", message_name=kind, version=version, path="")
     if found != kind:
-        raise _refusal(message, version, f"is a {found}, not a {kind}")
+        from tagwire.text_format import a_kind
+
+        raise _refusal(message, version, f"is {a_kind(found)}, not a {kind}")
 
 
 def check_class(message: Message, version: int, header: object, expected: type[Message]) -> None:

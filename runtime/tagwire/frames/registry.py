@@ -291,7 +291,9 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             return self.find(kind, message)
         cls = self[message] if isinstance(message, str) else message
         if kind != cls.KIND:
-            raise UnknownMessageError(f"{cls.NAME} is a {cls.KIND}; a {kind} was expected")
+            from tagwire.text_format import a_kind
+
+            raise UnknownMessageError(f"{cls.NAME} is {a_kind(cls.KIND)}; a {kind} was expected")
         return cls
 
     # ------------------------------------------------------------ records

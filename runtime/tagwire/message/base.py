@@ -335,7 +335,9 @@ class Message(Struct, Generic[H]):
             frame: Frame[M, H] = registry.decode_request(data, cls, **how)
             return frame
         if version is None:
-            raise TypeError(f"{cls.NAME} is a {cls.KIND}: give the version that it is in, that of its request")
+            from tagwire.text_format import a_kind
+
+            raise TypeError(f"{cls.NAME} is {a_kind(cls.KIND)}: give the version that it is in, that of its request")
         frame = registry.decode_response(data, cls, version, **how)
         return frame
 

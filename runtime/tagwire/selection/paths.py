@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message, Struct
     from tagwire.message.field_table import FieldRow
 
-__all__ = ["Paths", "SelectionError", "Step"]
+__all__ = ["NoPathError", "Paths", "SelectionError", "Step"]
 
 _STEP = pattern(r"([^\W\d]\w*)(\[\])?")
 
 
 class SelectionError(TagwireError, ValueError):
     """A path that does not exist in the message, or paths that can't be selected together."""
+
+
+class NoPathError(SelectionError):
+    """A text that is a path in no message."""
 
 
 class Step:
@@ -109,7 +113,7 @@ class Paths:
         else:
             if steps:
                 return steps
-        raise SelectionError(f"{text!r} is no path; one such as topics[].partitions[].leader_id was expected")
+        raise NoPathError(f"{text!r} is no path; one such as topics[].partitions[].leader_id was expected")
 
     def _refuse_overlap(self, text: str, step: Step) -> None:
         other = next(self.texts[column] for column in step.columns)

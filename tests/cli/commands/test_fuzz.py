@@ -92,6 +92,7 @@ def test_the_same_files_each_time(tmp_path: Path) -> None:
             ["MetadataRequest", "MetadataResponse", "--prefix", "key"],
             "MetadataRequest and MetadataResponse have the same API key, 3: --prefix key does not tell them apart",
         ),
+        (["LeaderChangeMessage", "--frames"], "LeaderChangeMessage is data, not a request or response"),
         (["RequestHeader", "--frames"], "RequestHeader is a header, not a request or response"),
         (["MetadataRequest", "--kind", "response"], "MetadataRequest is a request, not a response"),
         (["MetadataReqest"], "there is no message 'MetadataReqest'; did you mean 'MetadataRequest'"),

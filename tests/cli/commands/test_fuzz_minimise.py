@@ -107,6 +107,8 @@ def test_what_is_before_a_message(folder: Path) -> None:
         (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
         (["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"], 2, "do not say which version"),
         (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
+        (["--command", "c", "MetadataResponse", "x"], 2, "Invalid value for VERSION: 'x' is not a valid integer"),
+        (["--command", "c", "--timeout", "nan"], 2, "nan is no number of seconds from 0.01 to 1000000"),
         (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),
         (["--target", "builtins:len"], 1, "the target raises nothing for this input"),
         (["--command", "true"], 1, "the command ends with status 0"),

@@ -132,6 +132,12 @@ def test_it_stops_in_time(script: Path) -> None:
     assert (code, out.startswith("listening at 127.0.0.1:"), err) == (0, True, "")
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e7", "-1", "soon"])
+def test_a_time_that_is_none(seconds: str, script: Path) -> None:
+    code, out, err = run(script, "--time", seconds)
+    assert (code, out) == (2, "") and f"{seconds} is no number of seconds from 0 to 1000000" in err
+
+
 def test_only_checked(script: Path) -> None:
     assert run(script, "--check") == (0, "", "")
     script.write_text(SCRIPT.replace("errorCode", "error"))
@@ -149,8 +155,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_the_package(tmp_path: Path) -> None:
     path = tmp_path / "script.yaml"
-    path.write_text("package: no_such_package\nrules: []")
-    assert "'no_such_package' can't be imported" in run(path)[2]
+    for name, said in [("''", "'' is not an import name"), ("nowhere", "'nowhere' can't be imported")]:
+        path.write_text(f"package: {name}\nrules: []")
+        code, out, err = run(path)
+        assert (code, out, err.startswith(f"tagwire: {path}:1:10: {said}")) == (1, "", True)
+        assert f"Invalid value for --package: {said}" in run(path, "--package", name.strip("'"))[2]
     assert run(path, "--package", "tagwire_messages", "--check")[0] == 0
     assert "no RequestHeader" in run(path, "--package", "tagwire_records")[2]
 

@@ -120,6 +120,9 @@ def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
     for path in ("clusterid", "MetadataResponse.clusterid", "header.host"):
         code, out, err = run(file, peer.address, "--ignore", path)
         assert (code, out) == (1, "") and "without a field" in err
+    for path in ("[[", "", "header."):
+        code, out, err = run(file, peer.address, "--ignore", path)
+        assert (code, out) == (1, "") and err.startswith(f"tagwire: {path.removeprefix('header.')!r} is no path; one")
     assert peer.requests == []
 
 
@@ -166,7 +169,10 @@ def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
     other = frame(kafka.HeartbeatRequest(), 4, conn=2, server=2)
     file = capture(tmp_path, ASKED, other, frame(METADATA, 12))
     assert run(file, peer.address, "--server", "b:1")[2].startswith("played 1 request;")
-    assert run(file, peer.address, "--server", "b:3")[0] == 1
+    code, out, err = run(file, peer.address, "--server", "b:3")
+    assert (code, out) == (2, "") and "--server: the capture has no frames of 'b:3'; it has those of b:1, b:2" in err
+    file.write_text('{"dir": "req", "hex": ""}')
+    assert "its lines do not name their servers" in run(file, peer.address, "--server", "b:1")[2]
 
 
 def test_nobody_listens(tmp_path: Path) -> None:

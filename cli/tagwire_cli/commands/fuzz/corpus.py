@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.errors import VersionsError
-from tagwire.text_format import count
+from tagwire.text_format import a_kind, count
 from tagwire.versions import Versions
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.framing_options import KINDS, framing_options
@@ -109,7 +109,7 @@ def _messages(
     for cls in found:
         if not {None, cls.KIND}.intersection(kinds):
             expected = " or ".join(filter(None, kinds))
-            raise click.BadParameter(f"{cls.NAME} is a {cls.KIND}, not a {expected}", param_hint="MESSAGE")
+            raise click.BadParameter(f"{cls.NAME} is {a_kind(cls.KIND)}, not a {expected}", param_hint="MESSAGE")
     if not found:
         all_of_them = (registry[name] for name in registry.names())
         found = [cls for cls in all_of_them if {None, cls.KIND}.intersection(kinds) and cls.KIND != "format"]

@@ -17,6 +17,7 @@ import click
 from tagwire.text_format import count
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.framing_options import framing_options
+from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
 from tagwire_cli.input.bytes import InputError, read_bytes
@@ -32,14 +33,23 @@ _TARGET: Final = "--target"
 _COMMAND: Final = "--command"
 
 
+class _Version(click.Argument):
+    """The second half of `[MESSAGE VERSION]`, which errors name without its bracket."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return "VERSION"
+
+
 @click.command("minimise")
 @click.argument("file", metavar="FILE")
 @click.argument("message", metavar="[MESSAGE", required=False, shell_complete=completion.messages)
-@click.argument("version", metavar="VERSION]", required=False, type=int, shell_complete=completion.versions)
+@click.argument(
+    "version", cls=_Version, metavar="VERSION]", required=False, type=int, shell_complete=completion.versions
+)
 @click.option("--target", metavar="MODULE:FUNCTION", help="Keep what this function raises when it is given the bytes.")
 @click.option("--command", "words", metavar="COMMAND", help="Keep the exit status of this command; {} is the file.")
 @click.option("--says", metavar="TEXT", help="Keep that the command prints this, too.")
-@click.option("--timeout", type=click.FloatRange(min=0.01), default=10.0, show_default=True, metavar="SECONDS")
+@click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
 @click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The smaller input.")
 @click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most so many.")
 @framing_options

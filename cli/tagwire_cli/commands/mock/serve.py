@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tagwire.text_format import count
+from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.output.echo import say_error
@@ -32,7 +33,7 @@ T = TypeVar("T")
 )
 @click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach.")
 @click.option("--check", "is_check", is_flag=True, help="Only check the script.")
-@click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after this time.")
+@click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @package_option
 def command(
@@ -66,7 +67,7 @@ def command(
     from tagwire_cli.mocking.script import read_script
 
     script = read_script(file)
-    registry = find_registry(package or script.package)
+    registry = script.registry() if package is None else find_registry(package)
     require_headers(registry)
     peer = script.peer(registry)
     if is_check:
