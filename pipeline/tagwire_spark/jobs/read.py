@@ -32,6 +32,7 @@ from tagwire_spark.files.storage import folder_of, is_remote
 from tagwire_spark.files.store import StorageOptions, reaching, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_texts
+from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.query import LogQuery, log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import log_locations, packed, plan_alone
@@ -100,6 +101,7 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 def _units(query: LogQuery) -> Iterator[_Unit]:
     """What tasks plan. Raises PipelineError."""
     commits: dict[str, int] = {}
+    there: set[tuple[str, int]] = set()
     for path in query.paths:
         try:
             found = [*(_remote_folders(path, query.storage) if is_remote(path) else _local_folders(path, query))]
@@ -108,11 +110,13 @@ def _units(query: LogQuery) -> Iterator[_Unit]:
         if not found:
             text = f"{path}: there is no segment of a log in it, and no folder of a partition, such as orders-0."
             raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
+        there |= set(map(_partition_of, found))
         for each in found:
             above = _above(each)
             if above not in commits:
                 commits[above] = settled_number(above, query.storage)
             yield each, above, commits[above]
+    check_asked_for(query, there, lambda: there)
 
 
 def _local_folders(path: str, query: LogQuery) -> Iterator[str]:
@@ -148,6 +152,14 @@ def _remote_folders(url: str, options: StorageOptions) -> Iterator[str]:
             yield from _remote_folders(below, options)
         elif name is not None and not name.state:
             yield below
+
+
+def _partition_of(path: str) -> tuple[str, int]:
+    """The partition that a folder is, or that a segment is of."""
+    place = Path(path.partition("::")[0]).absolute()
+    folder = place.parent if log_file(place) else place
+    name = partition_name(folder)
+    return (name.topic, name.partition) if name else (folder.name, -1)
 
 
 def _above(path: str) -> str:

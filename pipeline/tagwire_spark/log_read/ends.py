@@ -21,6 +21,7 @@ __all__ = [
     "batch_end",
     "bytes_end",
     "end_of",
+    "end_of_segment",
     "has_gaps",
     "lost_by_intent",
     "position_before",
@@ -44,9 +45,12 @@ def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = Fal
 
     Raises LogError for damage before the end, unless `permissive`.
     """
-    if not partition.segments:
-        return None
-    last = partition.segments[-1]
+    segments = partition.segments
+    return end_of_segment(segments[-1], format, permissive=permissive) if segments else None
+
+
+def end_of_segment(last: Segment, format: Any = "auto", *, permissive: bool = False) -> LogEnd:
+    """Where a log ends whose last segment this is. Raises LogError as `end_of`."""
     with last.opened() as data:
         scan = Scan(last.name, data, format)
         spans = [*_last_spans(scan, position_before(scan, last, None), permissive=permissive)]

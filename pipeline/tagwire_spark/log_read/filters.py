@@ -47,7 +47,8 @@ def narrowed(query: LogQuery, filters: Iterable[Filter]) -> tuple[LogQuery, list
 
 
 def _topic(query: LogQuery, each: Any) -> LogQuery:
-    return query._replace(topics=tuple(v for v in _values(each) if query.topics is None or v in query.topics))
+    known = query.filtered_topics
+    return query._replace(filtered_topics=tuple(v for v in _values(each) if known is None or v in known))
 
 
 def _number(query: LogQuery, each: Any) -> LogQuery:

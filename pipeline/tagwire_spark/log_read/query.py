@@ -82,8 +82,10 @@ class LogQuery(NamedTuple):
     end_timestamp: int | None = None
     """Milliseconds; the first that is not wanted any more."""
     message: Decoding | None = None
+    filtered_topics: tuple[str, ...] | None = None
+    """Topics: these and the three below come from filters, which may name what is not there."""
     numbers: tuple[int, ...] | None = None
-    """Partitions of any topic: these and the two below come from filters."""
+    """Partitions of any topic."""
     first_offset: int = 0
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
@@ -94,6 +96,7 @@ class LogQuery(NamedTuple):
         """Whether a partition is asked for."""
         return (
             (self.topics is None or topic in self.topics)
+            and (self.filtered_topics is None or topic in self.filtered_topics)
             and (self.pattern is None or re.fullmatch(self.pattern, topic) is not None)
             and (self.numbers is None or partition in self.numbers)
             and (self.partitions is None or (topic, partition) in self.partitions)

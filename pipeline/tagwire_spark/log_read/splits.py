@@ -24,6 +24,8 @@ from tagwire_spark.files.commit import DONE, settled
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.files.store import StorageOptions
+from tagwire_spark.log_read.asked_for import check_asked_for
+from tagwire_spark.log_read.ends import end_of_segment
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
@@ -35,6 +37,7 @@ __all__ = [
     "log_locations",
     "packed",
     "partitions_of",
+    "partitions_there",
     "plan",
     "plan_alone",
     "settled_location",
@@ -78,19 +81,22 @@ class Split(NamedTuple):
     """The index of a remote segment, by which the task finds its first batch itself."""
 
 
-def plan(query: LogQuery, *, may_be_empty: bool = False) -> list[Split]:
+def plan(query: LogQuery) -> list[Split]:
     """The splits of a query; those of a partition are in sequence.
 
-    Raises PipelineError, also for a path without any segment, unless it `may_be_empty`.
+    Raises PipelineError, also for a path without any segment, and for a topic or a partition that is not there.
     """
     wholes: list[Split] = []
+    every: list[Location] = []
     with ExitStack() as stack:
         try:
             for path in query.paths:
                 found, of_path = _settled(query, path, stack)
-                if not of_path and not may_be_empty:
+                if not of_path:
                     _check_found(path, found)
                 wholes += of_path
+                every += found
+            check_asked_for(query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every))
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
     return cut(wholes, query)
@@ -221,12 +227,27 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
 
     Partitions that are being moved or deleted count only if the folder itself is one.
     """
-    for folder in partition_folders(location.local):
+    for folder, key in _folders(location.local):
+        if query.wants(*key):
+            yield location.partition(folder)
+
+
+def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
+    """The partitions that locations have, whatever is asked for; None for an output of `kafka_log` without any.
+
+    Raises LogPathError.
+    """
+    places = [each.local.parent if each.local.is_file() else each.local for each in found]
+    keys = {key for place in places for _, key in _folders(place)}
+    return keys if keys or not any((place / DONE).exists() for place in places) else None
+
+
+def _folders(path: Path) -> Iterator[tuple[Path, tuple[str, int]]]:
+    """The folders of partitions that are a folder or are in it, with the topic and the number of each."""
+    for folder in partition_folders(path):
         name = partition_name(folder.absolute())
-        if name is None or folder == location.local or not name.state:
-            topic, number = (name.topic, name.partition) if name else (folder.name, -1)
-            if query.wants(topic, number):
-                yield location.partition(folder)
+        if name is None or folder == path or not name.state:
+            yield folder, (name.topic, name.partition) if name else (folder.name, -1)
 
 
 def wanted_segments(
@@ -237,11 +258,13 @@ def wanted_segments(
     number = -1 if partition.partition is None else partition.partition
     if not query.wants(topic, number):
         return
-    query = with_offsets_of_times(query, partition, location.name_of(partition.path), (topic, number))
+    name = location.name_of(partition.path)
+    if query.fails_on_loss and segments:
+        _check_end(query, segments[-1], name, (query.starts or {}).get((topic, number), 0))
+    query = with_offsets_of_times(query, partition, name, (topic, number))
     start = (query.starts or {}).get((topic, number), 0)
     if query.fails_on_loss and segments and start and start < (log_start := segments[0].base_offset or 0):
-        text = f"{location.name_of(partition.path)} begins at offset {log_start}, after the starting offset {start}"
-        raise loss(text)
+        raise loss(f"{name} begins at offset {log_start}, after the starting offset {start}")
     first = max(query.first_offset, start)
     end = min(query.end_offset, (query.ends or {}).get((topic, number), NO_OFFSET))
     if query.from_log_start and partition.log_start_offset is not None:
@@ -256,6 +279,18 @@ def wanted_segments(
         state, is_last = location.state_of(segment.path), behind == NO_OFFSET
         whole = Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state, behind)
         yield Wanted(segment, whole)
+
+
+def _check_end(query: LogQuery, last: Segment, name: str, start: int) -> None:
+    """Refuse a starting offset that is given and lies behind the end. Raises PipelineError, LogError.
+
+    A far segment without an index is not looked at, since all of it would have to be read.
+    """
+    if start <= (last.base_offset or 0) or (is_remote(name) and last.beside("index") is None):
+        return
+    end = end_of_segment(last, query.formats, permissive=True).offset  # damage is reported where it is read
+    if start > end:
+        raise loss(f"{name} ends before offset {end}, and the starting offset is {start}")
 
 
 # ---------------------------------------------------------------- from segments to splits

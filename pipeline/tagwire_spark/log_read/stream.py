@@ -32,6 +32,7 @@ from tagwire_spark.errors import PipelineError, loss, refusal
 from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote
+from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
 from tagwire_spark.log_read.rows import check_number, rows_of_task
@@ -41,6 +42,7 @@ from tagwire_spark.log_read.splits import (
     log_locations,
     packed,
     partitions_of,
+    partitions_there,
     settled_location,
     wanted_segments,
     whole_splits,
@@ -171,8 +173,9 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @_looked_again
     def prepareForTriggerAvailableNow(self) -> None:
-        """Read up to this offset, even if the log grows."""
+        """Read up to this offset, even if the log grows. Raises PipelineError: what is not there now, is not read."""
         self._target = {key: log.end for key, log in self._logs().items()}
+        check_asked_for(self.query, self._target.keys(), self._there)
 
     @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
@@ -205,6 +208,10 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
         splits = cut([each for whole in wholes for each in _up_to_the_end(whole, logs)], query)
         return [InputPartition(each) for each in packed(splits, query)]
+
+    def _there(self) -> set[tuple[str, int]] | None:
+        with ExitStack() as stack:
+            return partitions_there(log_locations(self.query.paths, stack, self.query.storage))
 
     def _logs(self) -> dict[tuple[str, int], Log]:
         """The partitions that are asked for, as they are now. Raises PipelineError."""

@@ -269,7 +269,7 @@ def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path)
 
 def test_logs_that_may_be_empty(kafka: Path, tmp_path: Path) -> None:
     """What was written without rows, and what options leave out; a stream waits for what comes."""
-    assert rows(kafka, subscribe="another") == []
+    assert rows(kafka, subscribePattern="another") == []
     target = tmp_path / "written"
     job(target, table())
     assert rows(target) == []

@@ -27,9 +27,9 @@ MOMENT = datetime(1970, 1, 1, 0, 0, 1, 500, UTC)
 @pytest.mark.parametrize(
     ("pushed", "changed"),
     [
-        ([ds.EqualTo(TOPIC, "a"), ds.IsNotNull(TOPIC)], {"topics": ("a",)}),
+        ([ds.EqualTo(TOPIC, "a"), ds.IsNotNull(TOPIC)], {"filtered_topics": ("a",)}),
         ([ds.In(PARTITION, (1, 2)), ds.EqualTo(PARTITION, 2), ds.IsNotNull(PARTITION)], {"numbers": (2,)}),
-        ([ds.In(TOPIC, ("a", "b")), ds.EqualTo(TOPIC, "c")], {"topics": ()}),
+        ([ds.In(TOPIC, ("a", "b")), ds.EqualTo(TOPIC, "c")], {"filtered_topics": ()}),
         ([ds.GreaterThan(OFFSET, 5)], {"first_offset": 6}),
         ([ds.GreaterThanOrEqual(OFFSET, 5), ds.GreaterThan(OFFSET, 3)], {"first_offset": 5}),
         ([ds.LessThan(OFFSET, 5), ds.IsNotNull(OFFSET)], {"end_offset": 5}),

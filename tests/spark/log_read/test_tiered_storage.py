@@ -32,14 +32,14 @@ def found(path: Path | str, **options: str) -> list[tuple[Any, ...]]:
         {"level": "batch"},
         {"isolation.level": "read_committed"},
         {"mode": "PERMISSIVE", "maxSplitBytes": "500"},
-        {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "subscribe": "alpha-txn-many"},
+        {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "subscribePattern": "alpha-txn-many"},
     ],
     ids=str,
 )
 def test_rows_are_those_of_the_broker(logs: Path, tmp_path: Path, name: str, options: dict[str, str]) -> None:
     folder = tiered(logs / name, tmp_path)
     expected = found(logs / name, **options)
-    assert expected or "subscribe" in options
+    assert expected or "subscribePattern" in options
     for path in (tmp_path, folder, f"local://{tmp_path}"):
         assert found(path, **options) == expected
 

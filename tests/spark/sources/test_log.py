@@ -146,13 +146,17 @@ def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
     folder = big_partition(logs)
     topic, _, number = folder.name.rpartition("-")
     for options in (
-        {"subscribe": f"nothing,{topic}"},
+        {"subscribe": f"nothing,{topic}", "failOnDataLoss": "false"},
+        {"subscribe": topic},
         {"subscribePattern": topic[:-1] + "."},
         {"assign": f'{{"{topic}": [{number}]}}'},
     ):
         rows = load(spark, folder.parent, level="batch", **options).select("topic", "partition").distinct().collect()
         assert (topic, int(number)) in rows and {row.topic for row in rows} == {topic}
-    assert load(spark, folder.parent, subscribe="nothing").count() == 0
+    with pytest.raises(PySparkException, match=r"KAFKA_LOG_NOT_FOUND.* names 'nothing', which is not in "):
+        load(spark, folder.parent, subscribe="nothing").count()
+    pushed = load(spark, folder.parent, pushdown="true", subscribe=topic).where("topic = 'nothing'")
+    assert pushed.count() == 0  # a filter may exclude everything
 
 
 def test_transactions_that_were_aborted(spark: "SparkSession", logs: Path) -> None:

@@ -1,0 +1,55 @@
+"""Whether the topics and partitions that `subscribe` and `assign` name are there.
+
+A wrong name would read nothing, without an error. So an unknown name is refused, as Spark's Kafka source refuses an
+unknown topic. `subscribePattern` takes what it finds, as it does there. A stream waits for a topic that may come later.
+"""
+
+from collections.abc import Callable, Collection, Set
+from typing import Final
+
+from tagwire.text_format import near, shown
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.log_read.query import LogQuery
+
+__all__ = ["check_asked_for"]
+
+_NAMED: Final = 5
+"""How many names an error tells."""
+
+_Keys = Set[tuple[str, int]]
+
+
+def check_asked_for(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | None]) -> None:
+    """Raise PipelineError for a topic or a partition that options name and that is not there.
+
+    `there` tells all partitions. It is called only where those that were `seen` don't suffice; None is a log that may
+    be empty.
+    """
+    topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
+    if not query.fails_on_loss or (topics <= {topic for topic, _ in seen} and partitions <= seen):
+        return
+    found = there()
+    if found is None:
+        return
+    _check("subscribe", topics, {topic for topic, _ in found}, query)
+    _check("assign", {_name(key) for key in partitions}, {_name(key) for key in found}, query)
+
+
+def _check(option: str, asked: Collection[str], found: Collection[str], query: LogQuery) -> None:
+    missing = sorted({*asked} - {*found})
+    if not missing:
+        return
+    paths = query.storage.hidden(" and ".join(query.paths))
+    text = f"Option {option} names {shown(missing[0])}, which is not in {paths}; {_listed(found)}"
+    remedy = f"{near(missing[0], found)}; option failOnDataLoss=false reads what is there."
+    raise PipelineError("KAFKA_LOG_NOT_FOUND", text + remedy)
+
+
+def _listed(found: Collection[str]) -> str:
+    names = sorted(found)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"there is {', '.join(names[:_NAMED]) or 'nothing'}{more}"
+
+
+def _name(key: tuple[str, int]) -> str:
+    return f"{key[0]}-{key[1]}" if key[1] >= 0 else key[0]

@@ -1,0 +1,112 @@
+"""Topics, partitions and offsets that options name and that are not there: refused, where nothing would be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+import fsspec
+from object_storage import offsets
+from streamed_logs import batch, segment, stream, triggers
+from written_logs import job, table
+
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs import read
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.splits import plan
+
+UNKNOWN = [
+    ({"subscribe": "ordres"}, "Option subscribe names 'ordres', .*; there is calls, orders; did you mean 'orders'"),
+    ({"subscribe": "orders,nothing"}, "names 'nothing'"),
+    ({"assign": '{"orders": [0, 7]}'}, "Option assign names 'orders-7', .*; there is calls-0, orders-0, orders-1"),
+    ({"assign": '{"nothing": [0]}'}, "names 'nothing-0'"),
+]
+HERE = [({"subscribe": "orders"}, 10), ({"assign": '{"orders": [0]}'}, 5), ({"subscribePattern": "nothing.*"}, 0)]
+
+
+@pytest.fixture(params=["folder", "URL"])
+def logs(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    for name in ("orders-0", "orders-1", "calls-0"):
+        segment(tmp_path / name, 0, batch(0))
+    if request.param == "folder":
+        yield str(tmp_path)
+        return
+    memory = fsspec.filesystem("memory")
+    for path in tmp_path.rglob("*.log"):
+        memory.pipe(f"/asked/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
+    yield "memory://asked"
+    memory.rm("/asked", recursive=True)
+
+
+@pytest.mark.parametrize(("options", "text"), UNKNOWN)
+def test_a_name_that_is_not_there(logs: str, options: dict[str, str], text: str) -> None:
+    for refused in (
+        lambda: offsets(logs, **options),
+        lambda: list(read._units(log_query({"path": logs, **options}))),
+        lambda: stream(logs, **options).prepareForTriggerAvailableNow(),
+    ):
+        with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_NOT_FOUND\] .*{text}"):
+            refused()
+    with_less = {**options, "failOnDataLoss": "false"}
+    assert len(offsets(logs, **with_less)) in (0, 5, 10)
+    assert len(list(read._units(log_query({"path": logs, **with_less})))) == 3
+    stream(logs, **with_less).prepareForTriggerAvailableNow()
+
+
+@pytest.mark.parametrize(("options", "rows"), HERE)
+def test_names_that_are_there(logs: str, options: dict[str, str], rows: int) -> None:
+    assert len(offsets(logs, **options)) == rows
+    assert len(list(read._units(log_query({"path": logs, **options})))) == 3
+    stream(logs, **options).prepareForTriggerAvailableNow()
+
+
+def test_names_in_one_of_two_paths(tmp_path: Path) -> None:
+    for root, name in (("a", "orders-0"), ("b", "calls-0")):
+        (tmp_path / root).mkdir()
+        segment(tmp_path / root / name, 0, batch(0))
+    paths = f'["{tmp_path}/a", "{tmp_path}/b/calls-0/{0:020}.log"]'
+    query = log_query({"paths": paths, "subscribe": "orders,calls"})
+    assert len(plan(query)) == len(list(read._units(query))) == 2
+
+
+def test_a_partition_without_a_segment_is_there(tmp_path: Path) -> None:
+    segment(tmp_path / "orders-0", 0, batch(0))
+    (tmp_path / "calls-0").mkdir()
+    assert offsets(str(tmp_path), subscribe="calls") == []
+
+
+def test_an_output_without_rows_is_no_wrong_name(tmp_path: Path) -> None:
+    job(tmp_path / "written", table())
+    assert offsets(str(tmp_path / "written"), subscribe="orders") == []
+
+
+def test_a_stream_waits_for_its_topic(tmp_path: Path) -> None:
+    segment(tmp_path / "calls-0", 0, batch(0))
+    reader = stream(tmp_path, subscribe="orders")
+    start = reader.initialOffset()
+    assert list(triggers(reader, start)) == []
+    segment(tmp_path / "orders-0", 0, batch(0))
+    assert [len(rows) for _, rows in triggers(reader, start)] == [5]
+
+
+@pytest.mark.parametrize("level", ["record", "batch"])
+def test_a_starting_offset_behind_the_end(logs: str, level: str) -> None:
+    where: dict[str, Any] = {"assign": '{"orders": [0]}', "level": level}
+    is_checked = not logs.startswith("memory")  # a far segment without an index would have to be read
+    for start in (5, 6, 99):
+        options = {**where, "startingOffsets": f'{{"orders": {{"0": {start}}}}}'}
+        if start > 5 and is_checked:
+            with pytest.raises(PipelineError, match=f"LOSS.*orders-0 ends before offset 5, and the .* is {start};"):
+                offsets(logs, **options)
+            options["failOnDataLoss"] = "false"
+        assert offsets(logs, **options) == []
+
+
+@pytest.mark.parametrize("logs", ["URL"], indirect=True)
+def test_a_starting_offset_behind_the_end_of_a_far_log(logs: str) -> None:
+    fsspec.filesystem("memory").pipe(f"/asked/orders-0/{0:020}.index", (4).to_bytes(4, "big") + bytes(4))
+    with pytest.raises(PipelineError, match=r"memory://asked/orders-0 ends before offset 5"):
+        offsets(logs, startingOffsets='{"orders": {"0": 6}}')
