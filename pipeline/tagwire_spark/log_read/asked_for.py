@@ -40,15 +40,15 @@ def _check(option: str, asked: Collection[str], found: Collection[str], query: L
     if not missing:
         return
     paths = query.storage.hidden(" and ".join(query.paths))
-    text = f"Option {option} names {shown(missing[0])}, which is not in {paths}; {_listed(found)}"
-    remedy = f"{near(missing[0], found)}; option failOnDataLoss=false reads what is there."
-    raise PipelineError("KAFKA_LOG_NOT_FOUND", text + remedy)
+    text = f"Option {option} names {shown(missing[0])}, which is not in {paths}; found {_listed(found)}"
+    remedy = f"option failOnDataLoss=false reads what is there{near(missing[0], found) or '.'}"
+    raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{text}; {remedy}")
 
 
 def _listed(found: Collection[str]) -> str:
     names = sorted(found)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"there is {', '.join(names[:_NAMED]) or 'nothing'}{more}"
+    return f"{', '.join(names[:_NAMED]) or 'nothing'}{more}"
 
 
 def _name(key: tuple[str, int]) -> str:
