@@ -37,6 +37,7 @@ def make_mock_peer(mock_peer_registry: Registry) -> Iterator[Callable[..., MockP
     """Start mock peers on loopback: `make_mock_peer(registry=None, **options)`, the options those of `MockPeer`."""
     from tagwire.testing.peer import MockPeer
 
+    __tracebackhide__ = True
     peers: list[MockPeer] = []
     with ExitStack() as stack:
 

@@ -1,6 +1,7 @@
 """The fixtures of mock peers, in runs of pytest of their own."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -38,6 +39,25 @@ BAD = f"""{ASK}
 def test_nobody_answers(mock_peer):
     assert ask(mock_peer.address) == b""
 """
+SLIPS = f"""{ASK}
+def test_no_answer(mock_peer):
+    mock_peer.on(kafka.HeartbeatRequest).reply(3)
+
+def test_no_delay(mock_peer):
+    mock_peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(), delay=-1)
+
+def test_no_request(mock_peer):
+    mock_peer.on(kafka.HeartbeatResponse)
+
+def test_raises(mock_peer):
+    mock_peer.on(kafka.HeartbeatRequest).reply(lambda request: 1 / 0)
+    ask(mock_peer.address)
+
+def test_no_frame(mock_peer):
+    with socket.create_connection(mock_peer.address, timeout=10) as client:
+        client.sendall(b"GET /")
+        client.recv(1)
+"""
 OWN = """
 import pytest
 from tagwire_drafts.kip482 import registry
@@ -68,6 +88,13 @@ def test_a_test_fails_if_its_peer_had_problems(tmp_path: Path) -> None:
     done = run(tmp_path, BAD)
     assert "1 passed, 1 error" in done.stdout
     assert "HeartbeatRequest v4: no rule answers it, and it was not offered" in done.stdout
+
+
+def test_errors_show_lines_of_the_test_alone(tmp_path: Path) -> None:
+    done = run(tmp_path, SLIPS)
+    assert "3 failed, 2 passed, 2 errors" in done.stdout
+    places = re.findall(r"^(\S+):\d+: (\w+)$", done.stdout, re.MULTILINE)
+    assert places == [("test_it.py", "ZeroDivisionError"), *[("test_it.py", "PeerError")] * 3]
 
 
 def test_pytest_finds_the_plugin_where_tagwire_is_installed() -> None:

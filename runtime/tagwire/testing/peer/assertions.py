@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
+from tagwire.errors import TagwireError
 from tagwire.message.base import Message
 from tagwire.sensitive import showing_sensitive
 from tagwire.testing.peer.differences import difference_lines, differences
-from tagwire.testing.peer.journal import Journal, Received
+from tagwire.testing.peer.errors import PeerError
+from tagwire.testing.peer.journal import Journal, Problem, Received
 from tagwire.text_format import count
 
 __all__ = ["check_no_problems", "check_number", "check_order", "check_received"]
@@ -82,7 +84,13 @@ def check_no_problems(journal: Journal) -> None:
     problems = journal.problems
     if problems:
         lines = [f"the mock peer had {count(len(problems), 'problem')}:", *(f"  {each}" for each in problems)]
-        raise AssertionError("\n".join(lines)) from next((each.cause for each in problems if each.cause), None)
+        raise AssertionError("\n".join(lines)) from next(filter(None, map(_unexplained, problems)), None)
+
+
+def _unexplained(problem: Problem) -> BaseException | None:
+    """The error behind a problem, if its traceback leads into the script; of others the problem says all."""
+    is_ours = isinstance(problem.cause, PeerError if problem.request is not None else TagwireError)
+    return None if is_ours else problem.cause
 
 
 def _is(request: Received, expected: Expected) -> bool:

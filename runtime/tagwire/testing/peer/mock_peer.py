@@ -76,6 +76,7 @@ class MockPeer:
         latest one answers. Raises UnknownMessageError, VersionsError, PeerError for what is no
         request and for a rule that no request can match.
         """
+        __tracebackhide__ = True
         cls, response = self.api(request)
         answered = _stable(cls, response) if versions is None else _versions(versions) & cls.VERSIONS
         if not answered:
@@ -97,6 +98,7 @@ class MockPeer:
 
         A request in another version is refused. Raises as `on` does.
         """
+        __tracebackhide__ = True
         cls, _ = self.api(request)
         self._offered[cls.API_KEY or 0] = _versions(versions)
 
@@ -115,6 +117,7 @@ class MockPeer:
 
     def api(self, request: type[Message] | str | int) -> tuple[type[Message], type[Message]]:
         """A request and its response. Raises UnknownMessageError, PeerError for what is no request."""
+        __tracebackhide__ = True
         cls = self.registry.request(request) if isinstance(request, int) else request
         cls = self.registry[cls] if isinstance(cls, str) else cls
         if not (isinstance(cls, type) and issubclass(cls, Message)) or cls.KIND != "request" or cls.API_KEY is None:

@@ -68,6 +68,7 @@ class Reply:
 
     def __post_init__(self) -> None:
         """Raises PeerError for a fault of a wrong kind, or out of its bounds."""
+        __tracebackhide__ = True
         for name, (is_fit, expected) in _FAULTS.items():
             value = getattr(self, name)
             if not is_fit(value):
@@ -132,6 +133,7 @@ AnswerTo: TypeAlias = "Answer | Callable[[Received], Answer] | Sequence[Answer |
 
 def as_reply(answer: object) -> Reply:
     """The answer as a `Reply`. Raises PeerError for what is none."""
+    __tracebackhide__ = True
     if isinstance(answer, Reply):
         return answer
     if answer is None or (isinstance(answer, Message) and answer.KIND == "response"):
@@ -185,5 +187,9 @@ def actions_of(reply: Reply, frame: bytes) -> list[Action]:
 
 def with_faults(answer: Answer, faults: Mapping[str, Any]) -> Reply:
     """The answer as a Reply with these faults beside its own."""
+    __tracebackhide__ = True
     reply = as_reply(answer)
-    return replace(reply, **faults) if faults else reply
+    try:
+        return replace(reply, **faults) if faults else reply
+    except PeerError as error:
+        raise error.with_traceback(None) from None  # which would lead into dataclasses

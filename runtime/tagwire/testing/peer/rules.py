@@ -52,6 +52,7 @@ class Rule:
         `Reply`, for each answer. Returns the rule. Raises PeerError for what is no answer or no such fault, and
         for a rule that has answers already.
         """
+        __tracebackhide__ = True
         if self._answers:
             raise PeerError(f"{self}: the rule has answers already; make another one with `on`, which then answers")
         answers = list(answer) if isinstance(answer, (list, tuple)) else [answer]
@@ -92,6 +93,7 @@ class Rule:
         return lambda request: reply
 
     def _check(self, answer: Any) -> None:
+        __tracebackhide__ = True
         if callable(answer) and not isinstance(answer, type):  # a class is a slip: its object was meant
             return
         message = as_reply(answer).message
