@@ -5,14 +5,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from tagwire.log.batch_rules import OUT_OF_ORDER, check_order
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import NO_OFFSET, Damage, Found, pieces
-from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.errors import LogError, LogPathError, refuse
 from tagwire.log.index_lookup import IndexLookup
 from tagwire.log.indexes import OffsetIndex
 from tagwire.log.names import log_file
-from tagwire.log.scan import Scan
+from tagwire.log.scan import BatchSpan, Scan
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
@@ -53,7 +54,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
     there is a Damage for the bytes that belong to no batch.
     """
     with begun_scan(split, query) as (scan, position, last):
-        reached, behind, after = next_offset(split, position), None, -1
+        reached, behind, after, before = next_offset(split, position), None, -1, last
         while position < split.end and not scan.ends_at(position):
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
@@ -69,6 +70,9 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                     yield piece
                 position = piece.end
                 continue
+            if not query.permissive:
+                _check_offsets(scan.file, piece, before, split, query)
+            before = piece.batch.last_offset
             if piece.batch.base_offset >= split.end_offset:
                 if behind is not None and piece.batch.base_offset > behind:
                     return
@@ -83,6 +87,19 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
                 return
         if position == after:
             check_complete(scan, split, query, position, last + 1)
+
+
+def _check_offsets(file: str, piece: Found, before: int, split: Split, query: LogQuery) -> None:
+    """Refuse a batch that is not between the one before and the next segment. Raises LogError.
+
+    No checksum covers the base offset. Of two batches of which nothing is wanted, none is refused.
+    """
+    position, batch = piece
+    if before >= split.first_offset or is_wanted(batch, split, query):
+        check_order(file, position, batch, before)
+    if batch.last_offset >= split.next_base:
+        expected = f"less than {split.next_base}, where the next segment begins"
+        refuse(file, OUT_OF_ORDER, position, f"last offset {batch.last_offset}", expected)
 
 
 def check_complete(scan: Scan, split: Split, query: LogQuery, position: int, reached: int) -> None:
@@ -142,14 +159,19 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
-        return start, last
+        first = next_offset(split, start)
+        return start, last if query.permissive or first is None else first - 1
     try:
-        every = pieces(scan, start) if query.permissive else scan.spans(_passed(scan, query, start, split.start))
+        if query.permissive:
+            every: Iterator[Found | Damage | BatchSpan] = pieces(scan, start)
+        else:
+            start, last = _passed(scan, query, start, split.start)
+            every = scan.spans(start)
         for each in every:
             if each.position >= split.start:
                 return each.position, last
-            if isinstance(each, Found):
-                last = each.batch.last_offset
+            if not isinstance(each, Damage):
+                last = (each.batch if isinstance(each, Found) else each).last_offset
     except LogError as error:
         # The damage may be this split's own, or lie before everything that is wanted: no other task need report it.
         if not _is_cut_off(error, split, query):
@@ -157,18 +179,21 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     return split.end, last
 
 
-def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> int:
-    """Where a batch begins, from `start` on: the first one not before `end`, or one that Python has to look at."""
+def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int]:
+    """Where a batch begins, from `start` on: the first one not before `end`, or one that Python has to look at.
+
+    And the last offset before it, as far as that is known.
+    """
     formats = format_set(query.formats)
     heads = Pass(root_column("batch", ["position"], formats), ReadOptions(formats=formats, heads_only=True))
     if not heads.is_native:
-        return start
+        return start, NO_OFFSET
     heads.rows.begin(encodable(scan.file), start, None)
     with suppress(LogError):  # whoever goes on from there finds it again
         if scan.size(start) <= _SMALL:
             for _ in heads.of_file(scan, None, cut_off=False, end=end):
                 pass
-    return int(heads.rows.position)
+    return heads.rows.position, heads.rows.last_offset
 
 
 def _known_start(scan: Scan, hint: tuple[int, int] | None) -> int:
@@ -188,10 +213,13 @@ def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
     """The index's entry at or before the split, as a hint; None if there is none."""
     if split.start == 0:
         return None
+    before = (
+        split.start if query.permissive else split.start - 1
+    )  # a batch before it, whose last offset is held against it
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
-            found = entries.at_or_before(split.start, 1) if entries else None
+            found = entries.at_or_before(before, 1) if entries else None
     except (LogError, LogPathError):
         return None  # it only makes things faster
     if found is None or not 0 < found[1] <= split.start:

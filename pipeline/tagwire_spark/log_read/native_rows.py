@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from tagwire.log import LogError
+from tagwire.log.batch_rules import OUT_OF_ORDER
 from tagwire.log.column_stream import Pass, ReadOptions
 from tagwire.log.column_table import root_column
 from tagwire.log.damage import Damage, Found
@@ -204,7 +205,9 @@ class _SplitPass(Pass):
         level = "batch" if query.by_batch else "record"
         super().__init__(
             root_column(level, columns, formats),
-            ReadOptions(formats=formats, heads_only=query.by_batch, verified=query.by_batch),
+            ReadOptions(
+                formats=formats, heads_only=query.by_batch, verified=query.by_batch, ordered=not query.permissive
+            ),
         )
         self.query = query
 
@@ -217,14 +220,22 @@ class _SplitPass(Pass):
         behind = None
         for piece in self.of_file(scan, split.first_offset or None, cut_off=cut_off, end=split.end):
             yield piece
+            self._check_end()
             reached = self.rows.last_offset + 1
             if behind is not None and reached > behind:
                 return
             # One batch behind the end may have a wrong number, which no checksum covers. A later one tells.
             behind = reached if reached >= split.end_offset else None
+        self._check_end()
         end = self.rows.position
         if end not in (position, self.damage_end):
             check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
+
+    def _check_end(self) -> None:
+        """Refuse a batch that reaches into the next segment. Raises LogError."""
+        if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
+            for _ in split_pieces(self.split, self.query):  # it knows where that batch is
+                pass
 
     def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
         """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
@@ -237,8 +248,9 @@ class _SplitPass(Pass):
                 return
             rows.leave(rows.position, last)
             reached = self._reached(last)
-        batch = _whole_batch(scan, rows.position)  # of which the records are wrong
-        if batch is not None and not is_wanted(batch, split, query):
+        batch = _whole_batch(scan, rows.position)  # of which the records are wrong, or the offsets
+        may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
+        if batch is not None and not may_hide and not is_wanted(batch, split, query):
             rows.leave(rows.position + batch.size, batch.last_offset)
             return
         if not query.permissive:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.log.checkpoints import EpochStart
@@ -11,8 +11,10 @@ from tagwire.log.rules import Problem, Problems
 from tagwire.records import Record, RecordBatch
 from tagwire.text_format import count
 
-__all__ = ["BatchRules", "Seen", "refuse_far"]
+__all__ = ["OUT_OF_ORDER", "BatchRules", "Seen", "check_order", "refuse_far"]
 
+OUT_OF_ORDER: Final = "TWL108"
+"""The rule of a batch that is not above the one before."""
 _RELATIVE_OFFSETS = 1 << 31
 
 
@@ -25,6 +27,13 @@ class Seen(NamedTuple):
     """How many it has."""
     marker: int | None
     """The type of its first control record, 0 for an abort, 1 for a commit; None if it is no control batch."""
+
+
+def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
+    """Refuse a batch that is not above the last offset before it: one of both is wrong. Raises LogError."""
+    if batch.base_offset <= before:
+        expected = f"{before + 1} or more after the batches before it"
+        refuse(file, OUT_OF_ORDER, position, f"base offset {batch.base_offset}", expected)
 
 
 class BatchRules:
@@ -46,7 +55,7 @@ class BatchRules:
     def _offsets(self, position: int, batch: RecordBatch, base_offset: int | None) -> None:
         first, last, before = batch.base_offset, batch.last_offset, self.last_offset
         if before is not None and first <= before:
-            self.problems.add(position, "TWL108", f"offset {first}, but the previous batch ends at {before}")
+            self.problems.add(position, OUT_OF_ORDER, f"offset {first}, but the previous batch ends at {before}")
         if base_offset is not None and not is_within(first, last, base_offset):
             self.problems.add(
                 position, "TWL109", f"offsets {first} to {last} in a segment that begins at {base_offset}"

@@ -15,6 +15,7 @@ from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.batch_rules import check_order
 from tagwire.log.column_table import batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
@@ -121,6 +122,8 @@ class ReadOptions(NamedTuple):
     from_log_start: bool = False
     verified: bool = False
     """Whether the heads are those of batches that have their checksums."""
+    ordered: bool = False
+    """Whether a batch is refused whose base offset is not above the batch before."""
 
 
 class LogColumns:
@@ -249,6 +252,8 @@ class Pass:
         position, done, file = rows.position, rows.index, encodable(scan.file)
         is_outline = heads_only and not self.wanted.verified
         batch = scan.outline(position) if is_outline else scan.batch(position)
+        if self.wanted.ordered:
+            check_order(scan.file, position, batch, rows.last_offset)
         size = batch.size
         try:
             shared = batch_values(root, batch, batch.described_by, file, position, heads_only=is_outline)
@@ -327,6 +332,7 @@ def _rows(root: Column, wanted: ReadOptions) -> Any:
                 most_bytes=_BYTES,
                 spares=spare_frames(),
                 verified=wanted.verified,
+                ordered=wanted.ordered,
             )
         except NotNative:
             pass

@@ -83,25 +83,75 @@ def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("natively", [True, False])
-@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+@pytest.mark.parametrize("level", ["record", "batch"])
+@pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
+def test_a_base_offset_that_is_wrong_fails_the_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, level: str, number: int, at: int
+) -> None:
+    """No checksum covers it. But it or the next batch is not above the one before, wherever the segment is cut."""
+    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+    size = damaged(tmp_path / "t-0", number, at)
+    found = (5 * number) ^ 0x7F if at == 7 else 0
+    named = number if at == 7 and found < 5 * number else number + 1
+    text = f"byte {named * size}: found base offset {found if named == number else 5 * named}, expected"
+    for split_bytes in (size, 3 * size, 20 * size):
+        for options in (
+            {},
+            {"endingOffsets": '{"t": {"0": 50}}'},
+            {"startingOffsets": f'{{"t": {{"0": {5 * number}}}}}'},
+        ):
+            with pytest.raises(PipelineError, match=text):
+                read(tmp_path, size, cut=split_bytes < 20 * size, level=level, maxSplitBytes=split_bytes, **options)
+
+
+@pytest.mark.parametrize("natively", [True, False])
+def test_offsets_of_a_segment_are_between_its_name_and_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool
+) -> None:
+    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+    size = damaged(tmp_path / "t-0", 11, 7)
+    assert len(read(tmp_path, size)) == 5 * BATCHES  # the last batch of all, and nothing tells
+    (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
+    with pytest.raises(
+        PipelineError, match=f"byte {11 * size}: found last offset 76, expected less than 60, where the"
+    ):
+        read(tmp_path, size)
+    (tmp_path / "t-0" / f"{0:020}.log").rename(tmp_path / "t-0" / f"{5:020}.log")
+    with pytest.raises(
+        PipelineError, match="byte 0: found base offset 0, expected 5 or more after the batches before it"
+    ):
+        read(tmp_path, size)
+
+
+@pytest.mark.parametrize("natively", [True, False])
+def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool
+) -> None:
+    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+    size = damaged(tmp_path / "t-0", 9, 7, index=False)  # it says 82 instead of 45
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    data = bytearray(path.read_bytes())
+    data[9 * size + 7] = 30
+    path.write_bytes(data)
+    assert read(tmp_path, size, cut=False, maxSplitBytes=20 * size, startingOffsets='{"t": {"0": 50}}') == [
+        *range(50, 60)
+    ]
+    with pytest.raises(PipelineError, match=f"byte {9 * size}: found base offset 30, expected 45 or more"):
+        read(tmp_path, size, cut=False, maxSplitBytes=20 * size, startingOffsets='{"t": {"0": 44}}')
+
+
+@pytest.mark.parametrize("natively", [True, False])
 @pytest.mark.parametrize("number", [0, 3, 9])
 def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, mode: str, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, number: int
 ) -> None:
-    """No checksum covers it. It may say that the batch is behind the end of the query; those after it are not."""
+    """In PERMISSIVE. It may say that the batch is behind the end of the query; those after it are not."""
     monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
     size = damaged(tmp_path / "t-0", number, 1)
-    ends = {"endingOffsets": '{"t": {"0": 50}}', "mode": mode}
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
-        query = log_query({"path": str(tmp_path), "maxSplitBytes": split_bytes, **ends})
-        found = [
-            row["offset"]
-            for split in plan(query)
-            for batch in rows_of(split, query, full_schema(query))
-            for row in batch.to_pylist()
-        ]
-        assert found == expected
+        options = {"endingOffsets": '{"t": {"0": 50}}', "mode": "PERMISSIVE", "maxSplitBytes": split_bytes}
+        assert read(tmp_path, size, cut=split_bytes == 3 * size, **options) == expected
 
 
 @pytest.mark.parametrize("natively", [True, False])
@@ -119,7 +169,8 @@ def test_a_wrong_base_offset_before_damage_hides_nothing(
     path.write_bytes(data)
     ends = '{"t": {"0": 50}}'
     split_size = size if cut else BATCHES * size
-    with pytest.raises(PipelineError, match=f"byte {number * size + 16}: found magic"):
+    first = f"byte {number * size + 16}: found magic" if number == 3 else f"byte {3 * size}: found base offset 15"
+    with pytest.raises(PipelineError, match=first):
         read(tmp_path, split_size, cut=cut, endingOffsets=ends)
     found = read(tmp_path, split_size, cut=cut, mode="PERMISSIVE", endingOffsets=ends)
     assert found == [n for n in range(50) if n // 5 not in (2, number)]
@@ -133,8 +184,11 @@ def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
     monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
-    found = read(tmp_path, BATCHES * size, cut=False, endingOffsets='{"t": {"0": 50}}')
+    ends = '{"t": {"0": 50}}'
+    found = read(tmp_path, BATCHES * size, cut=False, endingOffsets=ends, mode="PERMISSIVE")
     assert found == [n for n in range(50) if n // 5 != 2]
+    with pytest.raises(PipelineError, match=f"byte {3 * size}: found base offset 15"):
+        read(tmp_path, BATCHES * size, cut=False, endingOffsets=ends)
 
 
 @pytest.mark.parametrize("level", ["record", "batch"])
@@ -169,11 +223,10 @@ def test_bytes_within_damage_are_no_batch_at_a_cut_either(
 
 @pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("level", ["record", "batch"])
-@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
 def test_a_negative_offset_hides_no_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, level: str, mode: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, level: str
 ) -> None:
-    """No checksum covers the offset of a batch; another one gives rows with it, and so does one below 0."""
+    """In PERMISSIVE, a wrong offset gives rows with it, and so does one below 0."""
     if not native:
         monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
     size = damaged(tmp_path / "t-0", 4, 0)
@@ -181,6 +234,10 @@ def test_a_negative_offset_hides_no_record(
     data = bytearray(path.read_bytes())
     data[4 * size] = 0x80
     path.write_bytes(data)
-    found = read(tmp_path, size, level=level, mode=mode)
+    with pytest.raises(
+        PipelineError, match=f"byte {4 * size}: found base offset -{(1 << 63) - 20}, expected 20 or more"
+    ):
+        read(tmp_path, size, level=level)
+    found = read(tmp_path, size, level=level, mode="PERMISSIVE")
     assert len(found) == (5 * BATCHES if level == "record" else BATCHES)
     assert found[0] == 20 - (1 << 63)

@@ -154,7 +154,7 @@ def test_an_error_names_its_own_segment(tmp_path: Path) -> None:
 def test_a_null_names_its_own_segment(tmp_path: Path) -> None:
     segments(tmp_path, 6)
     path = sorted(tmp_path.rglob("*.log"))[5]
-    path.write_bytes(build([Record(0, 1_700_000_000_000, None, b"v")], "v2").encode())
+    path.write_bytes(build([Record(8, 1_700_000_000_000, None, b"v")], "v2").encode())
     query = log_query({"path": str(tmp_path)})
     schema = StructType().add("key", full_schema(query)["key"].dataType, nullable=False)
     with pytest.raises(PipelineError, match=rf"{path}: column key has a null"):

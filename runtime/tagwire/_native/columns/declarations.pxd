@@ -194,6 +194,7 @@ cdef extern from "columns/record_batches.h" nogil:
         int32_t tried_magic, tried_zigzag
         const tw_record_plan *plan
         int is_open
+        int is_ordered
         int64_t left, index, first_offset, last_offset, most_rows, most_bytes, bytes
     int tw_walk_batches(tw_batches *)
     int tw_open_records(tw_batches *, const uint8_t *, int64_t)

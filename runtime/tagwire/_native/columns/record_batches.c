@@ -81,6 +81,12 @@ static int tw_work_out(const tw_record_plan *plan, int64_t *slots, int64_t posit
                   derived + TW_SLOT_MAX_TIMESTAMP) ? 0 : TW_UNTRIED;
 }
 
+/* No checksum covers the base offset. */
+static inline int tw_is_out_of_order(const tw_batches *b)
+{
+    return TW_UNLIKELY(b->is_ordered && b->head[b->plan->head->items_count + TW_SLOT_BASE_OFFSET] <= b->last_offset);
+}
+
 static void tw_start_registers(int64_t *known)
 {
     memset(known, 0, TW_REGISTERS * sizeof *known);
@@ -233,6 +239,8 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
         return TW_UNTRIED;
     if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
         return TW_UNTRIED;
+    if (tw_is_out_of_order(b))
+        return TW_UNCLEAR;
     r->p = p;
     r->trusted = 1;
     b->known[plan->offset_base] = shift;
@@ -268,6 +276,8 @@ static int tw_open_batch(tw_batches *b)
     fault = tw_walk_head(b);
     if (fault < 0)
         return fault;
+    if (tw_is_out_of_order(b))
+        return TW_UNCLEAR;
     if (plan->leaves_wrappers && b->head[plan->attributes] & plan->codec_mask)
         return TW_UNCLEAR;
     if (plan->record == NULL)

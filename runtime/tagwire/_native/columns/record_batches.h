@@ -100,6 +100,7 @@ typedef struct {
     int64_t index;           /* records of the open batch that have been read */
     int64_t first_offset;    /* rows below it are dropped */
     int64_t last_offset;     /* of the last batch that was read to its end */
+    int is_ordered;          /* whether batches up to that offset are left to whoever calls */
     int64_t most_rows, most_bytes, bytes; /* of a frame; bytes that went into this one */
 } tw_batches;
 

@@ -9,7 +9,8 @@ cdef enum:
 cdef class RecordColumns:
     """Gathers rows: of the batches in files that are walked over, and of values that Python puts in between.
 
-    `formats` is a `tagwire.records.FormatSet`. Raises NotNative.
+    `formats` is a `tagwire.records.FormatSet`. With `ordered`, batches that are not above the one before are left to
+    Python. Raises NotNative.
     """
 
     cdef Shape shape
@@ -23,13 +24,14 @@ cdef class RecordColumns:
     cdef Spares spares
 
     def __cinit__(self, root, formats, *, bint heads_only, limits, int64_t most_rows, int64_t most_bytes,
-                  Spares spares not None, bint verified=False):
+                  Spares spares not None, bint verified=False, bint ordered=False):
         self.shape = Shape(root)
         self.words = {column.name: {} for column in root.children if column.is_words}
         self.plans = [RecordPlan(self.shape, format, heads_only, verified, self.words) for format in formats.formats]
         self.tell_apart(formats)
         self.b.w.crc32c, self.b.w.crc32 = &CRC32C, &CRC32
         self.b.most_rows, self.b.most_bytes = most_rows, most_bytes
+        self.b.is_ordered = ordered
         self.limits = limits
         self.guess = 0
         self.room = []
