@@ -44,6 +44,8 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
     first = hint[0] if hint else 0
     with opened(split.file, split.state, first, split.end, query.storage, may_grow=split.is_last) as data:
         scan = Scan(split.file, data, query.formats)
+        if not split.end:
+            check_complete(scan, split, query, 0, next_offset(split, 0) or 0)
         yield scan, *_begin(scan, split, query, hint)
 
 

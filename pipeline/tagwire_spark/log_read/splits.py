@@ -338,7 +338,7 @@ def _first_wanted(segment: Segment, whole: Split) -> tuple[int, int] | None:
 
 
 def cut(wholes: Sequence[Split], query: LogQuery) -> list[Split]:
-    """The splits of whole segments, each of about as many bytes as a task reads; none of an empty one."""
+    """The splits of whole segments, each of about as many bytes as a task reads; none of a log's end without any."""
     step = _task_bytes(query, wholes)
     return [split for whole in wholes for split in _parts(whole, step)]
 
@@ -351,7 +351,7 @@ def _parts(whole: Split, step: int) -> Iterator[Split]:
     last = whole.end - step // 8  # a small rest is not worth a task of its own
     starts = range(begin + step, last, step) if whole.end else ()
     if not starts:
-        if whole.end:
+        if whole.end or whole.next_base != NO_OFFSET:  # of an empty one that is not the last, a task tells the loss
             yield whole
         return
     yield whole._replace(end=starts[0])

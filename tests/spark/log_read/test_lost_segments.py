@@ -7,6 +7,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
 
+from streamed_logs import stream, triggers
+
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.log_read import rows as log_rows
@@ -48,6 +50,24 @@ def test_a_missing_segment_fails_the_read(
         count(folder, **options)
     assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
     assert count(folder, failOnDataLoss="false", **options) == (6 if "level" in options else 30)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
+def test_a_segment_that_was_cut_to_nothing_fails_the_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, options: dict[str, str]
+) -> None:
+    """Also a stream. An empty last segment is one that a broker has just begun."""
+    if not native:
+        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
+    folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
+    why = r"0005\.log ends before offset 5, and the next segment begins at 20"
+    with pytest.raises(PipelineError, match=why) as lost:
+        count(folder, **options)
+    assert lost.value.condition == "KAFKA_LOG_DATA_LOSS"
+    with pytest.raises(PipelineError, match=why):
+        list(triggers(stream(folder, **options), {}))
+    assert count(folder, failOnDataLoss="false", **options) == (2 if "level" in options else 10)
 
 
 @pytest.mark.parametrize(("option", "offset", "rows"), [("endingOffsets", 10, 10), ("startingOffsets", 20, 20)])
