@@ -59,8 +59,24 @@ def store(url: str, options: StorageOptions = NO_OPTIONS) -> tuple[Any, str]:
     """The file system of a URL, and what it calls what the URL means. Raises PipelineError."""
     core = required("fsspec", "spark").core
     with reaching(url, options):  # of a scheme that it does not know, or lacks the library of
+        _check_no_copies(url, options)
         system, bare = core.url_to_fs(url, **options)
     return system, str(bare).rstrip("/")
+
+
+def _check_no_copies(url: str, options: StorageOptions) -> None:
+    """Refuse a chain such as `simplecache::s3://…`: a copy on a worker may be older than what is listed.
+
+    Raises PipelineError.
+    """
+    if "::" not in url:
+        return
+    fsspec, cached = required("fsspec", "spark"), required("fsspec.implementations.cached", "spark")
+    known = {part.partition("://")[0] for part in url.split("::")} & {*fsspec.available_protocols()}
+    for protocol in sorted(known):  # the last part may be a path of this machine
+        if issubclass(fsspec.get_filesystem_class(protocol), cached.CachingFileSystem):
+            text = f"{url}: {protocol} keeps copies of files, which may be older than what is listed"
+            raise PipelineError("INVALID_TAGWIRE_OPTION", options.hidden(f"{text}; leave out {protocol}::."))
 
 
 def has_conditional_puts(system: Any) -> bool:

@@ -556,7 +556,7 @@ def test_a_store_that_ignores_conditions(bucket: Bucket, monkeypatch: pytest.Mon
     assert bucket.names(url) == []
 
 
-@pytest.mark.parametrize("url", ["memory://logs/k", "simplecache::kept://1/k", "https://localhost/k"])
+@pytest.mark.parametrize("url", ["memory://logs/k", "https://localhost/k"])
 def test_a_file_system_without_conditions(bucket: Bucket, url: str) -> None:
     with pytest.raises(PipelineError, match=rf"KAFKA_LOG_WRITE_FAILED.*{url}.* only if there is none") as refused:
         LogWriter(log_target({"path": url}), overwrite=False)

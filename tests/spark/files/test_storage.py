@@ -267,6 +267,16 @@ def test_a_folder_without_a_segment_beside_one_with(kafka: Path, tmp_path: Path)
         log_plan.plan(log_query({"paths": json.dumps([str(kafka), str(empty)])}))
 
 
+@pytest.mark.parametrize("url", ["simplecache::memory://k", "zip://t-0::filecache::s3://id:very-hidden@k/logs.zip"])
+def test_a_chain_that_keeps_copies(url: str) -> None:
+    """A worker may have read an earlier file, and would read it again."""
+    protocol = "filecache" if "zip" in url else "simplecache"
+    for refused in (lambda: rows(url), lambda: stream(url).initialOffset()):
+        with pytest.raises(PipelineError, match=rf"^\[INVALID_TAGWIRE_OPTION\] .*: {protocol} keeps copies") as error:
+            refused()
+        assert "very-hidden" not in str(error.value)
+
+
 def test_logs_that_may_be_empty(kafka: Path, tmp_path: Path) -> None:
     """What was written without rows, and what options leave out; a stream waits for what comes."""
     assert rows(kafka, subscribePattern="another") == []
