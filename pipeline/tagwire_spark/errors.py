@@ -52,6 +52,8 @@ SPARK_ERRORS: Final = (PySparkException, _JavaError)
 
 _REFUSAL: Final = re.compile(r"\[([A-Z_]+)\] ((?:(?!\[[A-Z_]+\] ).)*?) SQLSTATE: \w{5}", re.DOTALL)
 """An error found in a text of Spark's; the innermost of several."""
+_RAISED: Final = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
+"""An error of Python's found there; the last of several is the one that was not caught."""
 _NO_CAUSE: Final = ("An error occurred while calling", "at ", "... ")
 _WAITING: Final = "Exception thrown in awaitResult"
 """Lines of Spark's errors that name no cause: of Py4J, of Java's stack, and of the thread that waited for a job."""
@@ -110,9 +112,17 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 def failure(error: Exception) -> PipelineError:
     """One of `SPARK_ERRORS` as one of the pipeline's: what a worker refused, or the first cause that Spark names."""
-    lines = [line.strip(" \t:").removeprefix("Caused by: ") for line in str(error).splitlines()]
+    return refusal_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {_cause(error)}")
+
+
+def _cause(error: Exception) -> str:
+    """What a worker has raised, or else the first line that tells something."""
+    text = str(error)
+    if raised := _RAISED.findall(text):
+        return f"a worker has failed with {raised[-1]}"
+    lines = [line.strip(" \t:").removeprefix("Caused by: ") for line in text.splitlines()]
     said = (line for line in lines if line and not line.startswith(_NO_CAUSE) and not line.endswith(_WAITING))
-    return refusal_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {next(said, type(error).__name__)}")
+    return next(said, type(error).__name__)
 
 
 def refusal_in(error: Exception) -> PipelineError | None:

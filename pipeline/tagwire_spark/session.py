@@ -86,7 +86,7 @@ def _builder(
 
 @contextmanager
 def failures_told() -> Generator[None]:
-    """Turn failures of Spark into PipelineError: the error of a worker, or the first line of Spark's message."""
+    """Turn failures of Spark into PipelineError: the error of a worker, or the first cause in Spark's message."""
     try:
         yield
     except TagwireError:

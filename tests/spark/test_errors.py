@@ -1,0 +1,49 @@
+"""Failures of Spark as errors of the pipeline: they name the cause, wherever Spark's text has it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from pyspark.errors import PySparkException
+
+from tagwire_spark import PipelineError
+from tagwire_spark.errors import failure
+from tagwire_spark.session import failures_told
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main\n    work()\n    ^^^^^^\n'
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (f"An exception was thrown from the Python worker:\n{TRACE}OSError: [Errno 28] No space left on device: '/mnt/a'\n",
+     "a worker has failed with OSError: [Errno 28] No space left on device: '/mnt/a'"),
+    (f"An error occurred while calling o9.save.\n: java.lang.X: {TRACE}MemoryError\n\n\tat java.lang.Thread.run()",
+     "a worker has failed with MemoryError"),
+    (f"{TRACE}KeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\n{TRACE}OSError: x",
+     "a worker has failed with OSError: x"),
+    ("An error occurred while calling o1.x.\n: java.lang.OutOfMemoryError: heap\n\tat java.lang.Thread.run()",
+     "java.lang.OutOfMemoryError: heap"),
+    ("", "PySparkException"),
+])  # fmt: skip
+def test_the_cause_is_told(text: str, said: str) -> None:
+    class Failed(PySparkException):
+        def __str__(self) -> str:
+            return text
+
+    Failed.__name__ = PySparkException.__name__
+    error = failure(Failed(message="text"))
+    assert (error.condition, error.text) == ("SPARK_FAILED", f"Spark says: {said}")
+
+
+@pytest.mark.spark
+def test_what_a_worker_raises(spark: "SparkSession") -> None:
+    def divide(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from (batch for batch in batches if 1 / 0)
+
+    with pytest.raises(PipelineError, match="a worker has failed with ZeroDivisionError: division"), failures_told():
+        spark.range(3).mapInArrow(divide, "id long").collect()
