@@ -10,7 +10,7 @@ from tagwire.selection.paths import NoPathError, SelectionError
 from tagwire.selection.selection import select
 from tagwire.testing.peer.differences import Difference, differences
 from tagwire.testing.proxy.advertised import address_structs
-from tagwire.text_format import shown
+from tagwire.text_format import a_kind, shown
 from tagwire_cli.replaying.ordering import in_order_of
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def _parsed(registry: "Registry", text: str, responses: Collection["type[Message
     name, dot, rest = text.partition(".")
     if dot and name in registry:
         cls = registry[name]
+        if cls.KIND != "response":
+            raise SelectionError(f"{text}: {cls.NAME} is {a_kind(cls.KIND)}; only fields of responses are compared")
         _check(registry, cls, rest)
         return _Path(cls.NAME, rest)
     errors = []

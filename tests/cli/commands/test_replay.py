@@ -120,6 +120,8 @@ def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
     for path in ("clusterid", "MetadataResponse.clusterid", "header.host"):
         code, out, err = run(file, peer.address, "--ignore", path)
         assert (code, out) == (1, "") and "without a field" in err
+    code, out, err = run(file, peer.address, "--ignore", "MetadataRequest.topics")
+    assert (code, out) == (1, "") and "MetadataRequest is a request; only fields of responses are compared" in err
     for path in ("[[", "", "header."):
         code, out, err = run(file, peer.address, "--ignore", path)
         assert (code, out) == (1, "") and err.startswith(f"tagwire: {path.removeprefix('header.')!r} is no path; one")
