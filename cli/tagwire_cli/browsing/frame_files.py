@@ -17,7 +17,7 @@ from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire_cli.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPONSE, FrameTable
 from tagwire_cli.browsing.growing_file import GrowingFile
-from tagwire_cli.explaining.frame_sources import InputFrame, connection_of, frame_of
+from tagwire_cli.explaining.frame_sources import InputFrame, frame_of
 from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.capture_lines import CaptureLine, capture_line
 
@@ -106,7 +106,7 @@ class LineFile:
             table.add_damaged(number, *place)  # it is said when somebody looks
             return
         kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
-        table.add(kind, number, place, line.data, connection_of(line), _client(line), api)
+        table.add(kind, number, place, line.data, line.connection or "?", _client(line), api)
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number = table.numbers[row]

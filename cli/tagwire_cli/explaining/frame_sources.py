@@ -21,7 +21,7 @@ from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.capture_lines import CaptureLine, beginning, capture_lines
 
-__all__ = ["InputFrame", "captured_frames", "connection_of", "frame_of", "is_capture", "is_stream", "stream_frames"]
+__all__ = ["InputFrame", "captured_frames", "frame_of", "is_capture", "is_stream", "stream_frames"]
 __all__ += ["wanted"]
 
 _NAME: Final = "captured frames"
@@ -115,12 +115,7 @@ def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, 
 
 def _lines(data: bytes) -> Iterator[tuple[str, InputFrame]]:
     for line in capture_lines(data, _NAME):
-        yield connection_of(line), frame_of(line)
-
-
-def connection_of(line: CaptureLine) -> str:
-    """What tells the connection of a line from others."""
-    return f"{line.row.get('run')} {line.row.get('conn')}"
+        yield line.connection, frame_of(line)
 
 
 def frame_of(line: CaptureLine) -> InputFrame:

@@ -30,6 +30,11 @@ class CaptureLine(NamedTuple):
     data: bytes
     """The frame, without its size."""
 
+    @property
+    def connection(self) -> str:
+        """What tells its connection from others: run and number, as far as the line has them."""
+        return " ".join(str(self.row[key]) for key in ("run", "conn") if key in self.row)
+
 
 def capture_lines(data: bytes, name: str) -> Iterator[CaptureLine]:
     """The lines of a capture file, packed with gzip or not. Blank lines are skipped. Raises InputError.

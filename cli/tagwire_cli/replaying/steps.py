@@ -46,7 +46,7 @@ def steps(registry: "Registry", lines: Iterable[CaptureLine], name: str) -> Iter
         if by_id and len(line.data) < start + 4:
             raise InputError(f"{name}: line {line.number} can't be played: its frame ends before its correlation id")
         number = int.from_bytes(line.data[start : start + 4], "big", signed=True) if by_id else None
-        connection = " ".join(str(line.row[each]) for each in ("run", "conn") if each in line.row)
+        connection = line.connection
         if line.is_request:
             asked[connection, number] += 1
         elif asked[connection, number]:

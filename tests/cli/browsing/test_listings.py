@@ -1,8 +1,10 @@
 """What `tagwire browse` lists, without a terminal: captures, streams and logs, odd and growing files."""
 
 import gzip
+import json
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browsed import METADATA, REPLY, line, listing_of, registry, write_lines
@@ -124,6 +126,17 @@ def test_faults_are_explained_with_what_was_read(capture: Path) -> None:
     assert cut.explained.traces[0].error is not None
     assert cut.explained.traces[0].root.end == len(METADATA) - 3
     assert listing.look(5).explained.guess is not None
+
+
+@pytest.mark.parametrize(
+    ("keys", "connection"),
+    [({}, "?"), ({"conn": 3}, "3"), ({"run": "r"}, "r"), ({"run": "r", "conn": 0}, "r 0")],
+)
+def test_a_line_that_says_little_of_its_connection(tmp_path: Path, keys: dict[str, Any], connection: str) -> None:
+    path = write_lines(tmp_path / "a.jsonl", json.dumps({"dir": "req", "hex": METADATA.hex(), **keys}))
+    listing = read(path)
+    assert listing.cells(0)[-1] == connection
+    assert found(listing, f"conn='{connection}'") == [1]
 
 
 def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
