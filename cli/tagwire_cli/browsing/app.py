@@ -210,6 +210,7 @@ class Browser(App[None]):
         self._asked = what
         is_filter = what == "filter"
         self.prompt.value = self.entries.view.text if is_filter else ""
+        self.prompt.cursor_position = len(self.prompt.value)  # it would stay where it was in an earlier text
         keys = " ".join(f"{key}=" for key in self.listing.keys)
         self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
         self.prompt.display = True

@@ -140,6 +140,14 @@ def test_filters_are_typed(capture: Path) -> None:
     asyncio.run(browse(listing_of(capture), steps))
 
 
+def test_a_filter_is_typed_on_behind_its_end(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("c", "g", "1", "enter", "slash", "space", *"dir", "equals_sign", *"req", "enter")
+        assert app.entries.view.text == "conn='r 1' dir=req"
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
 def test_a_filter_that_makes_no_sense_is_said(capture: Path) -> None:
     async def steps(app: Browser, pilot: Pilot[None]) -> None:
         assert not app.apply_filter("nope=1")
