@@ -94,10 +94,7 @@ class _Unpacking:
                 _refuse_cut(self._file, self._path, self.packed)
                 if not self.is_inside:
                     return b""
-            try:
-                found = self._decoder.decompress(data, _CHUNK)
-            except zlib.error as error:
-                raise InputError(f"{self._path}: can't be unpacked after byte {self.packed}: {error}") from None
+            found, data = self._unpacked(data)
             self.is_inside = not self._decoder.eof
             if self.is_inside:
                 self.packed += len(data) - len(self._decoder.unconsumed_tail)
@@ -107,6 +104,20 @@ class _Unpacking:
             self.place += len(found)
             if found or not data:
                 return found
+
+    def _unpacked(self, data: bytes) -> tuple[bytes, bytes]:
+        """What some packed bytes hold, and those of them that were unpacked. Raises InputError.
+
+        zlib drops what stands before damage, so fewer bytes are tried until it is reached.
+        """
+        while True:
+            before = self._decoder.copy()
+            try:
+                return self._decoder.decompress(data, _CHUNK), data
+            except zlib.error as error:
+                if len(data) < 2:
+                    raise InputError(f"{self._path}: can't be unpacked after byte {self.packed}: {error}") from None
+            self._decoder, data = before, data[: len(data) // 2]
 
 
 class PackedFile:

@@ -248,11 +248,12 @@ def test_a_packed_capture_is_followed_member_by_member(tmp_path: Path) -> None:
         (b"", 0, ""),
         (b"\n\n", 0, ""),
         (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-9], 1, "the file ends inside of what gzip packed"),
+        (gzip.compress(f"{line('req', METADATA)}\n".encode())[:-8] + bytes(8), 1, "incorrect data check"),
         (gzip.compress(b"{}\n") + b"odd", 1, "can't be unpacked after byte"),
         (line("req", METADATA).encode(), 1, ""),
         (b'{"dir": "req", "hex": "0"}\n{"dir": "up", "hex": ""}\n{}\n', 3, ""),
     ],
-    ids=["empty", "blank", "cut", "garbage", "no-line-end", "no-frames"],
+    ids=["empty", "blank", "cut", "damaged", "garbage", "no-line-end", "no-frames"],
 )
 def test_odd_files(tmp_path: Path, data: bytes, count: int, fault: str) -> None:
     path = tmp_path / "a.jsonl"
