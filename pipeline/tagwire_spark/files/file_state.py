@@ -4,22 +4,28 @@ A task reads minutes after planning. By then an overwrite or a broker's cleaner
 may have put another file in its place, and the rows would be some of the old
 log and some of the new one. So a split carries what identifies its file: here
 size, inode and time of modification, elsewhere size and the ETag or the time
-that the file system has. A log's last segment may have grown.
+that the file system has. A log's last segment may have grown. Here it has grown
+only if its first and its last bytes are still those that were planned with:
+`cp` and `rsync --inplace` write over a file, and it keeps its inode.
 """
 
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
+from zlib import crc32
 
+from tagwire.log.file_bytes import FileBytes
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["FileState", "check_unchanged", "modified_at", "state_of_facts", "state_of_status"]
+__all__ = ["FileState", "check_grown", "check_unchanged", "ends_of", "modified_at", "state_of_facts", "state_of_status"]
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
 """What fsspec's file systems call that which changes with a file; the first that is there counts."""
 
+_END: Final = 64
+"""Bytes at each end of a file that are compared; the head of a batch, with its checksum, is within the first."""
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
@@ -31,6 +37,8 @@ class FileState(NamedTuple):
     """What tells it from another file of the same path, also when it grows: the inode."""
     tag: str = ""
     """What changes with its bytes: the time of modification, or an ETag."""
+    ends: tuple[int, int] | None = None
+    """Sums over the first and the last bytes of a file that may grow."""
 
 
 def state_of_status(status: os.stat_result) -> FileState:
@@ -83,3 +91,26 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
         )
         text = f"{file}: it was replaced or cut after the read was planned: it was {was}, and is {now} now; read again."
         raise PipelineError("KAFKA_LOG_CHANGED", text)
+
+
+def ends_of(data: FileBytes, size: int) -> tuple[int, int]:
+    """Sums over the first and the last bytes of what a file has up to a size, 0 for zeros: they are not written yet.
+
+    Of a file that is shorter, the last bytes are gone, and their sum is 0, too. Raises LogPathError.
+    """
+    length = min(_END, size, len(data))
+    first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""
+    return crc32(first) if any(first) else 0, crc32(last) if any(last) else 0
+
+
+def check_grown(file: str, planned: FileState, found: FileState, data: FileBytes) -> None:
+    """Refuse a file that has changed and has other first or last bytes than it had; a tail of zeros may be cut off.
+
+    Raises PipelineError, LogPathError.
+    """
+    if planned.ends is None or found.tag == planned.tag:
+        return
+    now = ends_of(data, planned.size)
+    if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
+        text = f"{file}: it was written over after the read was planned: its first {planned.size} bytes are others now"
+        raise PipelineError("KAFKA_LOG_CHANGED", f"{text}; read again.")

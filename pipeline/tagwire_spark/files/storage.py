@@ -22,7 +22,15 @@ from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.at_once import at_once
-from tagwire_spark.files.file_state import FileState, check_unchanged, modified_at, state_of_facts, state_of_status
+from tagwire_spark.files.file_state import (
+    FileState,
+    check_grown,
+    check_unchanged,
+    ends_of,
+    modified_at,
+    state_of_facts,
+    state_of_status,
+)
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
 from tagwire_spark.files.remote_marks import Marks, is_staged
@@ -72,6 +80,14 @@ class Location:
     def state_of(self, path: Path) -> FileState:
         """What identifies a file below. Raises LogPathError where it is gone."""
         return state_of_status(file_status(path)) if self._tree is None else self._tree.states[path]
+
+    def growing_state_of(self, path: Path) -> FileState:
+        """The same of a file that may grow, with its ends if it is on this machine. Raises LogPathError."""
+        state = self.state_of(path)
+        if self._tree is not None:
+            return state
+        with open_file(path) as data:
+            return state._replace(ends=ends_of(data, state.size))
 
     def size_of(self, path: Path) -> int:
         """The bytes of a file below."""
@@ -366,7 +382,9 @@ def opened(
         return
     with open_file(Path(file)) as data:
         if state is not None:
-            check_unchanged(file, state, state_of_status(data.status()), end=end, may_grow=may_grow)
+            found = state_of_status(data.status())
+            check_unchanged(file, state, found, end=end, may_grow=may_grow)
+            check_grown(file, state, found, data)
         yield data
 
 

@@ -276,7 +276,8 @@ def wanted_segments(
         if base >= end or behind <= first:
             continue
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
-        state, is_last = location.state_of(segment.path), behind == NO_OFFSET
+        is_last = behind == NO_OFFSET
+        state = location.growing_state_of(segment.path) if is_last else location.state_of(segment.path)
         whole = Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state, behind)
         yield Wanted(segment, whole)
 

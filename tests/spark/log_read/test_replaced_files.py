@@ -86,6 +86,38 @@ def test_the_last_segment_may_grow(tmp_path: Path, change: Callable[[Path], None
         assert read() == list(range(10))  # what was there when it was planned
 
 
+WRITTEN_OVER = [
+    batch(0, 5, 50),
+    batch(0) + batch(5) + batch(10),
+    batch(0, 4) + batch(4, 6),
+    batch(0) + batch(5, 5, 39) + b"more",
+]
+
+
+@pytest.mark.parametrize("of_stream", [True, False])
+@pytest.mark.parametrize("data", WRITTEN_OVER)
+def test_a_last_segment_that_is_written_over_has_not_grown(tmp_path: Path, data: bytes, of_stream: bool) -> None:
+    """As `cp` does it: the inode stays, and the file is as large as before or larger. It begins or ends otherwise."""
+    path = segment(tmp_path / "t-0", 0, batch(0, 5, 45), batch(5, 5, 39))
+    size, read = path.stat().st_size, planned(tmp_path)
+    reader = stream(tmp_path)
+    [task] = reader.partitions({}, {"t": {"0": 10}})
+    path.write_bytes(data.ljust(size, b"\0"))
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_CHANGED.*0000\.log: it was written over"):
+        list(reader.read(task)) if of_stream else read()
+
+
+@pytest.mark.parametrize("rest", [bytes(3000), b""])
+def test_a_preallocated_segment_is_filled_and_cut(tmp_path: Path, rest: bytes) -> None:
+    path = segment(tmp_path / "t-0", 0, batch(0), bytes(4000))
+    reader = stream(tmp_path)
+    [task] = reader.partitions({}, {"t": {"0": 5}})
+    path.write_bytes(batch(0) + batch(5) + rest)
+    os.utime(path, ns=(0, 0))
+    assert [row["offset"] for each in reader.read(task) for row in each.to_pylist()] == [*range(5)]
+
+
 def test_an_overwrite_while_it_is_read(tmp_path: Path) -> None:
     rows = [("t", 0, n, None, b"v") for n in range(20)]
     job(tmp_path, table(*rows[:10]))
