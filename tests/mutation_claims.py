@@ -63,7 +63,6 @@ def _reads_purely(cls: type[Message], version: int, data: bytes) -> bool:
 def broken_claims(made: Mutation) -> list[str]:
     """What is not as a mutation of a message without a frame claims; and where engines differ."""
     cls, version = made.message, made.version
-    assert cls is not None and version is not None
     ways = [_by_layout(cls, version, made.data), *_natively(cls, version, made.data)]
     found = []
     if len({str(error) for _, _, error in ways}) > 1 or any(value != ways[0][1] for _, value, _ in ways):

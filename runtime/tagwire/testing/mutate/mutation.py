@@ -32,10 +32,10 @@ class Mutation(NamedTuple):
     """`valid`: to be accepted. `near`: one place is wrong, which a decoder may see or not. `invalid`: to be refused."""
     changes: tuple[str, ...]
     """What was done, in order, each with the path of the field."""
-    fault: Fault | None = None
+    fault: Fault | None
     """Of invalid bytes: why they are."""
-    canonical: bool = False
+    canonical: bool
     """Of valid bytes: whether an encoder gives them again. A tagged field at its default is legal, and not written."""
-    message: type[Message] | None = None
-    """The class that the bytes are of; None where an input did not say it, and near bytes were made of it."""
-    version: int | None = None
+    message: type[Message]
+    """The class that the bytes are of."""
+    version: int

@@ -113,10 +113,16 @@ class Mutator:
         return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
 
     def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
-        what, path, patch = near_patch(data, [] if read is None else _sites(read), random)
-        changed = _patched(data, patch)
-        named = (None, None) if read is None else (read.cls, read.version)
-        return Mutation(changed, "near", (f"{path}: {what}" if path else what,), None, False, *named)
+        """A change of one place of `data`, or of a new seed where it is no input; one with a fault is good enough."""
+        changes: list[str] = []
+        if read is None:
+            data = self.seed(random)
+            read = self.framing.read(data)
+            changes.append("a new seed")
+            assert read is not None
+        what, path, patch = near_patch(data, _sites(read), random)
+        changes.append(f"{path}: {what}" if path else what)
+        return Mutation(_patched(data, patch), "near", tuple(changes), None, False, read.cls, read.version)
 
 
 def _sites(read: Input) -> list[Site]:

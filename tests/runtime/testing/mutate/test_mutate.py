@@ -62,7 +62,6 @@ def test_each_rule(rule: str) -> None:
 def decoded(made: Mutation, form: dict[str, Any]) -> Any:
     """What the registry makes of an input, with offsets from its beginning."""
     begin = 4 if "prefix" in form else 0
-    assert made.message is not None and made.version is not None
     rest = made.data[begin:]
     try:
         if form.get("frames") and made.message.KIND == "request":
@@ -156,6 +155,20 @@ def test_inputs_that_are_no_messages(data: bytes) -> None:
     mutator = Mutator(kafka.registry, kind="request", prefix="key")
     for number in range(50):
         assert isinstance(mutator(data, 100, number), bytes)
+
+
+def test_near_bytes_are_near_a_message() -> None:
+    """A seed takes the place of what is no message; one that has a fault is kept."""
+    for data, mutator in [
+        (b"", Mutator(kafka.registry, kind="request", prefix="key")),
+        (b"\x7f\xff\0\1ab", Mutator(kafka.registry, kind="request", frames=True)),
+    ]:
+        for number in range(100):
+            made = mutator.mutate(data, number, kind="near")
+            assert made.changes[0] == "a new seed" and made.version in made.message.VERSIONS
+    cut = b"\0\3\0\x0c" + kafka.MetadataRequest(topics=None).encode(12)[:-1]
+    made = Mutator(kafka.registry, kind="request", prefix="key").mutate(cut, 1, kind="near")
+    assert len(made.changes) == 1 and (made.message, made.version) == (kafka.MetadataRequest, 12)
 
 
 def test_no_more_bytes_than_are_asked_for() -> None:
