@@ -4,13 +4,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.sensitive import hides
 from tagwire.text_format import near, printable
 from tagwire_cli.arguments.numbers import whole_number
+from tagwire_cli.browsing.carried import are_fine, unpacked_records
 from tagwire_cli.browsing.filters import FilterError, Term, number_test
 from tagwire_cli.browsing.frame_files import FrameFile
 from tagwire_cli.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
@@ -19,6 +20,7 @@ from tagwire_cli.browsing.searching import texts_of
 from tagwire_cli.explaining.units import Asked, explain_captured
 
 if TYPE_CHECKING:
+    from tagwire.frames.frame import Frame
     from tagwire.message import Message
 
 __all__ = ["FrameListing"]
@@ -122,24 +124,29 @@ class FrameListing(Listing):
     def find_fault(self, entry: int) -> str:
         """As `tagwire explain` has it; the response to an unknown request is not guessed, and so is none."""
         table, asked = self.table, self.asked
-        key, version = table.keys[entry], table.versions[entry]
+        key = table.keys[entry]
         frame = self.file.frame(table, entry)
         if frame.fault:
             return frame.fault
+        if table.kinds[entry] != REQUEST and key == NONE:
+            return ""
+        message = self._message(entry)
+        carries = message is not None and self._carries_records(message)
         try:
-            if table.kinds[entry] == REQUEST:
-                message = asked.registry.request_class(frame.data)[0]
-                if not self._carries_records(message):
-                    asked.registry.decode_request(frame.data, strict=asked.strict, limits=asked.limits)
-                    return ""
-            elif key == NONE:
-                return ""
-            elif not self._carries_records(asked.registry.response(key)):
-                asked.registry.decode_response(frame.data, key, version, strict=asked.strict, limits=asked.limits)
-                return ""
+            found = self._decoded(entry, frame.data)
         except TagwireError as error:
-            return str(error)
+            return explain_captured(asked, frame).fault if carries else str(error)
+        if not carries or are_fine(asked, found.message, found.version):
+            return ""
         return explain_captured(asked, frame).fault
+
+    def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
+        """A frame of a known API. Raises TagwireError."""
+        table, asked = self.table, self.asked
+        if table.kinds[entry] == REQUEST:
+            return asked.registry.decode_request(data, strict=asked.strict, limits=asked.limits)
+        api = table.keys[entry], table.versions[entry]
+        return asked.registry.decode_response(data, *api, strict=asked.strict, limits=asked.limits)
 
     def _carries_records(self, message: "type[Message]") -> bool:
         return self.asked.opens_records and _carries(message)  # type: ignore[arg-type]  # classes are hashable
@@ -190,7 +197,19 @@ class FrameListing(Listing):
         if message is None or not (is_secret or self._carries_records(message)):
             yield frame.data
             return
+        unpacked = None if is_secret else self._unpacked(entry, frame.data)
+        if unpacked is not None:
+            yield frame.data
+            yield from unpacked
+            return
         yield from texts_of(Looked(frame.data, explain_captured(self.asked, frame)))
+
+    def _unpacked(self, entry: int, data: bytes) -> list[bytes] | None:
+        try:
+            found = self._decoded(entry, data)
+        except TagwireError:
+            return None
+        return unpacked_records(self.asked, found.message, found.version)
 
     def _message(self, entry: int) -> "type[Message] | None":
         kind = "request" if self.table.kinds[entry] == REQUEST else "response"
