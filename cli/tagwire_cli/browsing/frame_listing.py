@@ -97,7 +97,7 @@ class FrameListing(Listing):
             _WORDS[kind],
             title,
             version_text,
-            str(table.ids[entry]),
+            str(table.ids[entry]) if table.has_ids else "",
             str(table.sizes[entry]),
             printable(table.client_names.texts[client]),
             printable(table.connection_names.texts[connection]),
@@ -168,7 +168,7 @@ class FrameListing(Listing):
             return lambda entry: table.keys[entry] != NONE and fits(table.versions[entry])
         if term.key == "id":
             fits = number_test(term)
-            return lambda entry: table.kinds[entry] != DAMAGED and fits(table.ids[entry])
+            return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
         values = [value.casefold() for value in (term.value, *term.values)]  # a name may have commas
         if term.key == "conn":
             return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)

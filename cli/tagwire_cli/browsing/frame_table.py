@@ -1,6 +1,7 @@
 """The facts of many frames in columns of numbers: some 40 bytes a frame, so that a million of them fit."""
 
 from array import array
+from collections import deque
 from typing import Final
 
 __all__ = ["DAMAGED", "NONE", "REQUEST", "RESPONSE", "FrameTable", "Names"]
@@ -33,7 +34,9 @@ class Names:
 class FrameTable:
     """A row for each frame."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_ids: bool = True) -> None:
+        self.has_ids = has_ids
+        """Whether frames have correlation ids; without them, responses belong to requests by order."""
         self.kinds = bytearray()
         self.starts = array("q")
         """Where the frame, or the line that says it, begins in its file."""
@@ -47,7 +50,7 @@ class FrameTable:
         """API keys; NONE if unknown."""
         self.versions = array("i")
         self.ids = array("i")
-        """Correlation ids; 0 if the frame has none."""
+        """Correlation ids; 0 if the frame has none, and where none has."""
         self.connections = array("i")
         self.clients = array("i")
         self.partners = array("i")
@@ -55,6 +58,8 @@ class FrameTable:
         self.connection_names = Names()
         self.client_names = Names()
         self._asked: dict[tuple[int, int], int] = {}
+        self._waiting: dict[int, deque[int]] = {}
+        """By connection the requests without ids that wait for a response."""
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -82,13 +87,13 @@ class FrameTable:
         conn = self.connection_names.number(connection)
         partner = NONE
         if kind == REQUEST:
-            id = _int(data[4:8])
+            id = _int(data[4:8]) if self.has_ids else 0
             if api is None and len(data) >= 4:
                 api = _int(data[:2]), _int(data[2:4])
             self._ask((conn, id), len(self.kinds))
         else:
-            id = _int(data[:4])
-            partner = self._asked.get((conn, id), NONE)
+            id = _int(data[:4]) if self.has_ids else 0
+            partner = self._asker(conn, id)
             if partner != NONE:
                 self.partners[partner] = len(self.kinds)
                 api = api or (self.keys[partner], self.versions[partner])
@@ -123,10 +128,20 @@ class FrameTable:
         return len(self.kinds) - 1
 
     def _ask(self, place: tuple[int, int], row: int) -> None:
+        if not self.has_ids:
+            self._waiting.setdefault(place[0], deque(maxlen=_WAITING)).append(row)
+            return
         self._asked.pop(place, None)  # it goes to the end: the oldest is forgotten first
         self._asked[place] = row
         if len(self._asked) > _WAITING:
             del self._asked[next(iter(self._asked))]
+
+    def _asker(self, connection: int, id: int) -> int:
+        """The request that a response answers; NONE if there is none."""
+        if self.has_ids:
+            return self._asked.get((connection, id), NONE)
+        waiting = self._waiting.get(connection)
+        return waiting.popleft() if waiting else NONE
 
 
 def _int(data: bytes) -> int:

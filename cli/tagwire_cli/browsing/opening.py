@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.pcap import MAGIC
+from tagwire.frames.registry import Registry
 from tagwire.log import Segment
+from tagwire.testing.proxy.pairing import has_leading_ids
 from tagwire_cli.arguments.log_paths import partitions_of, segments_of
 from tagwire_cli.browsing.batch_listing import BatchListing
 from tagwire_cli.browsing.frame_files import FrameFile, LineFile, NetworkFile, StreamFile
@@ -40,7 +43,7 @@ def open_listing(path: Path, how: How) -> Listing:
     if path.is_dir() or how.is_log:
         return _log(path, how)
     head = _head(path)
-    table = FrameTable()
+    table = FrameTable(has_ids=_has_ids(how.asked.registry))
     file: FrameFile
     if how.stream is not None:
         kind = REQUEST if how.stream == "request" else RESPONSE
@@ -59,6 +62,13 @@ def open_listing(path: Path, how: How) -> Listing:
             "for a stream of frames after their sizes, give --frames request or response"
         )
     return FrameListing(file, table, how.asked)
+
+
+def _has_ids(registry: Registry) -> bool:
+    try:
+        return has_leading_ids(registry)
+    except UnknownMessageError:  # without headers: what its frames are is said when one is looked at
+        return True
 
 
 def _head(path: Path) -> bytes:
