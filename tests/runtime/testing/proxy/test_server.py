@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -306,10 +307,17 @@ def test_what_is_written_before_the_end(tmp_path: Path) -> None:
     """A killed process leaves whole members: it is readable at any time."""
     file = CaptureFile(tmp_path / "frames.jsonl.gz")
     file.add(frame(1))
-    while not (data := file.path.read_bytes()):
+    while not (data := gzip.decompress(file.path.read_bytes())):
         threading.Event().wait(0.01)
-    assert json.loads(gzip.decompress(data))["correlation_id"] == 1
+    assert json.loads(data)["correlation_id"] == 1
     file.close()
+
+
+def test_a_packed_file_without_frames_is_one_to_gzip(tmp_path: Path) -> None:
+    with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
+        pass
+    unpacking = zlib.decompressobj(31)
+    assert (unpacking.decompress(file.path.read_bytes()), unpacking.eof) == (b"", True)
 
 
 def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
