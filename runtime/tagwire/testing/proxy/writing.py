@@ -114,11 +114,13 @@ def _write(data: bytes) -> None:
 
 def main(is_packed: bool) -> None:
     """Write the frames up to the end of the input. Raises OSError."""
-    if is_packed:
-        _write(b"".join(_compressed([])))  # without a member, gzip refuses a file
+    is_empty = True
     for pieces, is_full in _members():
         pack = _stored if is_full else _compressed
         _write(b"".join(pack(pieces) if is_packed else pieces))
+        is_empty = False
+    if is_packed and is_empty:
+        _write(b"".join(_compressed([])))  # gzip refuses a file without a member
 
 
 if __name__ == "__main__":
