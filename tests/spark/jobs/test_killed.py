@@ -217,6 +217,7 @@ def at_each_step(root, prepare, act):
 """
 
 _A_WRITE = _KILLED_AT_EACH_STEP + """
+from tagwire_spark import PipelineError
 from tagwire_spark.log_read.splits import plan
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
@@ -225,7 +226,13 @@ from tagwire_spark.log_write.driver import LogWriter
 
 def rows(path):
     query = log_query({"path": str(path)})
-    return [list(rows_of(split, query, full_schema(query))) for split in plan(query, may_be_empty=True)]
+    try:
+        splits = plan(query)
+    except PipelineError as error:  # nothing is there yet
+        if error.condition != "KAFKA_LOG_NOT_FOUND":
+            raise
+        splits = []
+    return [list(rows_of(split, query, full_schema(query))) for split in splits]
 
 def prepare(folder):
     writer = LogWriter(log_target({"path": str(folder)}), overwrite=False)
