@@ -6,7 +6,8 @@ latest snapshot is gone over batch by batch; without any, the whole log is.
 What a process has gone over it does not go over again, unless the log has changed there.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
@@ -26,7 +27,7 @@ class Transactions(NamedTuple):
     """What `read_committed` leaves out."""
 
     aborted: tuple[tuple[int, int, int], ...]
-    """Producer id, first offset, offset of the marker."""
+    """Producer id, first offset, offset of the marker; sorted, and those of a producer don't overlap."""
     stable: int
     """From here on a transaction is open, or nothing is known."""
 
@@ -40,7 +41,9 @@ class Transactions(NamedTuple):
             return True
         if not is_transactional or is_control:
             return False
-        return any(producer_id == each and first <= base_offset <= last for each, first, last in self.aborted)
+        index = bisect_right(self.aborted, (producer_id, base_offset, NO_OFFSET))  # a segment may have thousands
+        producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
+        return producer == producer_id and base_offset <= last
 
 
 class _Reached(NamedTuple):
@@ -97,7 +100,17 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
             _REACHED.pop(next(iter(_REACHED)))
         sum, offset = crc32(batch.encode()), max(known_to, batch.last_offset + 1)
         _REACHED[key] = _Reached(name, position, sum, offset, dict(running), frozenset(followed))
-    return Transactions(tuple(sorted(aborted | followed)), min(running.values(), default=NO_OFFSET))
+    return Transactions(_joined(aborted | followed), min(running.values(), default=NO_OFFSET))
+
+
+def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:
+    """Sorted, with those of a producer that overlap as one: an index and its log may tell of one in two ways."""
+    found: list[tuple[int, int, int]] = []
+    for producer, first, last in sorted(aborted):
+        if found and found[-1][0] == producer and first <= found[-1][2]:
+            first, last = found[-1][1], max(last, found.pop()[2])
+        found.append((producer, first, last))
+    return tuple(found)
 
 
 def _behind(partition: Partition, offset: int, query: LogQuery) -> Iterator[tuple[Segment, int, RecordBatch]]:

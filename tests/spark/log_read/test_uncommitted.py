@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -162,3 +163,23 @@ def test_a_log_that_was_cut_and_written_anew_is_gone_over_again(tmp_path: Path, 
     assert [offset for offset, _ in read(tmp_path)] == [*range(6)] and seen == [0, 3, 5, 6]
     segment(tmp_path / "t-0", 0, batch(0))
     assert [offset for offset, _ in read(tmp_path)] == [0, 1, 2]
+
+
+class Looked(tuple[tuple[int, int, int], ...]):
+    """Transactions that are looked up, and not gone over."""
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        pytest.fail("all transactions are gone over for one batch")
+
+
+def test_a_batch_is_looked_up_among_thousands_of_transactions() -> None:
+    """Also where an index and its log tell of one in two ways, and where damage lets them overlap."""
+    random = Random(7)
+    for count in (0, 1, 5, 60, 3000):
+        firsts = [(random.randrange(5), random.randrange(0, 4 * count + 1)) for _ in range(count)]
+        aborted = {(producer, first, first + random.randrange(9)) for producer, first in firsts}
+        known = uncommitted.Transactions(Looked(uncommitted._joined(aborted)), 1 << 62)
+        for offset in [*range(40), *random.sample(range(4 * count + 20), 20)]:
+            for producer in range(6):
+                expected = any(each == producer and first <= offset <= last for each, first, last in aborted)
+                assert known.hides(offset, producer, True, False) == expected
