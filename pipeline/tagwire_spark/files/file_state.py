@@ -18,7 +18,15 @@ from zlib import crc32
 from tagwire.log.file_bytes import FileBytes
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["FileState", "check_grown", "check_unchanged", "ends_of", "modified_at", "state_of_facts", "state_of_status"]
+__all__ = [
+    "FileState",
+    "check_file",
+    "check_unchanged",
+    "growing_state",
+    "modified_at",
+    "state_of_facts",
+    "state_of_status",
+]
 
 _TAGS: Final = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "mtime", "modified", "created",
                 "date_time")  # fmt: skip
@@ -93,24 +101,32 @@ def check_unchanged(file: str, planned: FileState, found: FileState, *, end: int
         raise PipelineError("KAFKA_LOG_CHANGED", text)
 
 
-def ends_of(data: FileBytes, size: int) -> tuple[int, int]:
-    """Sums over the first and the last bytes of what a file has up to a size, 0 for zeros: they are not written yet.
+def growing_state(data: FileBytes) -> FileState:
+    """Of a file of this machine that may grow. Raises LogPathError."""
+    state = state_of_status(data.status())
+    return state._replace(ends=_ends(data, state.size))
 
-    Of a file that is shorter, the last bytes are gone, and their sum is 0, too. Raises LogPathError.
+
+def check_file(file: str, planned: FileState, data: FileBytes, *, end: int, may_grow: bool) -> None:
+    """Refuse a file of this machine as `check_unchanged`, and one that was written over from its beginning.
+
+    Raises PipelineError, LogPathError.
+    """
+    found = state_of_status(data.status())
+    check_unchanged(file, planned, found, end=end, may_grow=may_grow)
+    if planned.ends is None or found.tag == planned.tag:
+        return
+    now = _ends(data, planned.size)
+    if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
+        text = f"{file}: it was written over after the read was planned: its first {planned.size} bytes are others now"
+        raise PipelineError("KAFKA_LOG_CHANGED", f"{text}; read again.")
+
+
+def _ends(data: FileBytes, size: int) -> tuple[int, int]:
+    """Sums over the first and the last bytes of what a file has up to a size; 0 for zeros, which are not written yet.
+
+    A broker cuts off a tail of zeros. The last bytes are gone then, and their sum is 0, too. Raises LogPathError.
     """
     length = min(_END, size, len(data))
     first, last = data.read(0, length), data.read(size - length, length) if size <= len(data) else b""
     return crc32(first) if any(first) else 0, crc32(last) if any(last) else 0
-
-
-def check_grown(file: str, planned: FileState, found: FileState, data: FileBytes) -> None:
-    """Refuse a file that has changed and has other first or last bytes than it had; a tail of zeros may be cut off.
-
-    Raises PipelineError, LogPathError.
-    """
-    if planned.ends is None or found.tag == planned.tag:
-        return
-    now = ends_of(data, planned.size)
-    if any(was not in (0, each) for was, each in zip(planned.ends, now, strict=True)):
-        text = f"{file}: it was written over after the read was planned: its first {planned.size} bytes are others now"
-        raise PipelineError("KAFKA_LOG_CHANGED", f"{text}; read again.")

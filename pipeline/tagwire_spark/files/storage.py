@@ -22,15 +22,7 @@ from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.at_once import at_once
-from tagwire_spark.files.file_state import (
-    FileState,
-    check_grown,
-    check_unchanged,
-    ends_of,
-    modified_at,
-    state_of_facts,
-    state_of_status,
-)
+from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
 from tagwire_spark.files.remote_marks import Marks, is_staged
@@ -45,7 +37,6 @@ __all__ = [
     "is_remote",
     "local_path",
     "locations",
-    "opened",
     "received",
 ]
 
@@ -83,11 +74,10 @@ class Location:
 
     def growing_state_of(self, path: Path) -> FileState:
         """The same of a file that may grow, with its ends if it is on this machine. Raises LogPathError."""
-        state = self.state_of(path)
         if self._tree is not None:
-            return state
+            return self.state_of(path)
         with open_file(path) as data:
-            return state._replace(ends=ends_of(data, state.size))
+            return growing_state(data)
 
     def size_of(self, path: Path) -> int:
         """The bytes of a file below."""
@@ -361,31 +351,6 @@ def _above(url: str, levels: int) -> tuple[str, str]:
 
 def _joined(url: str, relative: str) -> str:
     return f"{url}{relative}" if not relative or url.endswith("/") else f"{url}/{relative}"
-
-
-# ---------------------------------------------------------------- what tasks read
-
-
-@contextmanager
-def opened(
-    file: str, state: FileState | None, start: int, end: int, options: StorageOptions, *, may_grow: bool
-) -> Generator[FileBytes]:
-    """A segment by the name that planning gave it, of which the bytes from `start` to before `end` are read.
-
-    Raises PipelineError if it is another one than was planned with; LogPathError.
-    """
-    if is_remote(file):
-        remote = RemoteFile(file, state, options, end=end, may_grow=may_grow)
-        remote.check_first()
-        with opened_remote(remote, start, end) as data:
-            yield data
-        return
-    with open_file(Path(file)) as data:
-        if state is not None:
-            found = state_of_status(data.status())
-            check_unchanged(file, state, found, end=end, may_grow=may_grow)
-            check_grown(file, state, found, data)
-        yield data
 
 
 def capture_files(paths: tuple[str, ...], options: StorageOptions = NO_OPTIONS) -> list[tuple[str, FileState | None]]:

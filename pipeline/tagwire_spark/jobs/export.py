@@ -25,6 +25,7 @@ from tagwire_spark.jobs.exported import EXACT, ROWS, Export, Part, column_names,
 from tagwire_spark.jobs.outputs import job_output, staging
 from tagwire_spark.jobs.tasks import run_units
 from tagwire_spark.jobs.units import found_partitions, job_inputs
+from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.options import MODES, invalid
 
 __all__ = ["ExportReport", "export_logs"]
@@ -180,8 +181,7 @@ def _of_folder(
     segments: list[Path] = []
     if partition is not None and (not partition.state or folder == root.local):
         segments = [segment.path for segment in partition.segments]
-        topic = folder.name if partition.topic is None else partition.topic
-        place = TopicPartition(topic, -1 if partition.partition is None else partition.partition)
+        place = TopicPartition(*partition_key(folder))
         for path in segments:
             yield _Unit(Part(0, target, ((path.name, sizes[path]),)), folder, root, place)
     beside = tuple((path.name, sizes[path]) for path in files if path not in segments)

@@ -22,7 +22,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
-from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file, partition_name
 from tagwire.text_format import shown
 from tagwire_spark.columns.schema_check import check_asked, under_names
@@ -33,9 +32,16 @@ from tagwire_spark.files.store import StorageOptions, reaching, store
 from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_texts
 from tagwire_spark.log_read.asked_for import check_asked_for
-from tagwire_spark.log_read.query import LogQuery, log_query
+from tagwire_spark.log_read.query import LogQuery, log_query, partition_key
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
-from tagwire_spark.log_read.splits import log_locations, packed, plan_alone
+from tagwire_spark.log_read.splits import (
+    check_found,
+    counted_folders,
+    log_locations,
+    packed,
+    plan_alone,
+    settled_location,
+)
 from tagwire_spark.options import invalid
 
 __all__ = ["plan_logs", "read_logs"]
@@ -74,7 +80,9 @@ def read_logs(
 
 def plan_logs(spark: SparkSession, query: LogQuery) -> DataFrame:
     """The splits of a query, some in each row, as workers find them. Raises PipelineError."""
-    units = [*_units(query)]
+    units = _units(query)
+    if not units:  # of a write without rows
+        return spark.createDataFrame([], _PLAN)
     return over_units(spark, units, [0] * len(units), partial(_planned, query), _PLAN)
 
 
@@ -98,72 +106,78 @@ def _asked(schema: StructType | str | None, query: LogQuery) -> StructType:
 # ---------------------------------------------------------------- on the driver
 
 
-def _units(query: LogQuery) -> Iterator[_Unit]:
+def _units(query: LogQuery) -> list[_Unit]:
     """What tasks plan. Raises PipelineError."""
-    commits: dict[str, int] = {}
-    there: set[tuple[str, int]] = set()
+    units: list[_Unit] = []
     for path in query.paths:
         try:
-            found = [*(_remote_folders(path, query.storage) if is_remote(path) else _local_folders(path, query))]
+            found = [*(_remote_units(path, query.storage) if is_remote(path) else _local_units(path, query))]
         except TagwireError as error:
             raise refusal(error) from None
-        if not found:
+        if not found and is_remote(path):
             text = f"{path}: there is no segment of a log in it, and no folder of a partition, such as orders-0."
             raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
-        there |= set(map(_partition_of, found))
-        for each in found:
-            above = _above(each)
-            if above not in commits:
-                commits[above] = settled_number(above, query.storage)
-            yield each, above, commits[above]
+        units += found
+    there = {partition_key(Path(_folder(path).partition("::")[0])) for path, *_ in units}
     check_asked_for(query, there, lambda: there)
+    return units
 
 
-def _local_folders(path: str, query: LogQuery) -> Iterator[str]:
+def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:
     """The segments and the folders of partitions that a path or a pattern means; tasks choose among the partitions."""
+    numbers: dict[str, int] = {}
     with ExitStack() as stack:
-        for location in log_locations((path,), stack, query.storage):
-            if location.local.is_file():
-                yield str(location.local)
-                continue
-            for folder in partition_folders(location.local):
-                name = partition_name(folder)
-                if folder == location.local or name is None or not name.state:
-                    yield str(folder)
+        found = [*log_locations((path,), stack, query.storage)]
+        for location in found:
+            with settled_location(location):  # what is listed is that of the commit
+                every = [location.local] if location.local.is_file() else counted_folders(location.local)
+                for each in every:
+                    above = _above(str(each))
+                    if above not in numbers:
+                        numbers[above] = settled_number(above, query.storage)
+                    yield str(each), above, numbers[above]
+        check_found(path, found)
 
 
-def _remote_folders(url: str, options: StorageOptions) -> Iterator[str]:
-    """The folders of partitions at a URL, by listings of folders and not of all that is in them."""
+def _remote_units(url: str, options: StorageOptions) -> Iterator[_Unit]:
+    """The segment or the folders of partitions at a URL, by listings of folders and not of all that is in them."""
     if glob.has_magic(url):
         raise invalid(f"{options.hidden(url)}: read_logs takes no pattern in a URL; give it folders.")
     system, bare = store(url, options)
+    above = folder_of(_within(url, "_"))
+    number = settled_number(above, options)  # before the listing: the tasks notice a later commit
     with reaching(url, options):
         system.invalidate_cache()
         found = system.ls(bare, detail=True)
     folders = sorted(each["name"].rstrip("/").rpartition("/")[2] for each in found if each["type"] == "directory")
     if any(log_file(each["name"].rpartition("/")[2]) for each in found) or (not folders and partition_name(Path(bare))):
-        yield url
+        yield url, _above(url), settled_number(_above(url), options)
         return
     for folder in folders:
-        first, chain, behind = url.partition("::")
-        below = f"{first.rstrip('/')}/{folder}{chain}{behind}"
         name = partition_name(Path(folder))
         if name is None and not folder.startswith("."):
-            yield from _remote_folders(below, options)
+            yield from _remote_units(_within(url, folder), options)
         elif name is not None and not name.state:
-            yield below
+            yield _within(url, folder), above, number
 
 
-def _partition_of(path: str) -> tuple[str, int]:
-    """The partition that a folder is, or that a segment is of."""
-    place = Path(path.partition("::")[0]).absolute()
-    folder = place.parent if log_file(place) else place
-    name = partition_name(folder)
-    return (name.topic, name.partition) if name else (folder.name, -1)
+def _within(url: str, name: str) -> str:
+    first, chain, behind = url.partition("::")
+    return f"{first.rstrip('/')}/{name}{chain}{behind}"
+
+
+def _folder(path: str) -> str:
+    """The folder of a partition, which the path is or has the segment that it is."""
+    return _outer(path) if log_file(Path(path.partition("::")[0])) else path
+
+
+def _outer(path: str) -> str:
+    return folder_of(path) if is_remote(path) else str(Path(path).absolute().parent)
 
 
 def _above(path: str) -> str:
-    return folder_of(path) if is_remote(path) else str(Path(path).absolute().parent)
+    """The folder that a partition is in, to which `kafka_log` may commit."""
+    return _outer(_folder(path))
 
 
 # ---------------------------------------------------------------- on workers

@@ -16,6 +16,7 @@ from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.storage import Listed, Location, folder_of, is_remote, local_path, received
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.jobs.outputs import is_url
+from tagwire_spark.log_read.query import partition_key
 from tagwire_spark.log_read.splits import log_locations, settled_location
 
 __all__ = [
@@ -117,7 +118,7 @@ def found_partitions(root: Location) -> list[FoundPartition]:
 
 def segment_units(found: FoundPartition, segments: Iterable[Segment]) -> Iterator[tuple[SegmentUnit, int]]:
     """The units of a partition's segments, each with its bytes."""
-    topic = found.partition.path.name if found.partition.topic is None else found.partition.topic
+    topic, _ = partition_key(found.partition.path)
     for segment in segments:
         file, listed = sent_segment(segment, found.root)
         yield SegmentUnit(file, topic, found.target, listed), segment.size

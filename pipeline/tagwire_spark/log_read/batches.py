@@ -19,8 +19,9 @@ from tagwire.records import RecordBatch
 from tagwire.records.format_set import format_set
 from tagwire.text_format import encodable
 from tagwire_spark.errors import loss
+from tagwire_spark.files.planned_file import opened
 from tagwire_spark.files.remote_file import RemoteFile, remote_lookup
-from tagwire_spark.files.storage import Location, folder_of, is_remote, opened, received
+from tagwire_spark.files.storage import Location, folder_of, is_remote, received
 from tagwire_spark.log_read.ends import has_gaps, lost_by_intent
 from tagwire_spark.log_read.query import NO_OFFSET as NO_NEXT
 from tagwire_spark.log_read.query import LogQuery
@@ -161,8 +162,8 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     """
     start, last = _known_start(scan, hint), NO_OFFSET
     if start >= split.start:
-        first = next_offset(split, start)
-        return start, last if query.permissive or first is None else first - 1
+        first = None if query.permissive else next_offset(split, start)
+        return start, last if first is None else first - 1
     try:
         if query.permissive:
             every: Iterator[Found | Damage | BatchSpan] = pieces(scan, start)
@@ -215,13 +216,12 @@ def _looked_up(split: Split, query: LogQuery) -> tuple[int, int] | None:
     """The index's entry at or before the split, as a hint; None if there is none."""
     if split.start == 0:
         return None
-    before = (
-        split.start if query.permissive else split.start - 1
-    )  # a batch before it, whose last offset is held against it
+    # Unless damage is passed over, a batch before the split: its last offset is held against the first batch.
+    place = split.start if query.permissive else split.start - 1
     name = log_file(Path(split.file.partition("::")[0]))
     try:
         with _offset_index(split, query) as entries:
-            found = entries.at_or_before(before, 1) if entries else None
+            found = entries.at_or_before(place, 1) if entries else None
     except (LogError, LogPathError):
         return None  # it only makes things faster
     if found is None or not 0 < found[1] <= split.start:

@@ -6,8 +6,10 @@ to workers with each split.
 
 import json
 import re
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tagwire.log.names import partition_name
 from tagwire.records import FormatError, FormatSet
 from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import shown
@@ -24,6 +26,7 @@ __all__ = [
     "LogQuery",
     "Offsets",
     "log_query",
+    "partition_key",
     "paths_of",
     "storage_options",
 ]
@@ -144,6 +147,12 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         storage=storage_options(read),
         fails_on_loss=read.flag("failOnDataLoss", default=True),
     )
+
+
+def partition_key(folder: Path) -> tuple[str, int]:
+    """Topic and number of a partition's folder; a folder of another name is a topic with the number -1."""
+    name = partition_name(folder.absolute())
+    return (name.topic, name.partition) if name else (folder.name, -1)
 
 
 def paths_of(options: Options) -> tuple[str, ...]:

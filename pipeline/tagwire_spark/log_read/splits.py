@@ -26,13 +26,15 @@ from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import end_of_segment
-from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
 
 __all__ = [
     "Split",
+    "check_found",
+    "counted_folders",
     "cut",
     "log_locations",
     "packed",
@@ -93,7 +95,7 @@ def plan(query: LogQuery) -> list[Split]:
             for path in query.paths:
                 found, of_path = _settled(query, path, stack)
                 if not of_path:
-                    _check_found(path, found)
+                    check_found(path, found)
                 wholes += of_path
                 every += found
             check_asked_for(query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every))
@@ -188,7 +190,7 @@ def _written_to(path: Path) -> set[Path]:
     return {path, *(each.parent for each in partition_folders(path))}
 
 
-def _check_found(path: str, found: Sequence[Location]) -> None:
+def check_found(path: str, found: Sequence[Location]) -> None:
     """Raise PipelineError for a path without a segment, with what was found there.
 
     The output of `kafka_log` may have no rows, and so no segment.
@@ -227,8 +229,8 @@ def partitions_of(location: Location, query: LogQuery) -> Iterator[Partition]:
 
     Partitions that are being moved or deleted count only if the folder itself is one.
     """
-    for folder, key in _folders(location.local):
-        if query.wants(*key):
+    for folder in counted_folders(location.local):
+        if query.wants(*partition_key(folder)):
             yield location.partition(folder)
 
 
@@ -238,24 +240,26 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     Raises LogPathError.
     """
     places = [each.local.parent if each.local.is_file() else each.local for each in found]
-    keys = {key for place in places for _, key in _folders(place)}
+    keys = {partition_key(folder) for place in places for folder in counted_folders(place)}
     return keys if keys or not any((place / DONE).exists() for place in places) else None
 
 
-def _folders(path: Path) -> Iterator[tuple[Path, tuple[str, int]]]:
-    """The folders of partitions that are a folder or are in it, with the topic and the number of each."""
+def counted_folders(path: Path) -> Iterator[Path]:
+    """The folders of partitions that count: a folder itself, or those in it that are not being moved or deleted.
+
+    Raises LogPathError.
+    """
     for folder in partition_folders(path):
         name = partition_name(folder.absolute())
         if name is None or folder == path or not name.state:
-            yield folder, (name.topic, name.partition) if name else (folder.name, -1)
+            yield folder
 
 
 def wanted_segments(
     query: LogQuery, partition: Partition, segments: Sequence[Segment], location: Location
 ) -> Iterator[Wanted]:
     """Those of a partition's segments whose names don't say that they have nothing. Raises PipelineError, LogError."""
-    topic = partition.path.name if partition.topic is None else partition.topic
-    number = -1 if partition.partition is None else partition.partition
+    topic, number = partition_key(partition.path)
     if not query.wants(topic, number):
         return
     name = location.name_of(partition.path)

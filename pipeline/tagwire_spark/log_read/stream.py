@@ -34,7 +34,7 @@ from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, segment_ends
-from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query
+from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query, partition_key
 from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import (
     Split,
@@ -254,7 +254,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _add(
         self, found: dict[tuple[str, int], Log], partition: Partition, location: Location, end: LogEnd | None
     ) -> None:
-        key = partition.topic or partition.path.name, -1 if partition.partition is None else partition.partition
+        key = partition_key(partition.path)
         if end is None or not self.query.wants(*key):
             return
         name = location.name_of(partition.path)
