@@ -27,6 +27,7 @@ WHICH_ENGINE := -c 'import tagwire; print("engine:", tagwire.engine())'
 # What encodes and decodes, and so runs once more with the pure engine.
 GOLDEN_TESTS := $(wildcard tests/test_golden_*.py) tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py
 ENGINE_TESTS := $(filter-out %/arrow %/log %/native %/__pycache__,$(wildcard tests/runtime/*)) \
+    tests/workbench/fuzzing tests/workbench/proxy \
     tests/generator/test_generated_corners.py tests/test_import_cost.py $(GOLDEN_TESTS)
 
 # A file's tests stay together: what they share (a wheel, a generated package) is made once. Long ones first: tests/conftest.py.

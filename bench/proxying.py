@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Final
 
 import tagwire_messages as kafka
-from tagwire_cli.mocking.script import read_script
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 from tagwire_messages.produce_response import PartitionProduceResponse, TopicProduceResponse
+from tagwire_workbench.mocking.script import read_script
 
 BATCH: Final = 1 << 20
 VERSION: Final = 9

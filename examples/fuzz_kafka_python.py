@@ -18,9 +18,9 @@ from random import Random
 from typing import Any
 
 import tagwire
-from tagwire.testing.minimise import minimise
-from tagwire.testing.mutate import Mutator
 from tagwire_messages import registry
+from tagwire_workbench.fuzzing.minimise import minimise
+from tagwire_workbench.fuzzing.mutate import Mutator
 
 for name in ("admin", "consumer", "metadata", "producer", "sasl"):
     import_module(f"kafka.protocol.{name}")

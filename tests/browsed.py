@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 import tagwire_messages as messages
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
-from tagwire_cli.browsing.app import Browser
-from tagwire_cli.browsing.listing import Listing
-from tagwire_cli.browsing.opening import How, open_listing
 from tagwire_cli.explaining.units import Asked
+from tagwire_workbench.browsing.app import Browser
+from tagwire_workbench.browsing.listing import Listing
+from tagwire_workbench.browsing.opening import How, open_listing
 
 __all__ = ["METADATA", "REPLY", "browse", "line", "listing_of", "screen_text", "settle", "write_lines"]
 

@@ -3,10 +3,10 @@
 import click
 
 from tagwire_cli.app import COMMANDS, app
-from tagwire_cli.commands.fuzz import FUZZ_COMMANDS
 from tagwire_cli.commands.log import LOG_COMMANDS
-from tagwire_cli.commands.mock import MOCK_COMMANDS
 from tagwire_cli.commands.spark import SPARK_COMMANDS
+from tagwire_workbench.commands.fuzz import FUZZ_COMMANDS
+from tagwire_workbench.commands.mock import MOCK_COMMANDS
 
 GROUPS = {"fuzz": FUZZ_COMMANDS, "log": LOG_COMMANDS, "mock": MOCK_COMMANDS, "spark": SPARK_COMMANDS}
 COMMAND_PATHS = [

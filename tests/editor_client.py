@@ -15,7 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
-from tagwire_generator.language.text_places import Position, TextPlaces
+from tagwire_workbench.language.text_places import Position, TextPlaces
 
 PATIENCE = 60.0
 """Seconds for one answer; a machine may be busy."""

@@ -20,8 +20,8 @@ from tagwire.interpreter import reader
 from tagwire.message.engines import python_serializer
 from tagwire.message.field_table import layout_of
 from tagwire.message.serializer import READ_FAULTS
-from tagwire.testing.corpus import seeds
-from tagwire.testing.mutate import Mutation, Mutator
+from tagwire_workbench.fuzzing.corpus import seeds
+from tagwire_workbench.fuzzing.mutate import Mutation, Mutator
 
 __all__ = ["broken_claims", "mutations"]
 

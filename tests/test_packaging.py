@@ -20,7 +20,7 @@ from native_engine import Plan, native
 from tagwire_generator.project.formatting import formatter_of
 
 ROOT = Path(__file__).parents[1]
-ROOTS = ("runtime", "generator", "generated", "cli", "pipeline")
+ROOTS = ("runtime", "generator", "generated", "cli", "workbench", "pipeline")
 ENGINES = ("_engine", "_columns", "_records")
 ENGINE_FILES = (".c", ".h", ".pxd", ".pxi", ".pyx", ".pyd", ".so")
 """The native engine's sources, which only the sdist has, and what is built in place."""

@@ -13,7 +13,7 @@ MODULES: Final = (
     "tagwire.log",
     "tagwire.arrow",
     "tagwire.testing",
-    "tagwire.testing.corpus",
+    "tagwire_workbench.fuzzing.corpus",
     "tagwire.testing.peer",
     "tagwire.message",
     "tagwire.wire",

@@ -60,10 +60,10 @@ def test_submodules_do_not_hide_the_functions() -> None:
         "import tagwire as t;"
         "assert callable(t.trace) and callable(t.engine) and callable(t.negotiate) and callable(t.annotate)"
     )
-    run("import tagwire.testing.corpus.shapes, tagwire.testing.corpus as corpus; assert callable(corpus.seeds)")
+    run("import tagwire_workbench.fuzzing.corpus.shapes, tagwire_workbench.fuzzing.corpus as c; assert c.seeds")
 
 
-@pytest.mark.parametrize("name", ["tagwire.testing.corpus", "tagwire.testing.mutate"])
+@pytest.mark.parametrize("name", ["tagwire_workbench.fuzzing.corpus", "tagwire_workbench.fuzzing.mutate"])
 def test_what_fuzzing_takes_is_there_and_says_what_it_is(name: str) -> None:
     module = import_module(name)
     assert set(module.__all__) == {each for names in module._MODULES.values() for each in names} <= set(dir(module))

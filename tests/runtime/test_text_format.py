@@ -35,7 +35,7 @@ def test_near(name: object, text: str) -> None:
 
 
 def test_one_place_finds_near_names() -> None:
-    roots = [Path(__file__).parents[2] / root for root in ("runtime", "generator", "cli", "pipeline")]
+    roots = [Path(__file__).parents[2] / root for root in ("runtime", "generator", "cli", "workbench", "pipeline")]
     files = [path for root in roots for path in root.rglob("*.py")]
     assert [path.name for path in files if "get_close_matches" in path.read_text()] == ["text_format.py"]
 

@@ -13,7 +13,7 @@ __all__ = ["SCHEMAS", "command"]
 
 _FILES: Final = {
     "spec": ("tagwire_generator.syntax", "spec.schema.json"),
-    "mock-script": ("tagwire_cli.mocking", "script.schema.json"),
+    "mock-script": ("tagwire_workbench.mocking", "script.schema.json"),
 }
 """The schemas of what people write, for editors: packages and files."""
 

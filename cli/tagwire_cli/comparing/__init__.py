@@ -1,1 +1,1 @@
-"""Versions of a message held beside each other: what `tagwire diff` and `tagwire show` are made of."""
+"""Versions of a message compared with each other, for `tagwire diff` and `tagwire show`."""

@@ -19,12 +19,11 @@ from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
 
 if TYPE_CHECKING:
-    from tagwire_generator.designs.findings import Finding as DesignFinding
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.diagnostics.rule_catalogue import Rule
     from tagwire_generator.evolution import Finding
 
-__all__ = ["FORMATS", "Report", "of_change", "of_design", "of_problem", "print_github", "print_sarif", "report_options"]
+__all__ = ["FORMATS", "Report", "of_change", "of_problem", "print_github", "print_sarif", "report_options"]
 
 FORMATS: Final = ("text", "json", "github", "sarif")
 """What `--output-format` takes."""
@@ -67,11 +66,6 @@ def of_problem(problem: "Problem") -> Report:
 def of_change(finding: "Finding", message: str) -> Report:
     """What a change breaks, below a sentence that names the change."""
     return Report(finding.rule, finding.severity, message, finding.file, finding.line, finding.column)
-
-
-def of_design(finding: "DesignFinding") -> Report:
-    """What a design costs."""
-    return of_problem(finding.problem())
 
 
 def print_github(reports: Sequence[Report]) -> None:

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from tagwire_generator.designs.collide import Design, collide
-from tagwire_generator.designs.lint import chosen, lint_set
 from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
 from tagwire_generator.diagnostics.rule_examples import EXAMPLES, Example, spec_texts
 from tagwire_generator.evolution import compare_specs
@@ -17,6 +15,8 @@ from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import ReadResult, read_spec
+from tagwire_workbench.designs.collide import Design, collide
+from tagwire_workbench.designs.lint import chosen, lint_set
 
 EVERY: dict[str, Any] = {**RULES, **CHANGE_RULES, **DESIGN_RULES}
 SHOWN = [rule for rule, example in EXAMPLES.items() if not example.file]

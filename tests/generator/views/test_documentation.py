@@ -15,11 +15,11 @@ from tagwire.explain.html_tree import Unit, tree_of
 from tagwire.explain.trace import trace
 from tagwire_cli.app import app
 from tagwire_generator.editing.formatting import format_spec
-from tagwire_generator.language.hover import hover, register_hover
 from tagwire_generator.model import MessageSpec
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.views.docstrings import deprecated_versions
+from tagwire_workbench.language.hover import hover, register_hover
 
 BOOKS = [
     {

@@ -13,7 +13,7 @@ __all__ = ["SPARK_COMMANDS", "command"]
 SPARK_COMMANDS: Final = {
     "convert": "tagwire_cli.commands.spark.convert",
     "compact": "tagwire_cli.commands.spark.compact",
-    "whatif": "tagwire_cli.commands.spark.whatif",
+    "whatif": "tagwire_workbench.commands.spark_whatif",
     "export": "tagwire_cli.commands.spark.export",
     "import": "tagwire_cli.commands.spark.import_logs",
     "audit": "tagwire_cli.commands.spark.audit",

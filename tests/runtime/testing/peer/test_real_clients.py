@@ -15,7 +15,7 @@ from kafka_jars import kafka_jars
 
 import tagwire_messages as kafka
 from tagwire.testing.peer import MockPeer
-from tagwire_cli.mocking.script import read_script
+from tagwire_workbench.mocking.script import read_script
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 JAVA = Path(__file__).with_name("ProduceAndConsume.java")

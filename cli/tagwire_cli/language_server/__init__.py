@@ -1,1 +1,0 @@
-"""`tagwire lsp`: the language server protocol around the functions of `tagwire_generator.language`."""

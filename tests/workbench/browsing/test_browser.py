@@ -1,0 +1,330 @@
+"""`tagwire browse` as a person sees it: keys, the mouse, filters, jumps, odd files and narrow terminals."""
+
+import asyncio
+import gzip
+from pathlib import Path
+
+import pytest
+from browsed import METADATA, REPLY, browse, line, listing_of, registry, screen_text, settle, write_lines
+from textual.pilot import Pilot
+
+import tagwire_messages as messages
+from tagwire_workbench.browsing.app import Browser
+
+DATA = Path(__file__).parents[2] / "data"
+HEARTBEAT = registry.encode_request(messages.HeartbeatRequest(group_id="orders"), 4, correlation_id=8, client_id="bob")
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    return write_lines(
+        tmp_path / "a.jsonl",
+        line("req", METADATA, client_label="alice"),
+        line("req", HEARTBEAT, 2),
+        line("resp", REPLY, client_label="alice"),
+        line("req", METADATA[:-3], 2),
+        "not JSON",
+    )
+
+
+FIRST_SCREEN = """\
+a.jsonl  5 frames
+       # dir  API                    v      id    bytes client     connection
+>      1 req  Metadata              12       7       20 alice      r 1
+       2 req  Heartbeat              4       8       28            r 2
+       3 resp Metadata              12       7       21 alice      r 1
+ !     4 req  Metadata              12       7       17            r 2
+ !     5 !    not a frame
+
+
+frame 1, request, alice
+▶ RequestHeader v2                     bytes 16-19 of 20
+▼ MetadataRequest v12                       0 00 03 00 0c 00 00 00 07  ........
+├ topics  0  nullable compact []Metada      8 00 05 61 6c 69 63 65 00  ..alice.
+├ allow_auto_topic_creation  True  boo     16[01 01 00 00]             ....
+├ include_topic_authorized_operations
+└ tagged fields  0
+
+
+
+
+
+
+MetadataRequest v12
+ / filter  ! faults  p pair  g go to  f follow  ? help  q quit"""
+
+
+def test_the_first_screen(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        assert screen_text(app) == FIRST_SCREEN
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_field_marks_its_bytes_and_a_byte_finds_its_field(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("tab", "up", "enter", "down", "down", "down")
+        await settle(pilot)
+        assert (app.bytes.begin, app.bytes.end) == (4, 8)
+        shown = screen_text(app)
+        assert "[00 00 00 07]" in shown
+        assert "bytes 4-7 of" in shown
+        assert "correlation_id  7  int32" in shown
+        await pilot.press("tab", "right", "right", "right", "right", "down")
+        await settle(pilot)
+        assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
+        assert app.fields.cursor_node.data.path == "topics"
+        assert app.bytes.cursor == 16
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_byte_under_the_mouse_finds_its_field(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.click("#entries", offset=(20, 3))
+        await settle(pilot)
+        assert app.entries.entry == 2
+        await pilot.click("#bytes", offset=(7, 1))  # the first byte: the correlation id
+        await settle(pilot)
+        assert (app.bytes.begin, app.bytes.end) == (0, 4)
+        await pilot.click("#bytes", offset=(6 + 3 * 8 + 2 + 5, 1))  # the text of the sixth byte
+        await settle(pilot)
+        assert app.bytes.cursor == 5
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_jumps_between_request_and_response(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("p")
+        assert app.entries.entry == 2
+        await pilot.press("p")
+        assert app.entries.entry == 0
+        await pilot.press("down", "p")
+        assert app.entries.entry == 1
+        assert [each.message for each in app._notifications] == ["no request and response belong together here"]
+        assert app.apply_filter("dir=req")
+        await pilot.press("home", "p")  # the filter hides it, and is cleared
+        assert (app.entries.entry, app.entries.view.text) == (2, "")
+        await pilot.press("g", "4", "enter")
+        assert app.entries.entry == 3
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_filters_are_typed(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("slash", *"api", "equals_sign", *"Metadata", "space", *"dir", "equals_sign", *"req", "enter")
+        await settle(pilot)
+        assert [app.entries.view[place] for place in range(len(app.entries.view))] == [0, 3]
+        assert "2 of 5 frames  filter api=Metadata dir=req" in screen_text(app)
+        await pilot.press("exclamation_mark")
+        await settle(pilot)
+        assert app.entries.view.text == "api=Metadata dir=req is=fault"
+        assert app.entries.entry == 3
+        await pilot.press("escape")
+        await settle(pilot)
+        assert (app.entries.view.text, app.entries.entry) == ("", 3)
+        await pilot.press("c")
+        assert app.entries.view.text == "conn='r 2'"
+        await pilot.press("a")
+        assert app.entries.view.text == "api=Metadata"
+        await pilot.press("slash", "space", *"zz", "enter")
+        await settle(pilot)
+        assert "nothing matches the filter; Escape clears it" in screen_text(app)
+        await pilot.press("slash", "equals_sign", "enter")
+        assert app.prompt.display  # stays, to be mended
+        await pilot.press("escape")
+        assert not app.prompt.display
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_filter_is_typed_on_behind_its_end(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("c", "g", "1", "enter", "slash", "space", *"dir", "equals_sign", *"req", "enter")
+        assert app.entries.view.text == "conn='r 1' dir=req"
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_filter_that_makes_no_sense_is_said(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        assert not app.apply_filter("nope=1")
+        await pilot.pause()
+        [said] = [each.message for each in app._notifications]
+        assert said.startswith("there is no filter nope=")
+        assert len(app.entries.view) == 5
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_fault_is_shown_with_what_was_read(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "down", "down")
+        await settle(pilot)
+        shown = screen_text(app)
+        assert "frame 4, request; ! MetadataRequest v12: " in shown
+        assert "at byte 17" in shown and "▼ MetadataRequest v12" in shown
+        await pilot.press("down")
+        await settle(pilot)
+        assert "line 5 is not a captured frame: it is not JSON" in " ".join(screen_text(app).split())
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_packed_records_are_shown_unpacked() -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("g", "3", "enter", "tab", "end", "up", "up", "up")
+        await settle(pilot)
+        shown = screen_text(app)
+        assert ", unpacked" in shown
+        assert "[4]  key 'order-" in shown
+        assert app.bytes.buffer.data != app.listing.look(2).data
+        begin = app.bytes.begin
+        await pilot.press("tab", "right")
+        await settle(pilot)
+        assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
+        assert app.fields.cursor_node.data.begin <= begin + 1 < app.fields.cursor_node.data.end
+
+    asyncio.run(browse(listing_of(DATA / "sample_log"), steps, size=(120, 60)))
+
+
+def test_long_arrays_are_opened_in_ranges(tmp_path: Path) -> None:
+    topics = [{"name": f"t{number}"} for number in range(2500)]
+    request = messages.DescribeTopicPartitionsRequest.from_json(
+        {"topics": topics, "responsePartitionLimit": 1, "cursor": None}, 0
+    )
+    path = write_lines(tmp_path / "a.jsonl", line("req", registry.encode_request(request, 0)))
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        offset = app.bytes.buffer.data.index(b"t2100")
+        app.fields.reveal(app.bytes.buffer, offset)
+        await settle(pilot)
+        assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
+        assert app.fields.cursor_node.data.path == "topics[2100].name"
+        shown = [str(node.label).split()[0] for node in app.fields.cursor_node.parent.parent.parent.children]  # type: ignore[union-attr]
+        assert shown == ["[0-999]", "[1000-1999]", "[2000-2499]"]
+
+    asyncio.run(browse(listing_of(path), steps))
+
+
+def test_sensitive_bytes_are_hidden(tmp_path: Path) -> None:
+    secret = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=b"hunter2"), 2, correlation_id=1)
+    path = write_lines(tmp_path / "a.jsonl", line("req", secret))
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        shown = screen_text(app)
+        assert "** ** **" in shown and "<hidden>" in shown
+        assert "hunter" not in shown
+
+    asyncio.run(browse(listing_of(path), steps))
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_growing_capture_is_followed(tmp_path: Path, is_packed: bool) -> None:
+    path = tmp_path / "a.jsonl"
+
+    def add(text: str) -> None:
+        with path.open("ab") as file:
+            data = f"{text}\n".encode()
+            file.write(gzip.compress(data) if is_packed else data)
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        assert "following" in screen_text(app)
+        add(line("resp", REPLY))
+        await settle(pilot, lambda: app.listing.count == 2 and app.entries.entry == 1)
+        await pilot.press("f", "home")
+        add(line("req", HEARTBEAT))
+        await settle(pilot, lambda: app.listing.count == 3 and len(app.entries.view) == 3)
+        assert app.entries.entry == 0
+        assert app.apply_filter("api=Heartbeat")
+        await settle(pilot, lambda: len(app.entries.view) == 1)
+        add(line("req", HEARTBEAT))
+        await settle(pilot, lambda: len(app.entries.view) == 2)
+
+    add(line("req", METADATA))
+    asyncio.run(browse(listing_of(path, follows=True), steps, follows=True))
+
+
+@pytest.mark.parametrize(
+    "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.thorough) for size in ((40, 12), (20, 6), (200, 60)))]
+)
+def test_terminals_of_every_size(capture: Path, size: tuple[int, int]) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "tab", "down", "tab", "right", "question_mark", "escape", "slash", "escape")
+        await pilot.resize_terminal(size[0] + 20, size[1] + 3)
+        await settle(pilot)
+        assert "a.jsonl" in screen_text(app)
+
+    asyncio.run(browse(listing_of(capture), steps, size=size))
+
+
+def test_no_colours(capture: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "tab", "down")
+        await settle(pilot)
+        assert app.no_color
+        styles = [part.style for strip in app.screen._compositor.render_strips() for part in strip]
+        colours = {(style.color, style.bgcolor) for style in styles if style is not None}
+        for pair in colours:
+            for colour in pair:
+                triplet = None if colour is None else colour.triplet
+                assert triplet is None or triplet.red == triplet.green == triplet.blue
+        assert any(style is not None and style.reverse for style in styles)
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+@pytest.mark.parametrize(("data", "said"), [(b"", "the input is empty"), (b"\n", "the input is empty")])
+def test_an_empty_file(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data)
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        assert said in screen_text(app)
+        await pilot.press("down", "end", "p", "a", "c", "exclamation_mark", "tab", "enter", "tab", "right", "f")
+
+    asyncio.run(browse(listing_of(path), steps))
+
+
+def test_a_file_that_goes_away_is_said(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", line("req", METADATA), line("resp", REPLY))
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        path.write_text("")
+        await pilot.press("down")
+        await settle(pilot)
+        assert "is not a captured frame" in screen_text(app)
+
+    asyncio.run(browse(listing_of(path), steps))
+
+
+def test_the_help_lists_keys_and_filters(capture: Path) -> None:
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "go to the response of a request" in shown and "api=  version=" in shown
+        await pilot.press("escape")
+        assert app.focused is app.entries
+
+    asyncio.run(browse(listing_of(capture), steps))
+
+
+def test_a_response_without_its_request_is_guessed(tmp_path: Path) -> None:
+    equal = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
+    path = write_lines(tmp_path / "a.jsonl", line("resp", REPLY), line("resp", equal))
+
+    async def steps(app: Browser, pilot: Pilot[None]) -> None:
+        assert "frame 1, response; response MetadataResponse v" in screen_text(app)
+        await pilot.press("down")
+        await settle(pilot)
+        shown = screen_text(app)
+        assert "readings, none clearly the best" in shown
+        assert "tagwire explain --response" in shown and "not read  10 bytes" in shown
+
+    asyncio.run(browse(listing_of(path), steps, size=(160, 30)))

@@ -1,0 +1,72 @@
+"""Filters read records without a trace: they find what the trace shows, and make none for records that are fine."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from browsed import line, listing_of, write_lines
+
+from tagwire_cli.explaining.units import explain_captured
+from tagwire_cli.input.capture_lines import CaptureLine, capture_lines
+from tagwire_workbench.browsing import frame_listing
+from tagwire_workbench.browsing.frame_listing import FrameListing
+from tagwire_workbench.browsing.listing import Looked
+from tagwire_workbench.browsing.searching import texts_of
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+PRODUCE, FETCH = 0, 1
+
+
+@pytest.fixture(scope="module")
+def carriers() -> list[CaptureLine]:
+    """For each version of each client, the first frame of records that is neither tiny nor large."""
+    found: dict[object, CaptureLine] = {}
+    for each in capture_lines(CAPTURES.read_bytes(), "captures"):
+        if (
+            each.api is not None
+            and each.api[0] == (PRODUCE if each.is_request else FETCH)
+            and 200 < len(each.data) < 9000
+        ):
+            found.setdefault((each.api, each.row["client_label"]), each)
+    assert len(found) > 40
+    return list(found.values())
+
+
+def written(each: CaptureLine, data: bytes) -> str:
+    assert each.api is not None
+    return line("req" if each.is_request else "resp", data, api_key=each.api[0], api_version=each.api[1])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda data: data, id="as they are"),
+        pytest.param(lambda data: data[:-30] + bytes([data[-30] ^ 1]) + data[-29:], id="a bit flipped"),
+        pytest.param(lambda data: data[:-1], id="cut"),
+    ],
+)
+def test_they_agree_with_the_trace(
+    tmp_path: Path, carriers: list[CaptureLine], change: Callable[[bytes], bytes]
+) -> None:
+    path = write_lines(tmp_path / "a.jsonl", *(written(each, change(each.data)) for each in carriers))
+    listing = listing_of(path)
+    assert isinstance(listing, FrameListing)
+    listing.read_all()
+    for entry in range(listing.count):
+        frame = listing.file.frame(listing.table, entry)
+        shown = explain_captured(listing.asked, frame)
+        assert bool(listing.find_fault(entry)) == bool(shown.fault), entry
+        assert sorted(list(listing.texts(entry))[1:]) == sorted(texts_of(Looked(frame.data, shown))), entry
+
+
+def test_records_that_are_fine_need_no_trace(
+    tmp_path: Path, carriers: list[CaptureLine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]  # older ones may have wrappers
+    listing = listing_of(write_lines(tmp_path / "a.jsonl", *(written(each, each.data) for each in current)))
+    listing.read_all()
+    assert isinstance(listing, FrameListing) and listing.count > 1
+    monkeypatch.delattr(frame_listing, "explain_captured")
+    for entry in range(listing.count):
+        assert not listing.find_fault(entry)
+        assert list(listing.texts(entry))

@@ -1,0 +1,83 @@
+"""`tagwire browse` as a command: in a terminal, without one, and without what it needs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from terminal import at_terminal
+
+from tagwire_cli.app import app
+
+CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
+SAMPLE_LOG = Path(__file__).parents[2] / "data" / "sample_log"
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_it_runs_in_a_terminal(environment: dict[str, str]) -> None:
+    words = ("browse", str(CAPTURES), "--filter", "api=CreateTopics")
+    status, shown = at_terminal(*words, seen="filter api=CreateTopics", keys=b"q", **environment)
+    assert status == 0
+    assert "captures.jsonl.gz  " in shown
+    assert "\x1b[?1049l" in shown  # the screen that was there before is back
+
+
+def test_another_package_is_browsed() -> None:
+    words = ["browse", str(SAMPLE_LOG), "--package", "tagwire_drafts.kip482", "--filter", "offset=7"]
+    status, shown = at_terminal(*words, seen="2 of 12 batches", keys=b"q")
+    assert (status, "orders-1" in shown) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"), [(CAPTURES, "tagwire explain --capture"), (SAMPLE_LOG, "tagwire log dump")]
+)
+def test_without_a_terminal_it_says_what_to_use(path: Path, instead: str) -> None:
+    done = CliRunner().invoke(app, ["browse", str(path)])
+    assert done.exit_code == 2
+    assert f"browse needs a terminal; `{instead} {path}` prints to a file or a pipe." in done.stderr
+
+
+def test_a_file_that_is_not_there() -> None:
+    done = CliRunner().invoke(app, ["browse", "nothing.jsonl"])
+    assert (done.exit_code, "'nothing.jsonl' does not exist" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("--filter", "apis=Fetch"), 2, "there is no filter apis=; did you mean 'api'?"),
+        (("--package", "nothing"), 2, "can't be imported"),
+        (("--port", "0"), 2, "0 is not in the range"),
+    ],
+)
+def test_wrong_usage_in_a_terminal(words: tuple[str, ...], status: int, said: str) -> None:
+    code, shown = at_terminal("browse", str(CAPTURES), *words, seen="Error", keys=b"q")
+    assert (code, said in " ".join(shown.split())) == (status, True)
+
+
+def test_a_file_of_another_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\xff\xff odd")
+    code, shown = at_terminal("browse", str(tmp_path / "a.bin"), seen="tagwire", keys=b"q")
+    assert (code, "begins with ff ff 20" in " ".join(shown.split())) == (1, True)
+
+
+def test_the_extra_is_named() -> None:
+    script = f"import sys; sys.modules['textual'] = None; sys.argv = ['tagwire', 'browse', {str(CAPTURES)!r}]\n"
+    script += "from tagwire_cli.__main__ import main; main()"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "tagwire: textual is missing; install it with: pip install 'tagwire[browse]'\n"
+
+
+@pytest.mark.parametrize("words", [["browse", "--help"], ["explain", "--help"], ["messages"]])
+def test_other_commands_do_not_import_textual(words: list[str]) -> None:
+    script = (
+        "import json, sys\nfrom click.testing import CliRunner\nfrom tagwire_cli.app import app\n"
+        f"done = CliRunner().invoke(app, {words!r})\n"
+        "print(json.dumps([done.exit_code, 'textual' in sys.modules, 'tagwire_workbench.browsing' in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [0, False, False]

@@ -1,0 +1,134 @@
+"""`tagwire fuzz minimise`: what is kept, what is written, and what is refused."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import tagwire_messages as kafka
+from tagwire_cli.app import app
+from tagwire_workbench.fuzzing.corpus import seeds
+
+TARGET = """
+import sys
+
+import tagwire_messages as kafka
+
+TEXT = "no function"
+
+
+def target(data: bytes) -> None:
+    print("called")
+    message = kafka.MetadataResponse.decode(data, 12)
+    if any(topic.is_internal for topic in message.topics):
+        raise RuntimeError("internal")
+
+
+if __name__ == "__main__":
+    target(open(sys.argv[1], "rb").read())
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "fuzz_target.py").write_text(TARGET)
+    (tmp_path / "broken_target.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "crash").write_bytes(dict(seeds(kafka.MetadataResponse, 12))["many"].encode(12))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "fuzz_target", raising=False)
+    return tmp_path
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["fuzz", "minimise", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_what_a_function_raises(folder: Path) -> None:
+    code, out, err = run("crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", "new/small")
+    made = (folder / "new/small").read_bytes()
+    message = kafka.MetadataResponse.decode(made, 12)
+    assert (code, [topic.is_internal for topic in message.topics]) == (0, [True])
+    assert out.startswith(f"# MetadataResponse v12: {len(made)} bytes\n") and "topics[0].is_internal" in out
+    size = (folder / "crash").stat().st_size
+    *printed, last = err.splitlines()
+    assert set(printed) == {"called"} and "called" not in out
+    assert re.fullmatch(rf"{size} bytes became {len(made)}, after \d+ inputs were tried", last)
+    assert [path.name for path in (folder / "new").iterdir()] == ["small"]
+
+
+def test_what_a_command_prints(folder: Path) -> None:
+    words = ["crash", "--command", f"{sys.executable} fuzz_target.py {{}}", "--says", "RuntimeError: internal"]
+    code, out, err = run(*words, "MetadataResponse", 12, "--output", "small", "--tries", 12)
+    made = (folder / "small").read_bytes()
+    assert code == 0 and any(topic.is_internal for topic in kafka.MetadataResponse.decode(made, 12).topics)
+    assert out.startswith("# MetadataResponse v12") and "after 12 inputs were tried; there may be a smaller one" in err
+
+
+def test_a_status_and_bytes_alone(folder: Path) -> None:
+    (folder / "text").write_bytes(b"one two three")
+    (folder / "check.sh").write_text('grep -q two "$1" && exit 7; exit 0\n')
+    assert run("text", "--command", "sh check.sh", "--output", "small")[:2] == (0, "74 77 6f\n")
+    assert (folder / "small").read_bytes() == b"two"
+
+
+@pytest.mark.thorough
+def test_a_command_that_hangs(folder: Path) -> None:
+    """What it started is ended, too: else its pipe would stay open for a minute."""
+    (folder / "text").write_bytes(b"b")
+    (folder / "check.sh").write_text('grep -q b "$1" && (sleep 60; true); exit 0\n')
+    assert run("text", "--command", "sh check.sh", "--timeout", 2, "--output", "small")[0] == 0
+    assert (folder / "small").read_bytes() == b"b"
+
+
+def test_what_is_before_a_message(folder: Path) -> None:
+    (folder / "keyed").write_bytes(bytes.fromhex("0003 000c") + (folder / "crash").read_bytes())
+    (folder / "keyed_target.py").write_text(
+        "from fuzz_target import target as bare\ntarget = lambda data: bare(data[4:])\n"
+    )
+    words = ["--kind", "response", "--prefix", "key", "--target", "keyed_target:target", "--output", "small"]
+    code, out, _ = run("keyed", *words)
+    assert (code, out.splitlines()[0]) == (0, "# 00 03 00 0c: the key before it")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 2, "give --target or --command, and not both"),
+        (["--target", "a:b", "--command", "c"], 2, "give --target or --command, and not both"),
+        (["--target", "a:b", "--says", "c"], 2, "--says is about the output of --command"),
+        (["--target", "nothing"], 2, "'nothing' is not MODULE:FUNCTION"),
+        (["--target", "nowhere:to_be_found"], 2, "can't be imported"),
+        (["--target", "fuzz_target:other"], 2, "can't be imported: AttributeError"),
+        (["--target", "fuzz_target:TEXT"], 2, "'fuzz_target:TEXT' is no function"),
+        (["--target", "broken_target:target"], 2, "can't be imported: SystemExit: 3"),
+        (["--target", "fuzz_target:target", "--kind", "response", "MetadataResponse"], 2, "do not say which version"),
+        (["--target", "fuzz_target:target", "--prefix", "key"], 2, "give a kind"),
+        (["--command", "c", "MetadataResponse", "x"], 2, "Invalid value for VERSION: 'x' is not a valid integer"),
+        (["--command", "c", "--timeout", "nan"], 2, "nan is no number of seconds from 0.01 to 1000000"),
+        (["--target", "fuzz_target:target", "MetadataResponse", "99"], 2, "has no version 99"),
+        (["--target", "builtins:len"], 1, "the target raises nothing for this input"),
+        (["--command", "true"], 1, "the command ends with status 0"),
+        (["--command", "true", "--says", "x"], 1, "the command does not print 'x'"),
+        (["--command", "'./target {}"], 2, "can't be split into words: No closing quotation"),
+        (["--command", " "], 2, "' ' names no program"),
+        (["--command", "./is-not-there"], 1, "./is-not-there: can't be run"),
+    ],
+)
+def test_what_is_refused(folder: Path, words: list[str], code: int, said: str) -> None:
+    (folder / "small").write_bytes(b"before")
+    found, out, err = run("crash", *words, "--output", "small")
+    assert (found, out) == (code, "") and said in " ".join(err.split())
+    assert (folder / "small").read_bytes() == b"before"
+
+
+def test_an_output_that_can_not_be_written(folder: Path) -> None:
+    (folder / "taken").mkdir()
+    code, _, err = run(
+        "crash", "MetadataResponse", 12, "--target", "fuzz_target:target", "--output", "taken", "--tries", 2
+    )
+    assert code == 1 and "taken: can't be written" in err
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []

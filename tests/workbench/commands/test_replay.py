@@ -1,0 +1,368 @@
+"""`tagwire replay`: captures played against mock peers."""
+
+import json
+import time
+from collections.abc import Generator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import tagwire_cli
+import tagwire_messages as kafka
+from tagwire.records import Record, build, read_batches
+from tagwire.testing.addresses import Address
+from tagwire.testing.peer import MockPeer, Reply
+from tagwire_cli.app import app
+from tagwire_messages.fetch_request import FetchTopic
+from tagwire_messages.fetch_response import FetchableTopicResponse
+from tagwire_messages.join_group_response import JoinGroupResponseMember
+from tagwire_messages.metadata_request import MetadataRequestTopic
+from tagwire_messages.metadata_response import MetadataResponseBroker, MetadataResponseTopic
+from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
+from tagwire_messages.produce_response import PartitionProduceResponse, TopicProduceResponse
+from tagwire_workbench.proxy import CaptureFile, RecordedFrame
+from tagwire_workbench.replaying.carrying import Carried
+from tagwire_workbench.replaying.ordering import in_order_of
+
+SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "replay.json").read_text())
+BROKERS = [MetadataResponseBroker(node_id=1, host="b1", port=9092)]
+METADATA = kafka.MetadataResponse(brokers=BROKERS, cluster_id="one")
+
+
+@pytest.fixture
+def peer() -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(kafka.MetadataRequest).reply(METADATA)
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
+    with peer.running():
+        yield peer
+
+
+def frame(message: Any, version: int, number: int = 1, conn: int = 1, server: int = 1) -> RecordedFrame:
+    registry, is_request = kafka.registry, message.KIND == "request"
+    encode: Any = registry.encode_request if is_request else registry.encode_response
+    data = encode(message, version, correlation_id=number)
+    return RecordedFrame(conn, is_request, message.API_KEY, version, number, "c", Address("b", server), 0.0, data)
+
+
+ASKED = frame(kafka.MetadataRequest(), 12)
+
+
+def capture(folder: Path, *frames: RecordedFrame) -> Path:
+    with CaptureFile(folder / "frames.jsonl.gz", run="r") as file:
+        for each in frames:
+            file.add(each)
+    return file.path
+
+
+def run(file: Path, to: object, *words: str) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["replay", str(file), "--to", str(to), *words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_the_same_answers(peer: MockPeer, tmp_path: Path) -> None:
+    file = capture(
+        tmp_path,
+        ASKED,
+        frame(kafka.HeartbeatRequest(group_id="g"), 4, 2),
+        frame(kafka.HeartbeatRequest(group_id="h"), 4, 1, conn=2),
+        frame(kafka.HeartbeatResponse(throttle_time_ms=7), 4, 1, conn=2),
+        frame(kafka.HeartbeatResponse(), 4, 2),
+        frame(METADATA, 12),
+        frame(kafka.HeartbeatResponse(), 4, 99),
+    )
+    assert run(file, peer.address) == (0, "", "played 3 requests; answers: 3 the same, 0 different, 0 missing\n")
+    assert len({each.connection for each in peer.requests}) == 2
+
+
+OTHER = METADATA.replace(controller_id=2, brokers=[*BROKERS, MetadataResponseBroker(node_id=2, host="b2")])
+
+
+def test_differences(peer: MockPeer, tmp_path: Path) -> None:
+    file = capture(tmp_path, ASKED, frame(OTHER, 12))
+    code, out, err = run(file, peer.address)
+    assert (code, err) == (1, "played 1 request; answers: 0 the same, 1 different, 0 missing\n")
+    first, broker, controller = out.splitlines()
+    assert first == "line 2, connection r 1: MetadataResponse v12 differs"
+    assert broker.startswith("    brokers[1]     expected MetadataResponseBroker(node_id=2, host='b2'")
+    assert controller == "    controller_id  expected 2, received -1"
+    code, out, _ = run(file, peer.address, "--json")
+    (row,) = map(json.loads, out.splitlines())
+    jsonschema.validate(row, SCHEMA)
+    assert (code, row["result"], [each["path"] for each in row["differences"]]) == (
+        1,
+        "differs",
+        ["brokers[1]", "controller_id"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--ignore", "brokers", "--ignore", "controller_id"], 0),
+        (["--ignore", "brokers[]", "--ignore", "MetadataResponse.controller_id"], 0),
+        (["--ignore", "brokers[].host", "--ignore", "controller_id"], 1),
+        (["--ignore", "HeartbeatResponse.error_code"], 1),
+        (["--ignore", "brokers"], 1),
+    ],
+)
+def test_what_may_differ(words: list[str], code: int, peer: MockPeer, tmp_path: Path) -> None:
+    assert run(capture(tmp_path, ASKED, frame(OTHER, 12)), peer.address, *words)[0] == code
+
+
+def test_a_path_that_there_is_not(peer: MockPeer, tmp_path: Path) -> None:
+    file = capture(tmp_path, ASKED, frame(OTHER, 12))
+    for path in ("clusterid", "MetadataResponse.clusterid", "header.host"):
+        code, out, err = run(file, peer.address, "--ignore", path)
+        assert (code, out) == (1, "") and "without a field" in err
+    code, out, err = run(file, peer.address, "--ignore", "MetadataRequest.topics")
+    assert (code, out) == (1, "") and "MetadataRequest is a request; only fields of responses are compared" in err
+    for path in ("[[", "", "header."):
+        code, out, err = run(file, peer.address, "--ignore", path)
+        assert (code, out) == (1, "") and err.startswith(f"tagwire: {path.removeprefix('header.')!r} is no path; one")
+    assert peer.requests == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(close=True), "the server closed the connection"),
+        (Reply(), "there was none within 2 s"),
+        (Reply(raw=b"\xff\xff\xff\xff"), "the server sent what is no frame: "),
+    ],
+)
+def test_missing_answers(reply: Reply, reason: str, peer: MockPeer, tmp_path: Path) -> None:
+    """The connection is given up; others go on."""
+    peer.on(kafka.MetadataRequest).reply(reply)
+    beat, fine = frame(kafka.HeartbeatRequest(), 4, conn=2), frame(kafka.HeartbeatResponse(), 4, conn=2)
+    file = capture(tmp_path, ASKED, frame(METADATA, 12), ASKED, frame(METADATA, 12), beat, fine)
+    code, out, _ = run(file, peer.address, "--timeout", "2", "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    for row in rows:
+        jsonschema.validate(row, SCHEMA)
+    assert (code, [row["result"] for row in rows]) == (1, ["missing", "missing", "same"])
+    assert rows[0]["reason"].startswith(reason)
+    assert (
+        f"line 2, connection r 1: MetadataResponse v12 is missing: {reason}"
+        in run(file, peer.address, "--timeout", "2")[1]
+    )
+
+
+def test_an_answer_that_cannot_be_read(peer: MockPeer, tmp_path: Path) -> None:
+    peer.on(kafka.MetadataRequest).reply(raw=bytes.fromhex("00000005 00000001 00"))
+    code, out, _ = run(capture(tmp_path, ASKED, frame(METADATA, 12)), peer.address)
+    assert code == 1 and "expected a MetadataResponse, received what can't be read: MetadataResponse v12" in out
+
+
+def test_secrets_are_hidden(peer: MockPeer, tmp_path: Path) -> None:
+    peer.on(kafka.SaslAuthenticateRequest).reply(kafka.SaslAuthenticateResponse(auth_bytes=b"secret"))
+    asked = frame(kafka.SaslAuthenticateRequest(auth_bytes=b"x"), 2)
+    file = capture(tmp_path, asked, frame(kafka.SaslAuthenticateResponse(auth_bytes=b"other"), 2))
+    assert "auth_bytes  expected <hidden>, received <hidden>" in run(file, peer.address)[1]
+    assert b"secret".hex() in run(file, peer.address, "--show-sensitive")[1]
+
+
+def test_one_server_of_several(peer: MockPeer, tmp_path: Path) -> None:
+    other = frame(kafka.HeartbeatRequest(), 4, conn=2, server=2)
+    file = capture(tmp_path, ASKED, other, frame(METADATA, 12))
+    assert run(file, peer.address, "--server", "b:1")[2].startswith("played 1 request;")
+    code, out, err = run(file, peer.address, "--server", "b:3")
+    assert (code, out) == (2, "") and "--server: the capture has no frames of 'b:3'; it has those of b:1, b:2" in err
+    file.write_text('{"dir": "req", "hex": ""}')
+    assert "its lines do not name their servers" in run(file, peer.address, "--server", "b:1")[2]
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    code, out, err = run(capture(tmp_path, ASKED), "127.0.0.1:1")
+    refused = "127.0.0.1:1: the server can't be reached: Connection refused; start it, or name another with --to"
+    assert (code, out) == (1, "") and refused in err and "Connect call" not in err
+
+
+# ---------------------------------------------------------------- what a server assigns
+
+RECORDED, ASSIGNED = UUID(int=1), UUID(int=2)
+BATCH = build([Record(0, 1, None, b"v")], "v2", producer_id=10, producer_epoch=0, base_sequence=0)
+
+
+def exchange(number: int, request: Any, response: Any, version: int) -> list[RecordedFrame]:
+    return [frame(request, version, number), frame(response, version, number)]
+
+
+def test_topic_ids_are_carried(peer: MockPeer, tmp_path: Path) -> None:
+    """Into requests, and into what answers are compared with. Addresses may differ."""
+
+    def described(topic_id: UUID) -> Any:
+        return METADATA.replace(topics=[MetadataResponseTopic(name="orders", topic_id=topic_id)])
+
+    def fetched(topic_id: UUID, session: int) -> Any:
+        return kafka.FetchResponse(session_id=session, responses=[FetchableTopicResponse(topic_id=topic_id)])
+
+    def fetch(topic_id: UUID, session: int) -> Any:
+        return kafka.FetchRequest(session_id=session, topics=[FetchTopic(topic_id=topic_id)])
+
+    file = capture(
+        tmp_path,
+        *exchange(1, kafka.MetadataRequest(), described(RECORDED).replace(cluster_id="first"), 12),
+        *exchange(2, fetch(RECORDED, 0), fetched(RECORDED, 77), 13),
+        *exchange(3, fetch(RECORDED, 77), fetched(RECORDED, 77), 13),
+        *exchange(4, fetch(RECORDED, 77), fetched(RECORDED, 77), 13),
+    )
+    peer.on(kafka.MetadataRequest).reply(
+        described(ASSIGNED).replace(brokers=[BROKERS[0].replace(host="other", port=1)])
+    )
+    peer.on(kafka.FetchRequest).reply([fetched(ASSIGNED, 99), fetched(ASSIGNED, 99), fetched(RECORDED, 99)])
+    code, out, err = run(file, peer.address)
+    assert err == "played 4 requests; answers: 3 the same, 1 different, 0 missing\n", out
+    assert (code, out.splitlines()) == (
+        1,
+        [
+            "line 8, connection r 1: FetchResponse v13 differs",
+            f"    responses[0].topic_id  expected {ASSIGNED}, received {RECORDED}",
+        ],
+    )
+    received = [each.message for each in peer.received(kafka.FetchRequest)]
+    assert received == [fetch(ASSIGNED, 0), fetch(ASSIGNED, 99), fetch(ASSIGNED, 99)]
+
+
+def test_producers_and_members_are_carried(peer: MockPeer, tmp_path: Path) -> None:
+    """With their epochs, and in the heads of batches."""
+
+    def produce(records: bytes) -> Any:
+        data = [PartitionProduceData(index=0, records=records)]
+        return kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
+
+    def joined(member: str, generation: int) -> Any:
+        members = [JoinGroupResponseMember(member_id="other"), JoinGroupResponseMember(member_id=member)]
+        return kafka.JoinGroupResponse(member_id=member, leader=member, generation_id=generation, members=members)
+
+    def commit(member: str, generation: int) -> Any:
+        return kafka.OffsetCommitRequest(group_id="g", member_id=member, generation_id_or_member_epoch=generation)
+
+    produced = kafka.ProduceResponse()
+    file = capture(
+        tmp_path,
+        *exchange(1, kafka.InitProducerIdRequest(), kafka.InitProducerIdResponse(producer_id=10), 4),
+        *exchange(2, produce(BATCH.encode()), produced, 9),
+        *exchange(3, kafka.JoinGroupRequest(), joined("a-1", 1), 7),
+        *exchange(4, commit("a-1", 1), kafka.OffsetCommitResponse(), 8),
+    )
+    peer.on(kafka.InitProducerIdRequest).reply(kafka.InitProducerIdResponse(producer_id=4010, producer_epoch=3))
+    peer.on(kafka.ProduceRequest).reply(produced)
+    peer.on(kafka.JoinGroupRequest).reply(joined("a-2", 5))
+    peer.on(kafka.OffsetCommitRequest).reply(kafka.OffsetCommitResponse())
+    assert run(file, peer.address)[:2] == (0, "")
+    [sent] = peer.received(kafka.ProduceRequest)
+    [batch] = read_batches(sent.message.topic_data[0].partition_data[0].records)
+    assert (batch.producer_id, batch.producer_epoch, [each.value for each in batch]) == (4010, 3, [b"v"])
+    peer.assert_received(commit("a-2", 5))
+
+
+def test_what_is_not_carried(peer: MockPeer, tmp_path: Path) -> None:
+    """Ids of other topics that stand in the same place, and values that say that there is no id."""
+
+    def described(*topics: tuple[str, UUID]) -> Any:
+        return METADATA.replace(topics=[MetadataResponseTopic(name=name, topic_id=id_) for name, id_ in topics])
+
+    asked = kafka.MetadataRequest(topics=[MetadataRequestTopic(topic_id=RECORDED, name=None)])
+    none = UUID(int=0)
+    file = capture(
+        tmp_path,
+        *exchange(1, kafka.MetadataRequest(), described(("a", RECORDED), ("b", UUID(int=3)), ("c", none)), 12),
+        *exchange(2, asked, described(), 12),
+    )
+    peer.on(kafka.MetadataRequest).reply([described(("b", UUID(int=3)), ("b", none), ("c", ASSIGNED)), described()])
+    assert run(file, peer.address)[0] == 1
+    peer.assert_received(asked)
+
+
+def test_members_in_another_order() -> None:
+    """What has the place of one recorded id does not take that of another."""
+
+    def joined(*ids: str) -> Any:
+        members = [JoinGroupResponseMember(member_id=each) for each in ids]
+        return kafka.JoinGroupResponse(member_id=ids[0], generation_id=1, members=members)
+
+    carried = Carried(kafka.registry)
+    carried.learn(joined("a-1", "b-1"), joined("a-2", "b-2").replace(members=joined("b-2", "a-2").members))
+    asked = [kafka.HeartbeatRequest(group_id="g", member_id=each, generation_id=1) for each in ("a-1", "b-1")]
+    assert [carried.message(each).member_id for each in asked] == ["a-2", "b-1"]
+
+
+def test_the_same_ids_in_another_order() -> None:
+    """Of topics without names, as the same server may answer them."""
+
+    def fetched(*ids: int) -> Any:
+        return kafka.FetchResponse(responses=[FetchableTopicResponse(topic_id=UUID(int=each)) for each in ids])
+
+    carried = Carried(kafka.registry)
+    carried.learn(fetched(1, 2, 3), fetched(2, 1, 4))
+    assert carried.message(fetched(1, 2, 3)) == fetched(1, 2, 4)
+
+
+def test_requests_that_stay_as_they_are(peer: MockPeer, tmp_path: Path) -> None:
+    """One that can't be read, and records that are no batches."""
+    data = [PartitionProduceData(index=0, records=b"no batch")]
+    odd = kafka.ProduceRequest(acks=-1, topic_data=[TopicProduceData(name="orders", partition_data=data)])
+    carried = Carried(kafka.registry)
+    carried.learn(kafka.InitProducerIdResponse(producer_id=1), kafka.InitProducerIdResponse(producer_id=2))
+    for each in (b"\0", b"", frame(odd, 9).data, frame(kafka.HeartbeatRequest(), 4).data + b"x"):
+        assert carried.request(each) is each
+
+
+def test_another_order(peer: MockPeer, tmp_path: Path) -> None:
+    """Of topics and partitions; what differs has the place of the recorded element."""
+
+    def produced(*topics: tuple[str, list[tuple[int, int]]]) -> Any:
+        responses = [
+            TopicProduceResponse(
+                name=name,
+                partition_responses=[PartitionProduceResponse(index=at, base_offset=offset) for at, offset in rows],
+            )
+            for name, rows in topics
+        ]
+        return kafka.ProduceResponse(responses=responses)
+
+    recorded = produced(("a", [(0, 5), (1, 6)]), ("b", [(0, 7)]))
+    asked = kafka.ProduceRequest(acks=1)
+    file = capture(tmp_path, *exchange(1, asked, recorded, 9), *exchange(2, asked, recorded, 9))
+    other = produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 8)]))
+    peer.on(kafka.ProduceRequest).reply([produced(("b", [(0, 7)]), ("a", [(1, 6), (0, 5)])), other])
+    code, out, _ = run(file, peer.address)
+    assert (code, out.splitlines()[1:]) == (
+        1,
+        ["    responses[0].partition_responses[0].base_offset  expected 5, received 8"],
+    )
+    more = produced(("c", []), ("a", []), ("b", []))
+    assert in_order_of(recorded, more) == more
+
+
+# ---------------------------------------------------------------- how it is played and shown
+
+
+def test_a_pace(peer: MockPeer, tmp_path: Path) -> None:
+    first, answer, second = ASKED, frame(METADATA, 12), frame(kafka.HeartbeatRequest(), 4, 2)
+    last = frame(kafka.HeartbeatResponse(), 4, 2)
+    late = [
+        replace(each, time=1000 + seconds) for each, seconds in ((first, 0), (answer, 0), (second, 0.2), (last, 0.2))
+    ]
+    started = time.monotonic()
+    assert run(capture(tmp_path, *late), peer.address, "--paced")[0] == 0
+    assert time.monotonic() - started >= 0.2
+
+
+def test_a_summary(peer: MockPeer, tmp_path: Path) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(close=True)
+    beats = exchange(3, kafka.HeartbeatRequest(), kafka.HeartbeatResponse(), 4)
+    file = capture(tmp_path, ASKED, frame(OTHER, 12), *exchange(2, kafka.MetadataRequest(), OTHER, 12), *beats)
+    code, out, err = run(file, peer.address, "--summary")
+    assert (code, err) == (1, "played 3 requests; answers: 0 the same, 2 different, 1 missing\n")
+    rows = [line.split(maxsplit=3) for line in out.splitlines()]
+    assert rows[0] == ["answers", "message", "field", "example"]
+    assert [row[:3] for row in rows[1:3]] == [["2", "MetadataResponse", f] for f in ("brokers[]", "controller_id")]
+    assert rows[3][:2] == ["1", "HeartbeatResponse"] and "missing: the server closed the connection" in out
+    assert run(file, peer.address, "--summary", "--json")[0] == 2

@@ -1,0 +1,131 @@
+"""What lint and collide find in the proposals; each rule has something that passes it and something that does not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.spec import load, read_spec
+from tagwire_workbench.designs.collide import Design, collide
+from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.lint import lint
+
+SPECS = Path(__file__).parents[3] / "message_specs"
+
+
+def spec(path: str) -> MessageSpec:
+    return load(SPECS / path)
+
+
+def said(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(finding.rule, finding.path) for finding in findings]
+
+
+LINTED = {
+    "records/MessageV0.json": [],
+    "records/MessageV1.json": [],
+    "records/RecordBatchV2.json": [("TL03", "max_timestamp")],
+    "drafts/kip82_int/records/MessageKip82Int.json": [("TL05", "headers"), ("TL07", "headers")],
+    "drafts/kip82_int_kip87/MessageKip82IntKip87.json": [("TL05", "headers"), ("TL07", "headers")],
+    "drafts/kip87/records/MessageKip87.json": [],
+    "drafts/kip82_str/RecordBatchKip82Str.json": [
+        ("TL03", "max_timestamp"),
+        ("TL04", "messages[].key"),
+        ("TL04", "messages[].value"),
+    ],
+    "drafts/smaller_batches/RecordBatchV3.json": [
+        ("TL01", "magic"),
+        ("TL02", "max_timestamp_delta"),
+        ("TL08", "base_timestamp"),
+        ("TL08", "max_timestamp_delta"),
+    ],
+    "drafts/smaller_batches/RecordBatchV3Zigzag.json": [
+        ("TL01", "magic"),
+        ("TL02", "max_timestamp_delta"),
+        ("TL06", "batch_length"),
+        ("TL06", "batch_length"),
+        ("TL06", "last_offset_delta"),
+    ],
+}
+
+
+@pytest.mark.parametrize("path", LINTED)
+def test_lint(path: str) -> None:
+    assert said(lint(spec(path))) == LINTED[path]
+
+
+def test_of_v2_there_is_only_the_note_that_is_true() -> None:
+    assert {finding.severity for finding in lint(spec("records/RecordBatchV2.json"))} == {"note"}
+
+
+@pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule < "TL2"])
+def test_each_rule_has_one_that_passes_and_one_that_does_not(rule: str) -> None:
+    found = {any(rule == each for each, _ in findings) for findings in LINTED.values()}
+    assert found == {True, False}
+
+
+# ---------------------------------------------------------------- collisions
+
+
+def design(name: str, *paths: str) -> Design:
+    return Design(name, tuple(spec(path) for path in paths))
+
+
+KIP82 = design(
+    "kip82", *(f"drafts/kip82_int/{name}.json" for name in ("records/MessageKip82Int", "clients/ProduceRequest"))
+)
+KIP87 = design("kip87", *(f"drafts/kip87/{name}.json" for name in ("records/MessageKip87", "clients/ProduceRequest")))
+V1 = design("v1", "records/MessageV1.json")
+V2 = design("v2", "records/RecordBatchV2.json")
+
+
+def tagged(name: str, tag: int = 0, **more: Any) -> Design:
+    text = {
+        "name": "FooRequest",
+        "type": "request",
+        "apiKey": 7,
+        "validVersions": "0-3",
+        "flexibleVersions": "1+",
+        "fields": [{"name": name, "type": "int32", "taggedVersions": "1+", "tag": tag}],
+    }
+    message = read_spec(json.dumps(text | more)).message
+    assert message is not None
+    return Design(name, (message,))
+
+
+COLLISIONS: list[tuple[list[Design], list[tuple[str, str]]]] = [
+    ([KIP82, KIP87], [("TL21", "magic"), ("TL23", "")]),
+    ([KIP82, V2], [("TL21", "magic"), ("TL22", "attributes")]),
+    ([KIP87, V2], [("TL21", "magic"), ("TL22", "attributes")]),
+    ([KIP82, V1], []),
+    ([V1, V2], []),
+    ([KIP82, KIP82], [("TL23", "")]),
+    ([tagged("Bar"), tagged("Baz", validVersions="0-4")], [("TL24", "baz")]),
+    ([tagged("Bar"), tagged("Bar", validVersions="0-4")], []),
+    ([tagged("Bar"), tagged("Baz", apiKey=8)], []),
+]
+
+
+@pytest.mark.parametrize(("designs", "expected"), COLLISIONS)
+def test_collide(designs: list[Design], expected: list[tuple[str, str]]) -> None:
+    assert said(collide(designs)) == expected
+
+
+@pytest.mark.parametrize("rule", [rule for rule in DESIGN_RULES if rule.startswith("TL2")])
+def test_each_collision_has_designs_with_and_without_it(rule: str) -> None:
+    assert {any(rule == each for each, _ in expected) for _, expected in COLLISIONS} == {True, False}
+
+
+def test_a_finding_says_who_and_what() -> None:
+    texts = [finding.message for finding in collide([KIP87, V2])]
+    assert "bit 5 of attributes is is_tombstone in kip87 and is_control in v2" in texts
+    assert {finding.as_dict()["severity"] for finding in collide([KIP87, V2])} == {"error"}
+
+
+def test_every_rule_says_what_and_why() -> None:
+    for rule in DESIGN_RULES.values():
+        assert rule.title and not rule.title.endswith(".") and rule.explanation.endswith(".")
+        assert rule.severity in ("error", "warning", "note")

@@ -1,0 +1,113 @@
+"""Seeds and dictionaries of fuzzers."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build_package import build_package
+from parcel_specs import PARCEL
+
+import tagwire_drafts.kip482
+import tagwire_messages as kafka
+from tagwire import Message, UnsupportedVersionError
+from tagwire.records import read_batches
+from tagwire_workbench.fuzzing.corpus import dictionary_of, dictionary_text, seeds
+from tagwire_workbench.fuzzing.corpus.shapes import SHAPES
+
+REGISTRIES = (kafka.registry, tagwire_drafts.kip482.registry)
+ALL = [(registry[name], version) for registry in REGISTRIES for name in registry for version in registry[name].VERSIONS]
+
+
+def test_every_version_of_every_message_has_some() -> None:
+    """They are what the version carries: each comes back from its bytes, and no two are the same."""
+    for cls, version in ALL:
+        made = dict(seeds(cls, version))
+        assert made and set(made) <= set(SHAPES)
+        encoded = [message.encode(version) for message in made.values()]
+        assert len(set(encoded)) == len(encoded)
+        assert [cls.decode(data, version).encode(version) for data in encoded] == encoded
+
+
+def test_the_shapes_by_hand() -> None:
+    """HeartbeatRequest v4: three compact texts, of which the last may be null, an int32, and the tagged fields."""
+    made = {name: message.encode(4).hex(" ") for name, message in seeds(kafka.HeartbeatRequest, 4)}
+    assert made == {
+        "empty": "02 61 00 00 00 01 02 61 02 61 00",
+        "null": "02 61 00 00 00 01 02 61 00 00",
+        "high": "01 7f ff ff ff 01 01 00",
+        "low": "01 80 00 00 00 01 01 00",
+        "long": " ".join(["81 01" + " 61" * 128, "00 00 00 01", "81 01" + " 61" * 128, "81 01" + " 61" * 128, "00"]),
+        "tagged": "02 61 00 00 00 01 02 61 02 61 01 ff 7f 01 01",
+    }
+
+
+def test_arrays_have_none_one_and_three_elements() -> None:
+    made: Mapping[str, Any] = dict(seeds(kafka.MetadataResponse, 12))
+    assert [len(made[name].brokers) for name in ("empty", "full", "many")] == [0, 1, 3]
+    assert [len(topic.partitions) for topic in made["many"].topics] == [3, 3, 3]
+    assert made["null"].cluster_id is None
+    assert made["tagged"].topics[0].unknown_tags
+
+
+@pytest.mark.parametrize("version", [0, 2, 11])
+def test_records_are_batches_of_the_right_format(version: int) -> None:
+    made: Mapping[str, Any] = dict(seeds(kafka.FetchResponse, version))
+    batch, *more = read_batches(made["full"].responses[0].partitions[0].records)
+    assert (batch.format, more) == ({0: "v0", 2: "v1", 11: "v2"}[version], [])
+
+
+def test_a_version_that_there_is_not() -> None:
+    with pytest.raises(UnsupportedVersionError):
+        list(seeds(kafka.HeartbeatRequest, 99))
+
+
+def test_seeds_are_the_same_each_time() -> None:
+    def again() -> list[tuple[str, Message]]:
+        return list(seeds(kafka.FetchResponse, 12))
+
+    assert again() == again()
+
+
+def test_a_dictionary() -> None:
+    messages = [kafka.ApiVersionsRequest, kafka.ApiVersionsResponse]
+    tokens = dictionary_of(messages, keys=[(kafka.ApiVersionsRequest, 3)])
+    assert tokens["ApiVersionsRequest_v3"] == bytes.fromhex("0012 0003")
+    assert tokens["tag_2"] == b"\x02"
+    assert tokens["int64_1"] == bytes.fromhex("7fffffffffffffff")
+    assert tokens["varint_highest"] == bytes.fromhex("ffffffff0f")
+    assert len(set(tokens.values())) == len(tokens)
+    assert [name for name in tokens if name.startswith("ApiVersions")] == ["ApiVersionsRequest_v3"]
+    assert "ApiVersionsRequest_v3" not in dictionary_of(messages)
+
+
+LINE = re.compile(r'\w+="((?:[^"\\]|\\x[0-9a-f]{2})+)"')
+
+
+def test_dictionaries_can_be_read_by_fuzzers() -> None:
+    """A name, and bytes in quotes with escapes of two hex digits; a token has at most 128 bytes (AFL++)."""
+    keys = [(kafka.registry.request(key), version) for key in kafka.ApiKey for version in (0, 1)]
+    tokens = dictionary_of(map(kafka.registry.__getitem__, kafka.registry), keys=keys)
+    lines = dictionary_text(tokens).splitlines()
+    assert len(lines) == len(tokens) > 100
+    for line, token in zip(lines, tokens.values(), strict=True):
+        found = LINE.fullmatch(line)
+        assert found, line
+        assert found[1].encode().decode("unicode_escape").encode("latin-1") == token
+        assert 0 < len(token) <= 128
+
+
+def test_quotes_and_odd_names_are_escaped() -> None:
+    assert dictionary_text({"a-b": b'"\\ ~\x7f'}) == 'a_b="\\x22\\x5c ~\\x7f"\n'
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_unions_keys_and_required_fields_of_own_messages(tmp_path: Path) -> None:
+    parcel = build_package(tmp_path, "seeded", [PARCEL]).Parcel
+    for version in parcel.VERSIONS:
+        for _, message in seeds(parcel, version):
+            assert parcel.decode(message.encode(version), version) == message
+    chosen = {message.content[0] for _, message in seeds(parcel, 2)}
+    assert chosen == {"text", "goods", "flowers"}
+    assert "many" not in dict(seeds(parcel, 2))  # three stops would have the same key

@@ -1,0 +1,211 @@
+"""Mutations keep what they claim: valid ones are read and written, invalid ones refused at the place that they name."""
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from build_package import build_package
+from mutation_claims import broken_claims, mutations
+from parcel_specs import PARCEL
+
+import tagwire_drafts.kip482
+import tagwire_messages as kafka
+from tagwire import DecodeError, UnsupportedVersionError
+from tagwire_workbench.fuzzing.corpus import seeds
+from tagwire_workbench.fuzzing.mutate import DIALECT_RULES, RULES, Framing, FramingError, Mutation, Mutator
+
+ENDS = [
+    (registry, registry[name], version)
+    for registry in (kafka.registry, tagwire_drafts.kip482.registry)
+    for name in registry
+    for version in sorted({registry[name].VERSIONS.lowest, registry[name].VERSIONS.highest})
+]
+FORMS: dict[str, dict[str, Any]] = {
+    "key": {"kind": "response", "prefix": "key"},
+    "requests": {"frames": True},
+    "requests after sizes": {"frames": True, "prefix": "size"},
+    "responses after keys": {"frames": True, "kind": "response", "prefix": "key"},
+}
+
+
+def test_the_first_and_last_version_of_every_message() -> None:
+    broken = [text for each in ENDS for made in mutations(*each, 1) for text in broken_claims(made)]
+    assert broken == []
+
+
+@pytest.mark.thorough
+def test_every_version_of_every_message() -> None:
+    broken = [
+        text
+        for name in kafka.registry
+        for version in kafka.registry[name].VERSIONS
+        for made in mutations(kafka.registry, kafka.registry[name], version, 8)
+        for text in broken_claims(made)
+    ]
+    assert broken == []
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule(rule: str) -> None:
+    """Each can be asked for, and is broken as it says."""
+    mutator = Mutator(kafka.registry, frames=True)
+    for number in range(20):
+        made = mutator.mutate(b"", number, rule=rule)
+        assert made.fault is not None and made.fault.rule == rule
+        with pytest.raises(DecodeError) as caught:
+            kafka.registry.decode_request(made.data)
+        assert (caught.value.path, caught.value.offset) == made.fault[1:]
+
+
+def decoded(made: Mutation, form: dict[str, Any]) -> Any:
+    """What the registry makes of an input, with offsets from its beginning."""
+    begin = 4 if "prefix" in form else 0
+    rest = made.data[begin:]
+    try:
+        if form.get("frames") and made.message.KIND == "request":
+            return kafka.registry.decode_request(rest).message
+        if form.get("frames"):
+            assert made.message.API_KEY is not None
+            return kafka.registry.decode_response(rest, made.message.API_KEY, made.version).message
+        return made.message.decode(rest, made.version)
+    except DecodeError as error:
+        error.offset += begin
+        return error
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_framed_inputs(name: str) -> None:
+    """What stands before a message stays right, and offsets count from the first byte of the input."""
+    form = FORMS[name]
+    mutator, kinds = Mutator(kafka.registry, **form), Counter[str]()
+    data = mutator.seed(Random(name))
+    for number in range(400):
+        made = mutator.mutate(data, number)
+        kinds[made.kind] += 1
+        if made.kind == "near":
+            data = mutator.seed(Random(number))
+            continue
+        if form.get("prefix") == "size":
+            assert int.from_bytes(made.data[:4], "big") == len(made.data) - 4
+        found = decoded(made, form)
+        assert isinstance(found, DecodeError) == (made.kind == "invalid"), (made, found)
+        if isinstance(found, DecodeError):
+            assert made.fault is not None and (found.path, found.offset) == made.fault[1:]
+    assert set(kinds) == {"valid", "near", "invalid"}
+
+
+def common(one: bytes, other: bytes) -> int:
+    """How many first bytes are the same."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+LEVEL = {
+    "name": "Level",
+    "type": "register",
+    "keys": "int8",
+    "closed": True,
+    "entries": [{"key": 1, "name": "LOW"}, {"key": 7, "name": "HIGH"}],
+}
+GAUGE = {
+    "dialect": "tagwire",
+    "name": "Gauge",
+    "type": "data",
+    "validVersions": "0",
+    "flexibleVersions": "0+",
+    "fields": [
+        {"name": "Level", "type": "int8", "enum": "Level", "versions": "0+", "default": "LOW"},
+        {"name": "Levels", "type": "[]int8", "enum": "Level", "versions": "0+"},
+        {"name": "Name", "type": "string", "versions": "0+"},
+    ],
+}
+
+
+@pytest.mark.usefixtures("own_modules")
+def test_messages_of_the_tagwire_dialect(tmp_path: Path) -> None:
+    """Closed enums, unique keys and unions stay right, or are broken where the fault says."""
+    registry = build_package(tmp_path, "mutated", [PARCEL, LEVEL, GAUGE]).registry
+    each = [(registry, cls, version) for cls in map(registry.__getitem__, registry) for version in cls.VERSIONS]
+    made = [mutation for one in each for mutation in mutations(*one, 60)]
+    assert [text for mutation in made for text in broken_claims(mutation)] == []
+    rules = {mutation.fault.rule for mutation in made if mutation.fault is not None}
+    assert rules >= set(DIALECT_RULES)
+
+
+def test_near_bytes_differ_in_one_place() -> None:
+    data = next(message for name, message in seeds(kafka.MetadataResponse, 12) if name == "many").encode(12)
+    mutator = Mutator(kafka.registry, kafka.MetadataResponse, 12)
+    for number in range(500):
+        made = mutator.mutate(data, number, kind="near").data
+        alike = common(made, data)
+        rest = common(made[alike:][::-1], data[alike:][::-1])
+        assert made != data and len(data) - alike - rest <= 16, number
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    mutators = [Mutator(kafka.registry, kind="response", prefix="key") for _ in range(2)]
+    data = mutators[0].seed(Random(1))
+    runs = [[mutator(data, 4096, number) for number in range(200)] for mutator in mutators]
+    assert runs[0] == runs[1] and len(set(runs[0])) > 150
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff", b"\x00\x03\x00\x63" + bytes(20), bytes(range(256))])
+def test_inputs_that_are_no_messages(data: bytes) -> None:
+    mutator = Mutator(kafka.registry, kind="request", prefix="key")
+    for number in range(50):
+        assert isinstance(mutator(data, 100, number), bytes)
+
+
+def test_near_bytes_are_near_a_message() -> None:
+    """A seed takes the place of what is no message; one that has a fault is kept."""
+    for data, mutator in [
+        (b"", Mutator(kafka.registry, kind="request", prefix="key")),
+        (b"\x7f\xff\0\1ab", Mutator(kafka.registry, kind="request", frames=True)),
+    ]:
+        for number in range(100):
+            made = mutator.mutate(data, number, kind="near")
+            assert made.changes[0] == "a new seed" and made.version in made.message.VERSIONS
+    cut = b"\0\3\0\x0c" + kafka.MetadataRequest(topics=None).encode(12)[:-1]
+    made = Mutator(kafka.registry, kind="request", prefix="key").mutate(cut, 1, kind="near")
+    assert len(made.changes) == 1 and (made.message, made.version) == (kafka.MetadataRequest, 12)
+
+
+def test_no_more_bytes_than_are_asked_for() -> None:
+    mutator = Mutator(kafka.registry, kafka.MetadataResponse, 12)
+    data = kafka.MetadataResponse().encode(12)
+    assert max(len(mutator(data, 40, number)) for number in range(300)) <= 40
+
+
+def test_changes_are_told() -> None:
+    made = Mutator(kafka.registry, kafka.HeartbeatRequest, 4).mutate(
+        kafka.HeartbeatRequest(group_id="g").encode(4), 4, rule="null where there is no null"
+    )
+    assert made.fault is not None
+    assert str(made.fault) == made.changes[-1] == f"{made.fault.path} at byte {made.fault.offset}: {made.fault.rule}"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, "do not say which message they are"),
+        ({"message": kafka.HeartbeatRequest}, "do not say which version of HeartbeatRequest they are"),
+        ({"prefix": "key"}, "does not say the message; give a kind"),
+        ({"prefix": "both"}, "the prefix 'both' is none"),
+        ({"message": kafka.RequestHeader, "version": 1, "frames": True}, "a header has no header"),
+        ({"message": kafka.RequestHeader, "version": 1, "prefix": "key"}, "RequestHeader has no API key"),
+    ],
+)
+def test_forms_that_say_too_little(words: dict[str, Any], said: str) -> None:
+    with pytest.raises(FramingError, match=said):
+        Framing(kafka.registry, **words)
+
+
+def test_what_there_is_not() -> None:
+    with pytest.raises(UnsupportedVersionError):
+        Mutator(kafka.registry, kafka.HeartbeatRequest, 99)
+    mutator = Mutator(kafka.registry, kafka.HeartbeatRequest, 0)
+    with pytest.raises(FramingError, match="there is no rule 'none'"):
+        mutator.mutate(b"", 1, rule="none")
+    with pytest.raises(FramingError, match="has a place for a tag twice"):
+        mutator.mutate(b"", 1, rule="a tag twice")

@@ -1,0 +1,137 @@
+"""Smaller inputs: what is beside a property goes, and the property stays."""
+
+from typing import Any
+
+import pytest
+
+import tagwire
+import tagwire_drafts.kip482
+import tagwire_messages as kafka
+from tagwire import DecodeError
+from tagwire_workbench.fuzzing.corpus import seeds
+from tagwire_workbench.fuzzing.minimise import NothingToKeepError, minimise, same_failure
+from tagwire_workbench.fuzzing.mutate import RULES, Framing, Mutator
+
+METADATA = Framing(kafka.registry, kafka.MetadataResponse, 12)
+
+
+def many() -> bytes:
+    return dict(seeds(kafka.MetadataResponse, 12))["many"].encode(12)
+
+
+def metadata(data: bytes) -> Any:
+    try:
+        return kafka.MetadataResponse.decode(data, 12)
+    except DecodeError:
+        return None
+
+
+def test_one_partition_is_left_of_many() -> None:
+    """Its topic has no name, no more partitions and no tagged fields, and there are no brokers."""
+
+    def keeps(data: bytes) -> bool:
+        found = metadata(data)
+        return found is not None and any(p.leader_id == 1 for topic in found.topics for p in topic.partitions)
+
+    made = minimise(many(), keeps, METADATA)
+    partition = kafka.metadata_response.MetadataResponsePartition(leader_id=1)
+    found = metadata(made.data)
+    assert made.is_done and found.brokers == () and found.cluster_id in (None, "")
+    assert [topic.partitions for topic in found.topics] == [(partition,)] and not found.topics[0].name
+
+
+def test_texts_become_short_and_plain() -> None:
+    data = kafka.HeartbeatRequest(group_id="söme gröup", member_id="m" * 99, generation_id=77).encode(4)
+    framing = Framing(kafka.registry, kafka.HeartbeatRequest, 4)
+
+    def keeps(data: bytes) -> bool:
+        try:
+            return len(kafka.HeartbeatRequest.decode(data, 4).group_id) >= 4
+        except DecodeError:
+            return False
+
+    made = minimise(data, keeps, framing)
+    assert kafka.HeartbeatRequest.decode(made.data, 4) == kafka.HeartbeatRequest(group_id="aaaa", member_id="")
+
+
+@pytest.mark.parametrize("rule", sorted(set(RULES) - {"an API key that nobody has"}))
+def test_a_fault_stays_the_same_fault(rule: str) -> None:
+    """What is beside it goes, the tagged fields around it with fitting sizes."""
+    mutator = Mutator(kafka.registry, kind="response", prefix="key")
+    wrong = mutator.mutate(b"", 1, rule=rule)
+
+    def words(data: bytes) -> str:
+        try:
+            kafka.registry.response(int.from_bytes(data[:2], "big")).decode(data[4:], int.from_bytes(data[2:4], "big"))
+        except DecodeError as error:
+            return f"{error.message_name} {error.path.partition('[')[0]} {error.expected.translate(NO_DIGITS)}"
+        except (tagwire.TagwireError, OverflowError):
+            pass
+        return ""
+
+    made = minimise(wrong.data, lambda data: words(data) == words(wrong.data), mutator.framing, tries=2000)
+    assert len(made.data) <= len(wrong.data) and words(made.data) == words(wrong.data) != ""
+
+
+NO_DIGITS = dict.fromkeys(map(ord, "0123456789s"))
+
+
+def test_framed_inputs_keep_what_is_before_them() -> None:
+    framing = Framing(kafka.registry, frames=True, prefix="size")
+    request = kafka.MetadataRequest(topics=[kafka.metadata_request.MetadataRequestTopic(name=n) for n in ("a", "bc")])
+    data = framing.write(request, 9)
+
+    def keeps(data: bytes) -> bool:
+        try:
+            frame = kafka.registry.decode_request(data[4:])
+        except (tagwire.TagwireError, ValueError):
+            return False
+        return len(data) - 4 == int.from_bytes(data[:4], "big") and bool(frame.message.topics)
+
+    read = framing.read(minimise(data, keeps, framing).data)
+    assert read is not None and read.error is None and read.cls is kafka.MetadataRequest
+    assert len(read.data) == len(framing.write(kafka.MetadataRequest(topics=[]), 9)) + 2
+
+
+def test_optional_fields_of_the_draft() -> None:
+    messages = tagwire_drafts.kip482.registry
+    framing = Framing(messages, messages["FooRequest"], 9)
+    data = dict(seeds(messages["FooRequest"], 9))["many"].encode(9)
+
+    def keeps(data: bytes) -> bool:
+        try:
+            messages["FooRequest"].decode(data, 9)
+        except DecodeError:
+            return False
+        return True
+
+    assert len(minimise(data, keeps, framing).data) < len(data) / 2
+
+
+def test_bytes_alone() -> None:
+    assert minimise(bytes(range(200)), lambda data: b"\x07" in data and b"\x63" in data).data == b"\x07\x63"
+    assert minimise(b"abc", lambda data: True) == (b"", 2, True)
+
+
+def test_tries_run_out() -> None:
+    made = minimise(bytes(range(200)), lambda data: len(data) > 5, tries=4)
+    assert made.tries == 4 and not made.is_done and len(made.data) < 200
+
+
+def test_the_same_failure_is_the_same_line() -> None:
+    def target(data: bytes) -> None:
+        if b"x" in data:
+            raise ValueError(data)
+        if b"y" in data:
+            raise ValueError(data)
+
+    keeps = same_failure(target, b"..x..")
+    assert [keeps(data) for data in (b"x", b"y", b"")] == [True, False, False]
+    assert minimise(b"yyyyxyyy", keeps).data == b"x"
+
+
+def test_nothing_to_keep() -> None:
+    with pytest.raises(NothingToKeepError, match="does not have the property"):
+        minimise(b"a", lambda data: False)
+    with pytest.raises(NothingToKeepError, match="the target raises nothing"):
+        same_failure(lambda data: None, b"a")

@@ -1,0 +1,126 @@
+"""What an editor shows of keys, fields, structs, types and broken rules."""
+
+import pytest
+
+from tagwire_generator.diagnostics.rule_catalogue import RULES
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.reading.spec import read_spec
+from tagwire_workbench.language.examples import field_example
+from tagwire_workbench.language.hover import hover, register_hover, rule_text
+
+SPEC = """{
+  "name": "FindShelfRequest", "type": "request", "apiKey": 12, "validVersions": "0-1", "flexibleVersions": "1+",
+  "fields": [
+    { "name": "Library", "type": "string", "versions": "0", "about": "Where the shelf is." },
+    { "name": "Books", "type": "[]Book", "versions": "0+", "fields": [
+      { "name": "Id", "type": "int32", "versions": "0+" },
+      { "name": "Cover", "type": "Picture", "versions": "1+", "nullableVersions": "1+", "default": "null" }
+    ] },
+    { "name": "Trace", "type": "string", "taggedVersions": "1+", "tag": 0 }
+  ],
+  "commonStructs": [
+    { "name": "Picture", "versions": "1+", "fields": [ { "name": "Data", "type": "bytes", "versions": "1+" } ] }
+  ]
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def message() -> MessageSpec:
+    result = read_spec(SPEC)
+    assert result.message is not None, result.problems
+    return result.message
+
+
+def shown(needle: str, message: MessageSpec | None = None, *, inside: int = 1, text: str = SPEC) -> str:
+    found = hover(text, text.index(needle) + inside, message)
+    return found.text if found is not None else ""
+
+
+@pytest.mark.parametrize(
+    ("needle", "expected"),
+    [
+        ('"validVersions"', ["**validVersions**: the versions that exist", "Required"]),
+        ('"nullableVersions"', ["**nullableVersions**: the versions in which null is legal"]),
+        ('"FindShelfRequest"', ["**FindShelfRequest**: `request`", "- apiKey: `12`", "- validVersions: `0-1`"]),
+        ('"Library"', ["**Library**: `string`, field of FindShelfRequest", "Where the shelf is.", "- versions: `0`"]),
+        ('"Id"', ["**Id**: `int32`, field of Book"]),
+        ('"Data"', ["**Data**: `bytes`, field of Picture"]),
+        ('"[]Book"', ["**Book**: struct", "- Id: `int32` 0+", "- Cover: `Picture` 1+"]),
+        ('"Picture"', ["**Picture**: struct", "- versions: `1+`", "- Data: `bytes` 1+"]),
+        ('"int32"', ["**int32**: 4 bytes, from -2147483648 to 2147483647"]),
+        ('"bytes"', ["**bytes**: a length, int32 or compact, then bytes"]),
+        ('"request"', ["**type**: what kind of message it is"]),
+    ],
+)
+def test_what_is_shown(needle: str, expected: list[str]) -> None:
+    found = shown(needle)
+    assert [line for line in expected if line not in found] == [], found
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        # Version 0 is not flexible: an int16 length, 1, and the letter.
+        ('"Library"', 'Version 0 writes `"a"` as `00 01 61`'),
+        # A compact count, 1 plus 1; the element: int32 1, the struct's marker 1, compact bytes 1 plus 1, the byte 1;
+        # no tags of the picture, none of the book.
+        ('"Books"', 'Version 1 writes `[{"id": 1, "cover": {"data": "AQ=="}}]` as `02 00 00 00 01 01 02 01 00 00`'),
+        ('"Id"', "Version 1 writes `1` as `00 00 00 01`"),
+        # In a tagged section: tag 0, 2 bytes, compact length 1 plus 1, and the letter.
+        ('"Trace"', 'Version 1 writes `"a"` as `00 02 02 61`'),
+    ],
+)
+def test_an_example_of_its_bytes(message: MessageSpec, field: str, expected: str) -> None:
+    assert expected in shown(field, message)
+    assert "writes" not in shown(field), "there is none while the spec has errors"
+
+
+def test_a_secret_example_is_no_secret(message: MessageSpec) -> None:
+    text = SPEC.replace('"about": "Where', '"sensitive": true, "about": "Where')
+    assert "as `00 01 61`" in shown('"Library"', read_spec(text).message, text=text)
+
+
+def test_no_example_of_what_is_in_no_version(message: MessageSpec) -> None:
+    assert field_example(message, "Book", "Nothing") is None
+    assert field_example(message, "Nowhere", "Id") is None
+
+
+def test_a_broken_text_is_shown_as_far_as_it_goes() -> None:
+    broken = SPEC[: SPEC.index('"[]Book"')]
+    assert "field of FindShelfRequest" in shown('"Books"', text=broken)
+    assert shown("{", text=broken, inside=0) == ""
+    assert hover("", 0) is None
+
+
+COLOURS = """{ "name": "Colour", "type": "register", "keys": "int8", "about": "What a cover looks like.", "entries": [
+  { "key": 1, "name": "red", "description": "like blood" }, { "key": "0x02", "name": "blue" } ] }"""
+
+
+def test_a_register_shows_its_entries() -> None:
+    text = '{ "dialect": "tagwire", "fields": [ { "name": "A", "type": "int8", "enum": "Colour" } ] }'
+    found = register_hover(text, text.index("Colour"), COLOURS)
+    assert found is not None and text[found.span.start : found.span.end] == "Colour"
+    assert "What a cover looks like." in found.text
+    assert found.text.endswith("- 1 `red` like blood\n- 0x02 `blue`")
+    assert register_hover(text, text.index("Colour"), "{") is None
+    many = "".join(f'{{ "key": {number}, "name": "n{number}" }},' for number in range(50))
+    long = register_hover(text, text.index("Colour"), f'{{ "name": "Colour", "entries": [ {many} ] }}')
+    assert long is not None and long.text.endswith("- 39 `n39`\n- ... 10 more")
+
+
+def test_a_broken_rule_is_explained_before_all_else() -> None:
+    found = hover(SPEC, SPEC.index('"Library"') + 1, None, ["TW608", "TW608"])
+    assert found is not None
+    assert found.text.startswith("**TW608** (error): a tag is used twice")
+    assert found.text.count("**TW608**") == 1
+    assert "// bad" in found.text and "// good" in found.text and "**Library**" in found.text
+
+
+@pytest.mark.parametrize("rule", [*RULES, "TW901", "TL01"])
+def test_every_rule_has_a_text(rule: str) -> None:
+    assert rule_text(rule).startswith(f"**{rule}** (")
+
+
+def test_no_other_rule_has_one() -> None:
+    assert rule_text("TW999") == ""

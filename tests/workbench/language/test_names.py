@@ -1,0 +1,192 @@
+"""Definitions, references, renaming and the outline: where names are declared and used."""
+
+import pytest
+
+from tagwire.errors import SpecError
+from tagwire_generator.reading.spec import ReadResult, read_spec
+from tagwire_workbench.language.editing import applied, changed, fixes, renamable, rename_edits
+from tagwire_workbench.language.navigation import definition, references
+from tagwire_workbench.language.outline import Symbol, outline
+
+SPEC = """{ "name": "Foo", "type": "data", "validVersions": "0-1", "flexibleVersions": "1+",
+  "fields": [
+    { "name": "A", "type": "[]Inner", "versions": "0+", "fields": [
+      { "name": "Pic", "type": "Picture", "versions": "0+" } ] },
+    { "name": "Pic", "type": " [] Picture ", "versions": "0+" } ],
+  "commonStructs": [
+    { "name": "Picture", "versions": "0+", "fields": [ { "name": "Size", "type": "int8", "versions": "0+" } ] } ] }
+"""
+FORMAT = """{ "type": "format", "name": "Foo", "format": "foo", "discriminator": "Magic", "fields": [
+    { "name": "Length", "type": "int32", "lengthOf": "rest" },
+    { "name": "Magic", "type": "int8", "equals": 9 },
+    { "name": "Flags", "type": "int16", "bits": [ { "name": "HasStamp", "bits": 0 } ] },
+    { "name": "Stamp", "type": "int64", "when": { "field": "Flags.HasStamp" } },
+    { "name": "Count", "type": "int32", "countOf": "Items" },
+    { "name": "Items", "type": "[]Item", "ascending": "Key", "fields": [
+      { "name": "Key", "type": "int32" },
+      { "name": "Size", "type": "varint", "deltaOf": "Key" },
+      { "name": "Value", "type": "bytes", "length": "varint" },
+      { "name": "Odd", "type": "int8", "when": { "field": "Flags.HasStamp" } } ] } ] }
+"""
+
+
+def at(text: str, needle: str, inside: int = 1) -> int:
+    return text.index(needle) + inside
+
+
+def lines(text: str, offsets: list[int]) -> list[int]:
+    return [text.count("\n", 0, offset) + 1 for offset in offsets]
+
+
+def read(text: str) -> ReadResult:
+    return read_spec(text, file="Foo.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "needle", "declared", "named"),
+    [
+        (SPEC, '"Picture"', 7, [7, 4, 5]),
+        (SPEC, '" [] Picture "', 7, [7, 4, 5]),
+        (SPEC, '"[]Inner"', 3, [3]),
+        (SPEC, '"Size"', 7, [7]),
+        (FORMAT, '"Flags"', 4, [4, 5, 11]),
+        (FORMAT, '"Flags.HasStamp"', 4, [4, 5, 11]),
+        (FORMAT, '"Items"', 7, [7, 6]),
+        (FORMAT, '"Key"', 8, [8, 7, 9]),
+        (FORMAT, '"Magic"', 3, [3, 1]),
+        (FORMAT, '"[]Item"', 7, [7]),
+    ],
+)
+def test_definitions_and_references(text: str, needle: str, declared: int, named: list[int]) -> None:
+    found = definition(text, at(text, needle))
+    assert found is not None and lines(text, [found.start]) == [declared]
+    assert lines(text, [span.start for span in references(text, at(text, needle))]) == named
+
+
+@pytest.mark.parametrize("needle", ['"Foo"', '"type"', '"0-1"', '"int8"', "["])
+def test_what_has_no_definition(needle: str) -> None:
+    assert definition(SPEC, at(SPEC, needle)) is None
+    assert renamable(SPEC, at(SPEC, needle)) is None
+
+
+def test_a_field_of_the_same_name_elsewhere_is_another() -> None:
+    assert len(references(SPEC, at(SPEC, '"Pic"'))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "needle", "name", "old"),
+    [
+        (SPEC, '"Picture"', "Cover", "Picture"),
+        (SPEC, '"[]Inner"', "Outer", "Inner"),
+        (FORMAT, '"Flags"', "Bits", "Flags"),
+        (FORMAT, '"Items"', "Things", "Items"),
+        (FORMAT, '"Key"', "Id", "Key"),
+    ],
+)
+def test_a_renamed_text_is_as_valid_as_before(text: str, needle: str, name: str, old: str) -> None:
+    before = read(text)
+    assert before.message is not None, before.problems
+    new = applied(text, rename_edits(text, at(text, needle), name, read, file="Foo.json"))
+    after = read(new)
+    assert after.message is not None, after.problems
+    assert [each.rule for each in after.problems] == [each.rule for each in before.problems]
+    assert (
+        f'"{old}' not in new
+        and f"]{old}" not in new
+        and len(new) - len(text) == (len(name) - len(old)) * len(references(text, at(text, needle)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("needle", "name", "rule"),
+    [
+        ('"Picture"', "picture", "TW402"),
+        ('"Picture"', "Inner", "TW304"),
+        ('"Picture"', "Foo", "TW30"),
+        ('"Picture"', "int32", "TW"),
+        ('"A"', "Pic", "TW302"),
+        ('"A"', "1st", "TW401"),
+        ('"A"', 'A"', "TW401"),
+        ('"A"', "", "TW401"),
+    ],
+)
+def test_a_name_that_would_break_a_rule_is_refused(needle: str, name: str, rule: str) -> None:
+    with pytest.raises(SpecError, match=rf"can't be renamed to .*\({rule}"):
+        rename_edits(SPEC, at(SPEC, needle), name, read, file="Foo.json")
+
+
+def test_other_errors_do_not_stop_renaming() -> None:
+    text = SPEC.replace('"int8"', '"int9"')
+    new = applied(text, rename_edits(text, at(text, '"Picture"'), "Cover", read, file="Foo.json"))
+    assert "Picture" not in new
+
+
+def test_what_is_no_json_is_not_renamed() -> None:
+    with pytest.raises(SpecError, match="not a JSON object"):
+        rename_edits(SPEC[:-3], at(SPEC, '"Picture"'), "Cover", read, file="Foo.json")
+    with pytest.raises(SpecError, match="only structs and fields"):
+        rename_edits(SPEC, at(SPEC, '"Foo"'), "Bar", read, file="Foo.json")
+
+
+def test_an_imported_struct_is_renamed_in_its_own_spec() -> None:
+    text = (
+        '{ "dialect": "tagwire", "imports": [ { "name": "Point" } ], "fields": [ { "name": "A", "type": "Point" } ] }'
+    )
+    assert lines(text, [span.start for span in references(text, text.rindex("Point"))]) == [1, 1]
+    with pytest.raises(SpecError, match="Point is a spec of its own"):
+        rename_edits(text, text.rindex("Point"), "Dot", read, file="Foo.json")
+
+
+def names(symbols: list[Symbol]) -> list[object]:
+    return [(each.name, each.detail, names(list(each.children))) for each in symbols]
+
+
+def test_the_outline() -> None:
+    [message] = outline(SPEC)
+    assert (message.name, message.detail, message.kind) == ("Foo", "data 0-1", "message")
+    assert names(list(message.children)) == [
+        ("A", "[]Inner 0+", [("Pic", "Picture 0+", [])]),
+        ("Pic", " [] Picture  0+", []),
+        ("Picture", "0+", [("Size", "int8 0+", [])]),
+    ]
+    register = '{ "name": "Keys", "type": "register", "entries": [ { "key": 7, "name": "a.b" } ] }'
+    assert names(outline(register)) == [("Keys", "register", [("a.b", "7", [])])]
+    assert outline("") == [] and outline("[1]") == []
+    assert names(outline('{ "name": "Foo", "fields": [ { "name": "A", "ty')) == [("Foo", "", [("A", "", [])])]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ('"versions": "0+", "fields"', '"version": "0+", "fields"'),
+        ('"type": "data"', '"type": "dara"'),
+        ('"type": "int8"', '"type": "int88"'),
+        ('"type": "int8"', '"type": "[]itn8"'),
+    ],
+)
+def test_the_name_that_was_meant(wrong: str, right: str) -> None:
+    text = SPEC.replace(wrong, right, 1)
+    assert text != SPEC
+    mended = {applied(text, [fix.edit]) for problem in read(text).problems for fix in fixes(text, problem, read)}
+    assert SPEC.replace('"int8"', '"[]int8"' if "[]" in right else '"int8"') in mended
+
+
+def test_no_fix_without_something_that_was_meant() -> None:
+    text = SPEC.replace('"0-1"', '"x"')
+    assert [fix for problem in read(text).problems for fix in fixes(text, problem, read)] == []
+
+
+def test_a_trailing_comma_can_go() -> None:
+    text = SPEC.replace('"versions": "0+" } ],\n', '"versions": "0+" }, ],\n')
+    [problem] = read(text).problems
+    [fix] = fixes(text, problem, read)
+    assert applied(text, [fix.edit]) == SPEC
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("abc", "abc"), ("", "x"), ("aXc", "aYYc"), ("aa", "aaa"), ("a\r\nb", "a\nb")]
+)
+def test_a_change_is_one_small_edit(before: str, after: str) -> None:
+    edits = changed(before, after)
+    assert applied(before, edits) == after
+    assert len(edits) == (before != after)

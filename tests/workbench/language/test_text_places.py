@@ -1,0 +1,47 @@
+"""Offsets, problems' lines and columns, and editors' positions in different units are the same places."""
+
+import pytest
+
+from tagwire_workbench.language.text_places import Encoding, Position, TextPlaces
+
+TEXT = 'a\n"\N{GRINNING FACE}\N{LATIN SMALL LETTER E WITH ACUTE}x"\r\nb\rc'
+# offsets: a0 \n1 "2 face3 e4 x5 "6 \r7 \n8 b9 \r10 c11
+
+
+@pytest.mark.parametrize(
+    ("encoding", "offset", "position"),
+    [
+        ("utf-16", 0, (0, 0)),
+        ("utf-16", 1, (0, 1)),
+        ("utf-16", 2, (1, 0)),
+        ("utf-16", 3, (1, 1)),
+        ("utf-16", 4, (1, 3)),  # the face is two units
+        ("utf-16", 5, (1, 4)),
+        ("utf-16", 7, (1, 6)),
+        ("utf-16", 9, (2, 0)),
+        ("utf-16", 11, (3, 0)),  # a lone \r ends a line
+        ("utf-16", 12, (3, 1)),
+        ("utf-32", 5, (1, 3)),
+        ("utf-8", 4, (1, 5)),  # the face is four bytes
+        ("utf-8", 5, (1, 7)),  # and the letter two
+    ],
+)
+def test_positions(encoding: Encoding, offset: int, position: tuple[int, int]) -> None:
+    places = TextPlaces(TEXT, encoding)
+    assert places.position(offset) == position
+    assert places.offset(Position(*position)) == offset
+
+
+@pytest.mark.parametrize(
+    ("position", "offset"),
+    [((1, 2), 3), ((1, 99), 7), ((0, 99), 1), ((2, 7), 10), ((99, 0), 12), ((3, 99), 12)],
+)
+def test_what_is_outside_is_the_nearest_place(position: tuple[int, int], offset: int) -> None:
+    assert TextPlaces(TEXT).offset(Position(*position)) == offset
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "offset"), [(1, 1, 0), (2, 3, 4), (3, 1, 9), (3, 3, 11), (99, 1, 9), (0, 0, 0), (3, 99, 12)]
+)
+def test_problems_count_characters_and_line_feeds(line: int, column: int, offset: int) -> None:
+    assert TextPlaces(TEXT).of_problem(line, column) == offset

@@ -1,0 +1,92 @@
+"""The tree that takes every text: what it makes of whole ones, and where a cursor stands in broken ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwire_workbench.language.text_tree import TextTree, Value
+
+KAFKA = Path(__file__).parents[3] / "message_specs" / "kafka" / "clients"
+
+
+def plain(value: Value) -> Any:
+    if value.kind == "object":
+        return {entry.key: plain(entry.value) for entry in value.entries if entry.value}
+    if value.kind == "list":
+        return [plain(item) for item in value.items]
+    return value.text if value.kind == "string" else json.loads(value.text)
+
+
+def test_a_whole_text_says_the_same_as_json() -> None:
+    text = '{ "a": [1, {"b": null}, []], "c\\n": "x\\"y", "d": { } }'
+    assert plain(TextTree(text).root) == json.loads(text)
+
+
+@pytest.mark.parametrize("name", ["FetchRequest", "ProduceRequest", "MetadataResponse"])
+def test_a_spec_says_the_same_as_json(name: str) -> None:
+    text = (KAFKA / f"{name}.json").read_text("utf-8")
+    lines = (line for line in text.splitlines() if not line.strip().startswith("//"))
+    assert plain(TextTree(text).root) == json.loads("\n".join(lines))
+
+
+def test_values_know_their_characters() -> None:
+    text = '{ "a": "b\\"c", "d": [ 1 ] }'
+    found = {text[value.start : value.end] for value in TextTree(text).values()}
+    assert found == {text, '"b\\"c"', "[ 1 ]", "1"}
+    [content] = [value.content for value in TextTree(text).values() if value.kind == "string"]
+    assert text[content.start : content.end] == 'b\\"c'
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "key", "written"),
+    [
+        ("|", "value", None, ""),
+        ("{ |", "key", None, ""),
+        ('{ "n|', "key", None, '"n'),
+        ('{ "n|am" }', "key", None, '"nam"'),
+        ("{ n| }", "key", None, "n"),
+        ('{ "name"| ', "comma", None, ""),
+        ('{ "name": |', "value", "name", ""),
+        ('{ "name": "F|', "value", "name", '"F'),
+        ('{ "name": "F|oo", "x": 1 }', "value", "name", '"Foo"'),
+        ('{ "name": "Foo"| }', "comma", None, ""),
+        ('{ "name": "Foo", |', "key", None, ""),
+        ('{ "a": tr| }', "value", "a", "tr"),
+        ('{ "a": [ | ] }', "value", None, ""),
+        ('{ "a": [ "x", "y|" ] }', "value", None, '"y"'),
+        ('{ "a": [ 1 | ] }', "comma", None, ""),
+        ('{ "a": { "b": | } }', "value", "b", ""),
+        ('{ "a": { } | }', "comma", None, ""),
+        ('{ "a": 1 // no|w\n}', "nothing", None, "// now"),
+        ('{ /* a "b|" */ }', "nothing", None, '/* a "b" */'),
+        ('{ "a": "b|, "c": 1', "value", "a", '"b'),  # what a quote too few swallows is not replaced
+        ('{ "a" "b|"', "key", None, '"b"'),
+    ],
+)
+def test_where_a_cursor_stands(text: str, role: str, key: str | None, written: str) -> None:
+    offset = text.index("|")
+    bare = text.replace("|", "", 1)
+    slot = TextTree(bare).slot(offset)
+    found = bare[slot.written.start : slot.written.end]
+    assert (slot.role, slot.entry.key if slot.entry else None, found) == (role, key, written)
+
+
+@given(st.text(alphabet='{}[],:"\\/*ab1 \n'), st.integers(0, 50))
+def test_any_text_has_a_tree(text: str, offset: int) -> None:
+    tree = TextTree(text)
+    slot = tree.slot(min(offset, len(text)))
+    assert 0 <= slot.written.start <= slot.written.end <= len(text)
+    for value in tree.values():
+        assert 0 <= value.start <= value.end <= len(text)
+    tree.value_at(offset)
+    tree.entry_at(offset)
+
+
+def test_deep_text_costs_no_frames() -> None:
+    tree = TextTree('{"a":' * 20_000)
+    assert tree.slot(100_000).role == "value"
+    assert sum(1 for _ in tree.values()) == 20_000

@@ -1,0 +1,197 @@
+"""Unsaved texts over a project on disk: the same problems as `tagwire validate` finds once they are saved."""
+
+from pathlib import Path
+
+import pytest
+from spec_projects import edit_spec, make_project, write_spec
+
+from tagwire.errors import SpecError
+from tagwire_generator.project.settings import SettingsError
+from tagwire_workbench.language.workspace import Workspace
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return make_project(tmp_path.resolve())
+
+
+def request(root: Path) -> Path:
+    return root / "message_specs" / "PingRequest.json"
+
+
+def rules(found: dict[Path, list[object]]) -> dict[str, list[str]]:
+    return {path.name: [getattr(each, "rule") for each in problems] for path, problems in found.items()}  # noqa: B009
+
+
+def all_rules(specs: Workspace, path: Path) -> dict[str, list[str]]:
+    of_files, of_set = specs.set_problems(path)
+    both: dict[Path, list[object]] = {
+        place: [*of_files.get(place, ()), *of_set.get(place, ())] for place in {**of_files, **of_set}
+    }
+    return rules(both)
+
+
+def test_a_project_without_problems(root: Path) -> None:
+    specs = Workspace()
+    assert all_rules(specs, request(root)) == {}
+    message = specs.message(request(root))
+    assert message is not None and message.name == "PingRequest"
+
+
+def test_rules_about_the_set_see_unsaved_texts(root: Path) -> None:
+    specs = Workspace()
+    saved = specs.text(request(root))
+    specs.write(request(root), saved.replace('"apiKey": 7', '"apiKey": 8'))
+    assert all_rules(specs, request(root)) == {"PingRequest.json": ["TW804"], "PingResponse.json": ["TW805"]}
+    specs.write(request(root), saved.replace("0-1", "0-2"))
+    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW808", "TL51"]}
+    specs.forget(request(root))
+    assert all_rules(specs, request(root)) == {}
+
+
+def test_a_new_file_that_is_not_saved_is_in_the_set(root: Path) -> None:
+    specs = Workspace()
+    new = root / "message_specs" / "OtherRequest.json"
+    specs.write(new, specs.text(request(root)).replace("PingRequest", "OtherRequest"))
+    assert all_rules(specs, new) == {"PingRequest.json": ["TW803"], "PingResponse.json": ["TW822"]}
+    inside = root / "message_specs" / "part" / "OtherRequest.json"
+    specs.forget(new)
+    specs.write(inside, specs.text(request(root)).replace("PingRequest", "OtherRequest"))
+    assert all_rules(specs, inside) == {"OtherRequest.json": ["TW804"]}, "API keys are unique in a component"
+
+
+def test_no_rules_about_the_set_while_a_file_can_not_be_read(root: Path) -> None:
+    specs = Workspace()
+    specs.write(request(root), "{")
+    assert all_rules(specs, request(root)) == {"PingRequest.json": ["TW103"]}
+
+
+def test_what_changes_on_disk_is_read_again(root: Path) -> None:
+    specs = Workspace()
+    assert all_rules(specs, request(root)) == {}
+    edit_spec(root, "PingResponse", '"apiKey": 7', '"apiKey": 70')
+    assert all_rules(specs, request(root)) == {"PingRequest.json": ["TW804"], "PingResponse.json": ["TW805"]}
+    settings = (root / "pyproject.toml").read_text()
+    edit_spec(root, "PingResponse", '"apiKey": 70', '"apiKey": 7')
+    edit_spec(root, "PingResponse", '"0-1"', '"1"')
+    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW808", "TL51"]}
+    (root / "pyproject.toml").write_text(settings + "options = { unanswered_versions = true }\n")
+    assert all_rules(specs, request(root)) == {"PingResponse.json": ["TW820", "TL51"]}
+
+
+def test_what_was_read_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    specs = Workspace()
+    first = specs.read(request(root))
+    assert specs.read(request(root)) is first
+    specs.write(request(root), specs.text(request(root)))
+    again = specs.read(request(root))
+    assert again is not first and specs.read(request(root)) is again
+
+
+@pytest.mark.parametrize(
+    ("text", "is_spec"),
+    [
+        ("{}", False),
+        ('{ "name": "x", "version": "1.0", "type": "module" }', False),
+        ("[1]", False),
+        ('{ "type": "request" }', True),
+        ('{ "name": "Foo", "validVersions": "0" }', True),
+        ('{ "type": "register", ', True),
+    ],
+)
+def test_outside_of_all_sets_only_specs_are_judged(tmp_path: Path, text: str, is_spec: bool) -> None:
+    specs, path = Workspace(), tmp_path.resolve() / "any.json"
+    specs.write(path, text)
+    assert specs.is_spec(path) is is_spec
+    assert bool(specs.problems(path)) is is_spec
+    assert bool(all_rules(specs, path)) is is_spec
+
+
+def test_in_a_set_everything_is_a_spec(root: Path) -> None:
+    specs = Workspace()
+    specs.write(request(root), "")
+    assert [problem.rule for problem in specs.problems(request(root))] == ["TW103"]
+
+
+def test_the_other_half_of_an_api(root: Path) -> None:
+    specs = Workspace()
+    other = specs.counterpart(request(root))
+    assert other is not None and other.name == "PingResponse"
+    back = specs.counterpart(Path(other.file))
+    assert back is not None and back.file == str(request(root))
+    write_spec(root, "Alone", type="data")
+    assert specs.counterpart(root / "message_specs" / "Alone.json") is None
+
+
+TAGGED_FIRST = """{ "name": "PingRequest", "type": "request", "apiKey": 7, "validVersions": "0-1",
+  "flexibleVersions": "1+", "fields": [
+  { "name": "Extra", "type": "int8", "taggedVersions": "1+", "tag": 0 },
+  { "name": "Nonce", "type": "int64", "versions": "0+" } ] }"""
+EXCEPTION = """
+[[tool.tagwire.exceptions]]
+rule = "TL72"
+message = "PingRequest"
+reason = "it was released like that"
+until = "never"
+"""
+
+
+def test_what_lint_finds_as_far_as_the_settings_ask_for_it(root: Path) -> None:
+    specs, path, settings = Workspace(), request(root), root / "pyproject.toml"
+    specs.write(path, TAGGED_FIRST)
+    [found] = specs.problems(path)
+    assert (found.rule, found.severity, found.line) == ("TL72", "note", 3)
+    before = settings.read_text()
+    settings.write_text(before + '[tool.tagwire.lint]\nseverity = { TL72 = "error" }\n')
+    assert [each.severity for each in specs.problems(path)] == ["error"]
+    settings.write_text(before + '[tool.tagwire.lint]\nignore = ["TL72"]\n')
+    assert specs.problems(path) == ()
+    settings.write_text(before + EXCEPTION)
+    assert specs.problems(path) == ()
+    specs.write(path, TAGGED_FIRST.replace('"tag": 0', '"tag": -1'))
+    assert {each.rule for each in specs.problems(path)} == {"TW601"}, "no advice about a spec with errors"
+
+
+REGISTER = '{ "name": "Colour", "type": "register", "keys": "int8", "entries": [ { "key": 1, "name": "red" } ] }'
+USES = """{ "dialect": "tagwire", "name": "PingRequest", "type": "request", "apiKey": 7, "validVersions": "0-1",
+  "flexibleVersions": "1+", "about": "x", "fields": [
+  { "name": "Paint", "type": "int8", "versions": "0+", "about": "x", "enum": "Colour" } ] }"""
+
+
+def test_registers_of_the_set_are_known_unsaved_too(root: Path) -> None:
+    specs, path, register = Workspace(), request(root), root / "message_specs" / "Colour.json"
+    specs.write(path, USES)
+    before = [each.rule for each in specs.problems(path)]
+    assert len(before) == 1 and specs.context(path).places == {}
+    specs.write(register, REGISTER)
+    assert specs.problems(path) == () and specs.context(path).places == {"Colour": register}
+    assert specs.context(path) is specs.context(path)
+    specs.write(register, REGISTER.replace("Colour", "Hue"))
+    assert [each.severity for each in specs.problems(path)] == ["error"]
+    register.write_text(REGISTER)
+    specs.forget(register)
+    assert specs.problems(path) == ()
+    assert specs.read_as(path, USES.replace('"Colour"', '"Color"')).has_errors
+
+
+def test_settings_and_folders_that_can_not_be_read(root: Path) -> None:
+    specs = Workspace()
+    deep = root / "message_specs" / "a" / "b"
+    deep.mkdir(parents=True)
+    (deep / "Deep.json").write_text("{}")
+    with pytest.raises(SpecError, match="nested too deeply"):
+        specs.set_problems(request(root))
+    (root / "pyproject.toml").write_text("[tool")
+    with pytest.raises(SettingsError):
+        specs.problems(request(root))
+
+
+def test_the_normal_form_is_that_of_fmt(root: Path) -> None:
+    specs = Workspace()
+    keys = '"name": "PingRequest", "type": "request", "apiKey": "7", "validVersions": "0-1", "flexibleVersions": "1+"'
+    text = f"// why\n{{ {keys} }}"
+    specs.write(request(root), text)
+    assert specs.formatted(request(root)).startswith('// why\n{\n  "apiKey": 7,\n')
+    specs.write(request(root), "{")
+    with pytest.raises(SpecError):
+        specs.formatted(request(root))

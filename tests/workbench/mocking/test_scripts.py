@@ -1,0 +1,414 @@
+"""Scripts of mock peers: what they answer, without a socket, and the place of each fault."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tagwire_messages as kafka
+from tagwire import Message
+from tagwire.records import read_batches
+from tagwire.testing.peer import Action, Close, MockPeer, PeerConnection, Send, Wait
+from tagwire_messages.metadata_request import MetadataRequestTopic
+from tagwire_workbench.mocking.script import read_script
+from tagwire_workbench.mocking.yaml_tree import ScriptError
+
+ROOT = Path(__file__).parents[3]
+BEAT = kafka.HeartbeatRequest(group_id="g", member_id="m")
+METADATA = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name="b")])
+RULE = "rules:\n  - request: HeartbeatRequest\n    reply: "
+
+
+def play(folder: Path, text: str) -> MockPeer:
+    path = folder / "script.yaml"
+    path.write_text(text)
+    return read_script(path).peer(kafka.registry)
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    with pytest.raises(ScriptError) as caught:
+        play(folder, text)
+    return [line.removeprefix(f"{folder}/script.yaml") for line in str(caught.value).split("\n")]
+
+
+def actions(connection: PeerConnection, message: Message, version: int) -> list[Action]:
+    frame = kafka.registry.encode_request(message, version, correlation_id=7)
+    return connection.receive_data(len(frame).to_bytes(4, "big") + frame)
+
+
+def answer(connection: PeerConnection, message: Message, version: int) -> Any:
+    (sent,) = actions(connection, message, version)
+    assert isinstance(sent, Send) and message.API_KEY is not None
+    return kafka.registry.decode_response(sent.data[4:], message.API_KEY, version).message
+
+
+# ---------------------------------------------------------------- what scripts say
+
+
+@pytest.mark.parametrize("version", [0, 4])
+def test_fields_that_are_missing_are_defaults(tmp_path: Path, version: int) -> None:
+    peer = play(tmp_path, RULE + "{body: {errorCode: 27}}")
+    assert answer(peer.connect(), BEAT, version) == kafka.HeartbeatResponse(error_code=27)
+
+
+V4 = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("{body: {}, delay: 1.5, split_at: [4]}", [Wait(1.5), Send(V4[:4]), Wait(0.005), Send(V4[4:])]),
+        ("{body: {}, cut_at: 9}", [Send(V4[:9]), Close()]),
+        ("{body: {}, close: true}", [Send(V4), Close()]),
+        ("{body: {}, version: 0}", [Send(bytes.fromhex("00000006 00000007 0000"))]),
+        ("{body: {}, header: {correlation_id: 8}}", [Send(V4[:7] + b"\x08" + V4[8:])]),
+        ("{body: {}, fields: {error_code: 0x270f}}", [Send(V4[:13] + b"\x27\x0f" + V4[15:])]),
+        ("{body: {}, unknown_tags: {5: eA==}}", [Send(b"\0\0\0\x0f" + V4[4:15] + bytes.fromhex("01 05 01 78"))]),
+        ("{raw: {$text: oops}}", [Send(b"oops")]),
+        ("{raw: {$hex: '00 ff'}}", [Send(b"\0\xff")]),
+        ("{raw: AP8=}", [Send(b"\0\xff")]),
+        ("{close: true}", [Close()]),
+        ("null", []),
+    ],
+)
+def test_faults_of_answers(tmp_path: Path, reply: str, expected: list[Action]) -> None:
+    peer = play(tmp_path, RULE + reply)
+    assert actions(peer.connect(), BEAT, 4) == expected
+    assert peer.problems == []
+
+
+def test_answers_out_of_order(tmp_path: Path) -> None:
+    connection = play(tmp_path, RULE + "[{body: {errorCode: 1}, behind: 1}, {body: {errorCode: 2}}]").connect()
+    assert actions(connection, BEAT, 0) == []
+    assert [each.data[-1] for each in actions(connection, BEAT, 0) if isinstance(each, Send)] == [2, 1]
+
+
+def test_a_sequence_and_several_rules(tmp_path: Path) -> None:
+    text = """
+        rules:
+          - request: HeartbeatRequest
+            reply: [body: {errorCode: 1}, body: {errorCode: 2}]
+          - request: HeartbeatRequest
+            versions: 3+
+            when: {group_id: orders, header.correlation_id: 7}
+            reply: {body: {errorCode: 3}}
+          - {request: HeartbeatRequest, versions: 0, times: 1, reply: {body: {errorCode: 4}}}
+    """
+    peer = play(tmp_path, text)
+    connection = peer.connect()
+    orders = BEAT.replace(group_id="orders")
+    asked = [(BEAT, 4), (orders, 4), (orders, 2), (orders, 0), (orders, 0)]
+    assert [answer(connection, *each).error_code for each in asked] == [1, 3, 2, 4, 2]
+
+
+def test_what_is_offered(tmp_path: Path) -> None:
+    text = f"offer: {{ApiVersionsRequest: 0-2, HeartbeatRequest: none}}\n{RULE}{{body: {{}}}}"
+    assert {key: str(versions) for key, versions in play(tmp_path, text).offered.items()} == {18: "0-2"}
+
+
+def test_values_of_the_request(tmp_path: Path) -> None:
+    text = """
+        rules:
+          - request: MetadataRequest
+            reply:
+              body:
+                clusterId: {$request: header.client_id}
+                brokers: [{host: {$peer: host}, port: {$peer: port}}]
+                topics: [{name: {$request: "topics[1].name"}}]
+                controllerId: {$request: header.correlation_id}
+    """
+    found = answer(play(tmp_path, text).connect(("h", 9)), METADATA, 9)
+    assert (found.brokers[0].host, found.brokers[0].port) == ("h", 9)
+    assert (found.cluster_id, found.controller_id, [topic.name for topic in found.topics]) == (None, 7, ["b"])
+
+
+def test_values_that_are_kept(tmp_path: Path) -> None:
+    text = """
+        rules:
+          - request: MetadataRequest
+            keep: {names: "topics[].name", first: "topics[0].name", none: "topics[9].name"}
+            reply: null
+          - request: DescribeGroupsRequest
+            reply: {body: {groups: [{groupId: {$kept: first}, errorMessage: {$kept: none}}]}}
+          - request: ListGroupsRequest
+            when: {states_filter: {$kept: names}}
+            reply: {body: {errorCode: 1}}
+    """
+    peer = play(tmp_path, text)
+    connection = peer.connect()
+    assert actions(connection, METADATA, 9) == []
+    found = answer(connection, kafka.DescribeGroupsRequest(), 6).groups[0]
+    assert (found.group_id, found.error_message) == ("a", None)
+    assert answer(connection, kafka.ListGroupsRequest(states_filter=["a", "b"]), 4).error_code == 1
+    assert actions(connection, kafka.ListGroupsRequest(states_filter=["a"]), 4) == [Close()]
+
+
+def test_batches_of_records(tmp_path: Path) -> None:
+    text = """
+        rules:
+          - request: FetchRequest
+            reply:
+              body:
+                responses:
+                  - partitions:
+                      - records:
+                          $records:
+                            - {key: k, value: v, headers: {h: {$hex: ff}}, timestamp: 5}
+                            - {key: {$text: k}}
+                          base_offset: 7
+                          compression: gzip
+    """
+    found = answer(play(tmp_path, text).connect(), kafka.FetchRequest(), 12)
+    (batch,) = read_batches(found.responses[0].partitions[0].records)
+    first, second = batch
+    assert (first.offset, first.timestamp, first.key, first.value, first.headers) == (
+        7,
+        5,
+        b"k",
+        b"v",
+        (("h", b"\xff"),),
+    )
+    assert (second.offset, second.key, second.value, batch.compression) == (8, b"k", None, "gzip")
+
+
+def test_values_that_do_not_fit_are_problems(tmp_path: Path) -> None:
+    text = "rules: [{request: MetadataRequest, reply: {body: {topics: [{name: {$request: topics}}]}}}]"
+    peer = play(tmp_path, text)
+    assert actions(peer.connect(), METADATA, 9) == [Close()]
+    assert "topics[0].name" in str(peer.problems[0])
+
+
+def test_the_example_is_a_script() -> None:
+    path = ROOT / "examples" / "kafka_peer.yaml"
+    assert len(path.read_text().splitlines()) < 60
+    assert read_script(path).peer(kafka.registry).problems == []
+
+
+# ---------------------------------------------------------------- YAML
+
+
+def test_scalars_are_those_of_json(tmp_path: Path) -> None:
+    """In YAML 1.1, `no` would be false, 010 eight, 1_0 ten, and the date no text."""
+    text = "rules: [{request: MetadataRequest, when: {'topics[0].name': no}, reply: {body: {clusterId: 2026-01-01}}}]"
+    peer = play(tmp_path, text)
+    asked = kafka.MetadataRequest(topics=[MetadataRequestTopic(name="no")])
+    assert answer(peer.connect(), asked, 9).cluster_id == "2026-01-01"
+
+
+def test_anchors_are_for_repetition(tmp_path: Path) -> None:
+    text = "rules:\n- {request: HeartbeatRequest, versions: 0, reply: &it {body: {errorCode: 3}}}\n"
+    text += "- {request: HeartbeatRequest, versions: 4, reply: *it}"
+    connection = play(tmp_path, text).connect()
+    assert [answer(connection, BEAT, version).error_code for version in (0, 4)] == [3, 3]
+
+
+def test_json_is_yaml_too(tmp_path: Path) -> None:
+    text = '{"rules": [{"request": "HeartbeatRequest", "reply": {"body": {"errorCode": -1}}}]}'
+    assert answer(play(tmp_path, text).connect(), BEAT, 0).error_code == -1
+
+
+def test_json_writes_characters_beyond_16_bits_as_two(tmp_path: Path) -> None:
+    text = r'{"rules": [{"request": "MetadataRequest", "reply": {"body": {"clusterId": "\ud83d\ude00"}}}]}'
+    assert answer(play(tmp_path, text).connect(), METADATA, 9).cluster_id == "\U0001f600"
+
+
+LADDER = "a0: &a0 []\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(3000))
+LAUGHS = "a: &a [x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [": the file is empty"]),
+        ("rules: [", [":1:9: expected the node content, but found '<stream end>'"]),
+        ("rules: []\nrules: []", [":2:1: the key 'rules' is there twice"]),
+        ("rules: &a [*a]", [":1:8: an alias to what it is in"]),
+        ("rules: " + "[" * 3000, [":1:107: more than 100 levels of nesting"]),
+        ("rules: " + "{a: " * 3000, [":1:401: more than 100 levels of nesting"]),
+        (LADDER, [":1:5: more than 100 levels of nesting"]),
+        ('a: "\\ud800"', [":1:4: '\\ud800' is no text: it has half of a surrogate pair"]),
+        ('"\\udc00": a', [":1:1: the key '\\udc00' is no text"]),
+        ("? [a]\n: b", [":1:3: the key a list of 1 is no text"]),
+        ('a: "\\Uffffffff"', [":1:7: a number that YAML does not have"]),
+        ("a: !!int abc", [":1:4: 'abc' is no integer"]),
+        ("a: !!float abc", [":1:4: 'abc' is no number"]),
+        ("a: !!bool abc", [":1:4: 'abc' is no true or false"]),
+        ("a: !!null abc", [":1:4: 'abc' is no null"]),
+        (
+            "a: " + "1" * 5000,
+            [f":1:4: '{'1' * 48}'... (5000 characters) is too long for a number; at most 1000 are read"],
+        ),
+        (
+            "a: 0x" + "1" * 5000,
+            [f":1:4: '0x{'1' * 46}'... (5002 characters) is too long for a number; at most 1000 are read"],
+        ),
+        ("rules: !!set []", [":1:8: the tag tag:yaml.org,2002:set has no meaning here"]),
+        (LAUGHS, [": more than 100000 values, with those that aliases repeat"]),
+        ("[]", [":1:1: a list was found, an object was expected"]),
+        ("rule: []", [":1:1: the key 'rules' is missing", ":1:1: there is no key 'rule' here; did you mean 'rules'?"]),
+        ("rules: [{request: 7}]", [":1:9: the key 'reply' is missing", ":1:19: 7 was found, a text was expected"]),
+        ("rules: [{}]", [":1:9: the key 'reply' is missing", ":1:9: the key 'request' is missing"]),
+        (RULE + "{cut_at: 3.0}", [":3:21: 3.0 was found, an integer was expected"]),
+        (RULE + "{version: 1.0}", [":3:22: 1.0 was found, an integer was expected"]),
+        (RULE + "{split_at: [1, 2.0]}", [":3:27: 2.0 was found, an integer was expected"]),
+        (RULE + "null\n    times: 1.0", [":4:12: 1.0 was found, an integer was expected"]),
+        (RULE + "[]", [":3:12: the list is empty, an answer was expected"]),
+        (RULE + "{dely: 1}", [":3:13: there is no key 'dely' here; did you mean 'delay'?"]),
+        (RULE + "{delay: -1}", [":3:20: -1 was found, 0 or more was expected"]),
+        (RULE + "{close: 1}", [":3:20: 1 was found, true or false was expected"]),
+        (RULE + "{unknown_tags: {x: ''}}", [":3:27: 'x' is no number of a tag"]),
+        (RULE + "7", [":3:12: 7 was found, an object or null was expected"]),
+    ],
+)
+def test_what_is_no_script(tmp_path: Path, text: str, expected: list[str]) -> None:
+    assert faults(tmp_path, text) == expected
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "script.yaml").write_bytes(b"rules: \xff\xfe")
+    with pytest.raises(ScriptError, match=r"script\.yaml: .*invalid"):
+        read_script(tmp_path / "script.yaml")
+
+
+# ---------------------------------------------------------------- what messages don't have
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            RULE.replace("Heartbeat", "Hartbeat") + "null",
+            ":2:14: tagwire_messages has no message 'HartbeatRequest'; did you",
+        ),
+        (RULE.replace("Request", "Response") + "null", ":2:14: 'HeartbeatResponse' is no request"),
+        (RULE + "null\n    versions: 3-", ":4:15: '3-' is no version range"),
+        (RULE + "null\n    versions: 99", ":4:15: HeartbeatRequest has none of the versions 99; known are 0-4"),
+        (
+            RULE + "null\n    when: {grup_id: g}",
+            ":4:21: grup_id: HeartbeatRequest has no field 'grup_id'; did you mean",
+        ),
+        (RULE + "null\n    when: {group_id.x: g}", ":4:24: group_id.x: group_id has no fields"),
+        (RULE + "null\n    when: {'group_id[0]': g}", "group_id[0]: group_id is no array"),
+        (RULE + "null\n    when: {'group_id[': g}", "'group_id[' is no path such as topics[0].name"),
+        (RULE + "null\n    when: {header.client: g}", "header.client: RequestHeader has no field 'client'"),
+        (RULE + "null\n    when: {group_id: {$peer: x}}", ":4:22: 'x' was found, host or port was expected"),
+        (RULE + "null\n    keep: {g: group}", ":4:15: group: HeartbeatRequest has no field 'group'"),
+        (RULE + "{body: {eror: 1}}", ":3:19: HeartbeatResponse has no field 'eror'"),
+        (RULE + "{body: {errorCode: much}}", ":3:31: 'much' is no"),
+        (RULE + "{body: {errorCode: 40000}}", ":3:31: 40000 "),
+        (RULE + "{body: {x: {$peer: port}}}", ":3:20: HeartbeatResponse has no field 'x'"),
+        (RULE + "{header: {correlationId: 1}}", ":3:22: ResponseHeader has no field 'correlationId'; did you mean"),
+        (RULE + "{fields: {eror_code: 1}}", ":3:33: "),
+        (
+            RULE + "{delay: 1e9}",
+            ":3:20: delay: 1000000000.0 was found, a number of seconds from 0 to 86400 was expected",
+        ),
+        (RULE + "{version: 32768}", ":3:22: version: 32768 was found, a version from 0 to 32767"),
+        (RULE + "{header: {correlation_id: much}}", ":3:38: 'much' is no"),
+        (RULE + "{header: {correlation_id: null}}", ":3:38: is null"),
+        (RULE + "{header: {unknown_tags: {x: ''}}}", ":3:36: 'x' is no tag"),
+        (RULE + "{header: {unknown_tags: {5: '?'}}}", ":3:36: '?' is no base64"),
+        (RULE + "{header: {unknown_tags: 5}}", ":3:36: 5 is no JSON object of tags"),
+        (RULE + "{fields: {error_code: much}}", ":3:34: 'much' is no"),
+        (RULE + "{fields: {error_code: {x: {$peer: port}}}}", ":3:34: a dict is no"),
+        (RULE + "{fields: {error_code: null}}", ":3:34: is null"),
+        (RULE + "{body: {errorCode: {$text: x}}}", ":3:31: 'eA==' is no"),
+        (RULE + "{body: {_unknownTags: {x: ''}}}", ":3:34: 'x' is no tag"),
+        (RULE + "null\n    keep: {g: 'group_id[" + "1" * 5000 + "]'}", "is no path such as topics[0].name"),
+        (RULE + "{raw: {$txt: x}}", ":3:18: there is no '$txt'; did you mean '$text'?"),
+        (RULE + "{raw: {$text: x, y: z}}", ":3:18: 'y' can't stand beside $text"),
+        (RULE + "{raw: {$hex: xx}}", ":3:18: 'xx' is no hex"),
+        (RULE + "{raw: {$kept: it}}", ":3:18: no rule keeps 'it'; there are none"),
+        (RULE + "{raw: {$request: x}}", ":3:18: x: HeartbeatRequest has no field 'x'"),
+        (RULE + "{raw: {$records: 1}}", ":3:18: 1 was found, a list of records was expected"),
+        (RULE + "{raw: {$records: [1]}}", ":3:18: 1 was found, a record such as"),
+        (RULE + "{raw: {$records: [{kee: 1}]}}", ":3:18: a record has no 'kee'; did you mean 'key'?"),
+        (RULE + "{raw: {$records: [{offset: x}]}}", ":3:18: offset: 'x' was found, an integer was expected"),
+        (RULE + "{raw: {$records: [{key: {a: 1}}]}}", ":3:18: an object was found, a text, $text or $hex was expected"),
+        (RULE + "{raw: {$records: [{headers: x}]}}", ":3:18: 'x' was found, headers such as"),
+        (RULE + "{raw: {$records: [], format: v9}}", ":3:18: "),
+        (RULE + "{raw: '?'}", ":3:18: '?' is no base64; write {$text: ...} or {$hex: ...} for bytes"),
+        ("offer: {X: 1}\n" + RULE + "null", ":1:12: tagwire_messages has no message 'X'"),
+    ],
+)
+def test_what_messages_do_not_have(tmp_path: Path, text: str, expected: str) -> None:
+    (found,) = faults(tmp_path, text)
+    assert expected in found
+
+
+def test_all_faults_at_once(tmp_path: Path) -> None:
+    text = RULE + "{body: {eror: 1}}\n  - {request: Nothing, reply: null}\noffer: {MetadataRequest: x}"
+    assert [line.split(" ")[0] for line in faults(tmp_path, text)] == [":3:19:", ":4:15:", ":5:26:"]
+
+
+def test_the_place_within_a_list(tmp_path: Path) -> None:
+    text = """rules:
+  - request: MetadataRequest
+    reply:
+      - body:
+          topics:
+            - name: a
+            - {name: b, errorCode: no}
+"""
+    assert faults(tmp_path, text)[0].startswith(":7:36: 'no' ")
+
+
+def test_the_place_behind_elements_that_are_made_later(tmp_path: Path) -> None:
+    text = """rules:
+  - request: MetadataRequest
+    keep: {first: "topics[0]"}
+    reply:
+      - body:
+          topics:
+            - {$kept: first}
+            - name: b
+              partitions:
+                - {$kept: first}
+                - {$request: "topics[0]"}
+                - {partitionIndex: 1, isrNodes: [{$peer: port}, no]}
+        fields:
+          topics:
+            - {$kept: first}
+            - {name: {$peer: host}, errorCode: maybe}
+"""
+    assert [line.split(" is ")[0] for line in faults(tmp_path, text)] == [":12:65: 'no'", ":16:48: 'maybe'"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("{body: {}, header: {unknown_tags: {5: eA==}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
+        ("{body: {}, header: {unknown_tags: {5: {$text: x}}}}", "0000000f  00000007 01 05 01 78  00000000 0000 00"),
+        ("{body: {}, header: {correlation_id: {$request: generation_id}}}", "0000000c  00000000 00  00000000 0000 00"),
+        ("{body: {_unknownTags: {5: {$hex: '78'}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
+        ("{body: {_unknownTags: {5: {$kept: id}}}}", "0000000f  00000007 00  00000000 0000 01 05 01 78"),
+    ],
+)
+def test_headers_and_tags_are_json_too(tmp_path: Path, reply: str, expected: str) -> None:
+    peer = play(tmp_path, f"{RULE}{reply}\n    keep: {{id: member_id}}")
+    asked = kafka.HeartbeatRequest(member_id="eA==")
+    assert actions(peer.connect(), asked, 4) == [Send(bytes.fromhex(expected))]
+    assert peer.problems == []
+
+
+def test_fields_that_are_missing_in_a_field_are_defaults(tmp_path: Path) -> None:
+    reply = "{body: {}, fields: {topics: [{name: {$request: 'topics[0].name'}}]}}"
+    text = f"rules: [{{request: MetadataRequest, reply: {reply}}}]"
+    (topic,) = answer(play(tmp_path, text).connect(), METADATA, 9).topics
+    assert (topic.name, topic.error_code) == ("a", 0)
+
+
+def test_paths_and_batches_are_read_with_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+        rules:
+          - request: FetchRequest
+            when: {max_bytes: {$request: max_bytes}}
+            reply:
+              {body: {responses: [{partitions: [{records: {$records: [{key: k}]}}]}]}, fields: {error_code: 3}}
+    """
+    connection = play(tmp_path, text).connect()
+    for name in ("tagwire.records.build", "tagwire_workbench.mocking.values.RequestPath"):
+        monkeypatch.setattr(name, None)
+    assert answer(connection, kafka.FetchRequest(), 12).error_code == 3

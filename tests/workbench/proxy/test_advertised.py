@@ -1,0 +1,43 @@
+"""Addresses in the responses of real brokers: each is moved, wherever it stands, and nothing else changes."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwire.testing.addresses import Address
+from tagwire_workbench.proxy import RecordingProxy
+
+CAPTURE = Path(__file__).parents[2] / "data" / "captures" / "advertised.jsonl.gz"
+ROWS = [json.loads(line) for line in gzip.decompress(CAPTURE.read_bytes()).splitlines()]
+PORTS = (39091, 39092, 39093)
+
+
+def frame(row: Any) -> bytes:
+    data = bytes.fromhex(row["hex"])
+    return len(data).to_bytes(4, "big") + data
+
+
+def address(host: bytes, port: int) -> bytes:
+    """The end of a host, and the port behind it, as they stand in all these responses."""
+    return host + port.to_bytes(4, "big")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        pytest.param(asked, answer, id=f"{asked['api_key']} v{asked['api_version']}")
+        for asked, answer in zip(ROWS[::2], ROWS[1::2], strict=True)
+    ],
+)
+def test_addresses_of_real_brokers(asked: Any, answer: Any) -> None:
+    proxy = RecordingProxy(Address("127.0.0.1", PORTS[0]), lambda frame: None)
+    connection = proxy.connect(moved=lambda host, port: ("127.0.0.9", port - 10_000))
+    assert b"".join(connection.receive_from_client(frame(asked))) == frame(asked)
+    expected = frame(answer)
+    for port in PORTS:
+        expected = expected.replace(address(b"127.0.0.1", port), address(b"127.0.0.9", port - 10_000))
+    assert b"".join(connection.receive_from_server(frame(answer))) == expected != frame(answer)
+    assert b"127.0.0.1" not in expected and proxy.problems == []

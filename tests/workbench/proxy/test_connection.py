@@ -1,0 +1,370 @@
+"""Connections through a proxy without sockets: what goes on, what is recorded, and what is noted, however it is cut."""
+
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from build_package import build_package
+
+import tagwire_messages as kafka
+from tagwire.testing.addresses import Address, AddressError
+from tagwire_messages.api_versions_response import ApiVersion
+from tagwire_messages.fetch_response import NodeEndpoint
+from tagwire_messages.find_coordinator_response import Coordinator
+from tagwire_messages.metadata_response import MetadataResponseBroker
+from tagwire_workbench.proxy import ProxyConnection, ProxyError, RecordedFrame, RecordingProxy, pairing
+from tagwire_workbench.proxy.advertised import address_structs
+
+SERVER = Address("broker", 9092)
+SIZES = (1, 3, 7, 1000)
+
+
+def sized(frame: bytes) -> bytes:
+    return len(frame).to_bytes(4, "big") + frame
+
+
+def request(message: Any, version: int, number: int = 1, client: str | None = "shop") -> bytes:
+    return sized(kafka.registry.encode_request(message, version, correlation_id=number, client_id=client))
+
+
+def response(message: Any, version: int, number: int = 1) -> bytes:
+    return sized(kafka.registry.encode_response(message, version, correlation_id=number))
+
+
+class Recording:
+    """A proxy with a connection, and what it recorded."""
+
+    def __init__(self, registry: Any = None, **more: Any) -> None:
+        self.frames: list[RecordedFrame] = []
+        self.proxy = RecordingProxy(SERVER, self.frames.append, registry, **more)
+        self.connection = self.connect()
+
+    def connect(self) -> ProxyConnection:
+        return self.proxy.connect(moved=lambda host, port: ("proxy", port + 1))
+
+    def from_client(self, data: bytes, size: int = 1000) -> bytes:
+        return b"".join(part for cut in cuts(data, size) for part in self.connection.receive_from_client(cut))
+
+    def from_server(self, data: bytes, size: int = 1000) -> bytes:
+        return b"".join(part for cut in cuts(data, size) for part in self.connection.receive_from_server(cut))
+
+    @property
+    def kinds(self) -> list[tuple[bool, int, int]]:
+        return [(each.is_request, each.api_key, each.version) for each in self.frames]
+
+
+def cuts(data: bytes, size: int) -> Iterable[bytes]:
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+BROKERS = kafka.MetadataResponse(
+    brokers=[MetadataResponseBroker(node_id=1, host="b1", port=9092, unknown_tags={7: b"kept"})], controller_id=1
+)
+MOVED = kafka.MetadataResponse(
+    brokers=[MetadataResponseBroker(node_id=1, host="proxy", port=9093, unknown_tags={7: b"kept"})], controller_id=1
+)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_frames_pass_and_are_recorded(size: int) -> None:
+    it = Recording()
+    asked = request(kafka.MetadataRequest(), 12) + request(kafka.HeartbeatRequest(group_id="g"), 4, 2, None)
+    assert it.from_client(asked, size) == asked
+    beat = response(kafka.HeartbeatResponse(error_code=27), 4, 2)
+    assert it.from_server(beat + response(BROKERS, 12), size) == beat + response(MOVED, 12)
+    assert it.kinds == [(True, 3, 12), (True, 12, 4), (False, 12, 4), (False, 3, 12)]
+    assert [each.correlation_id for each in it.frames] == [1, 2, 2, 1]
+    assert [each.client_id for each in it.frames] == ["shop", None, None, "shop"]
+    assert it.frames[3].data == response(BROKERS, 12)[4:], "it is recorded as the server sent it"
+    assert {each.server for each in it.frames} == {SERVER}
+    assert it.proxy.problems == []
+
+
+def test_bytes_of_large_frames_go_on_at_once() -> None:
+    it = Recording()
+    asked = request(kafka.CreateTopicsRequest(), 7)[:12] + bytes(5000)
+    asked = sized(asked[4:])
+    assert it.from_client(asked[:100]) == asked[:100]
+    assert it.from_client(asked[100:3000]) == asked[100:3000]
+    assert it.frames == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "version", "answer", "moved"),
+    [
+        (
+            kafka.FindCoordinatorRequest(key="g"),
+            0,
+            kafka.FindCoordinatorResponse(node_id=1, host="b1", port=9092),
+            kafka.FindCoordinatorResponse(node_id=1, host="proxy", port=9093),
+        ),
+        (
+            kafka.FindCoordinatorRequest(coordinator_keys=["g"]),
+            4,
+            kafka.FindCoordinatorResponse(coordinators=[Coordinator(key="g", node_id=1, host="b1", port=9092)]),
+            kafka.FindCoordinatorResponse(coordinators=[Coordinator(key="g", node_id=1, host="proxy", port=9093)]),
+        ),
+        (
+            kafka.FindCoordinatorRequest(key="g"),
+            2,
+            kafka.FindCoordinatorResponse(error_code=15, node_id=-1, host="", port=-1),
+            kafka.FindCoordinatorResponse(error_code=15, node_id=-1, host="", port=-1),
+        ),
+        (
+            kafka.FetchRequest(),
+            16,
+            kafka.FetchResponse(node_endpoints=[NodeEndpoint(node_id=2, host="b2", port=9094)]),
+            kafka.FetchResponse(node_endpoints=[NodeEndpoint(node_id=2, host="proxy", port=9095)]),
+        ),
+        (
+            kafka.ApiVersionsRequest(),
+            3,
+            kafka.ApiVersionsResponse(
+                api_keys=[
+                    ApiVersion(api_key=3, max_version=99),
+                    ApiVersion(api_key=12, max_version=99),
+                    ApiVersion(api_key=60, min_version=90, max_version=99),
+                    ApiVersion(api_key=999, max_version=1),
+                ]
+            ),
+            kafka.ApiVersionsResponse(
+                api_keys=[
+                    ApiVersion(api_key=3, max_version=13),
+                    ApiVersion(api_key=12, max_version=99),
+                    ApiVersion(api_key=999, max_version=1),
+                ]
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("size", [3, 1000])
+def test_addresses_and_versions(asked: Any, version: int, answer: Any, moved: Any, size: int) -> None:
+    it = Recording()
+    it.from_client(request(asked, version))
+    assert it.from_server(response(answer, version), size) == response(moved, version)
+    assert it.proxy.problems == []
+
+
+def test_the_fallback_of_api_versions() -> None:
+    it = Recording()
+    it.from_client(request(kafka.ApiVersionsRequest(), 4))
+    old = response(kafka.ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=3, max_version=99)]), 0)
+    fewer = response(kafka.ApiVersionsResponse(error_code=35, api_keys=[ApiVersion(api_key=3, max_version=13)]), 0)
+    assert it.from_server(old) == fewer
+    assert (it.kinds[1], it.frames[1].data, it.proxy.problems) == ((False, 18, 4), old[4:], [])
+
+
+def test_requests_without_a_response() -> None:
+    """A ProduceRequest with acks 0 waits for none, so a later request may have its correlation id."""
+    it = Recording()
+    for number in (1, 1, 2):
+        it.from_client(request(kafka.ProduceRequest(acks=0), 9, number))
+    it.from_client(request(kafka.HeartbeatRequest(), 4, 1) + request(kafka.MetadataRequest(), 12, 1))
+    both = response(kafka.HeartbeatResponse(), 4, 1) + response(BROKERS, 12, 1)
+    assert it.from_server(both) == response(kafka.HeartbeatResponse(), 4, 1) + response(MOVED, 12, 1)
+    assert it.kinds[-2:] == [(False, 12, 4), (False, 3, 12)]
+
+
+def test_requests_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest are forgotten."""
+    monkeypatch.setattr(pairing, "_MOST", 2)
+    it = Recording()
+    for number in (1, 2, 3):
+        it.from_client(request(kafka.HeartbeatRequest(), 4, number))
+    for number in (1, 2, 3):
+        it.from_server(response(kafka.HeartbeatResponse(), 4, number))
+    assert [each.correlation_id for each in it.frames if not each.is_request] == [2, 3]
+    assert len(it.proxy.problems) == 1
+
+
+def test_an_api_that_the_package_lacks() -> None:
+    it = Recording()
+    asked = sized(bytes.fromhex("7fff 0001 00000009 feed"))
+    assert it.from_client(asked) == asked
+    assert it.from_server(sized(bytes.fromhex("00000009 beef"))) == sized(bytes.fromhex("00000009 beef"))
+    assert it.kinds == [(True, 0x7FFF, 1), (False, 0x7FFF, 1)]
+    assert it.proxy.problems == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "garbage", [b"GET / HTTP/1.1\r\n\r\n", b"\xff\xff\xff\xff" + bytes(20), bytes.fromhex("160301")]
+)
+def test_garbage_passes_untouched(garbage: bytes, size: int) -> None:
+    for side in ("client", "server"):
+        it = Recording()
+        good = request(kafka.MetadataRequest(), 12)
+        it.from_client(good)
+        feed = it.from_client if side == "client" else it.from_server
+        ended = it.connection.receive_from_client if side == "client" else it.connection.receive_from_server
+        passed = feed(garbage, size) + b"".join(ended(b""))
+        assert passed == garbage
+        (problem,) = it.proxy.problems
+        assert problem.startswith(f"connection 1, from the {side}: ")
+        assert it.kinds == [(True, 3, 12)]
+
+
+def test_what_is_noted() -> None:
+    it = Recording()
+    it.from_client(sized(b"abc") + b"\0\0\0\x09abc")
+    assert list(it.connection.receive_from_client(b"")) == [b"\0\0\0\x09abc"]
+    it.from_server(response(BROKERS, 12, 5) * 2)
+    assert list(it.connection.receive_from_server(b"")) == []
+    assert it.proxy.problems == [
+        "connection 1, from the client: byte 0: 3 bytes are no request",
+        "connection 1, from the client: the stream ends with 7 bytes of a frame",
+    ]
+
+
+def test_responses_to_nothing_and_unreadable_ones() -> None:
+    it = Recording()
+    stray = response(BROKERS, 12, 5)
+    assert it.from_server(stray * 2) == stray * 2
+    it.from_client(request(kafka.MetadataRequest(), 12))
+    bad = response(BROKERS, 12)[:-3]
+    bad = sized(bad[4:])
+    assert it.from_server(bad) == bad
+    assert it.kinds == [(True, 3, 12), (False, 3, 12)]
+    first, second = it.proxy.problems
+    assert first.endswith("byte 0: a response to no request; such responses are passed on, and not recorded")
+    assert (
+        "the response to API 3 v12 passes on as it is, with the addresses in it: MetadataResponse v12: controller_id"
+        in second
+    )
+
+
+def test_frames_go_on_in_one_piece_before_they_are_recorded() -> None:
+    it = Recording()
+    stream = request(kafka.MetadataRequest(), 12) + request(kafka.HeartbeatRequest(group_id="g"), 4, 2, None)
+    passing = it.connection.receive_from_client(stream + stream[:3])
+    assert next(passing) == stream
+    assert it.kinds == []
+    assert list(passing) == []
+    assert it.kinds == [(True, 3, 12), (True, 12, 4)]
+
+
+def test_a_held_response_that_ends_early_goes_on_as_it_is() -> None:
+    it = Recording()
+    it.from_client(request(kafka.MetadataRequest(), 12))
+    answer = response(BROKERS, 12)
+    assert it.from_server(answer[:20]) == b""
+    assert b"".join(it.connection.receive_from_server(b"")) == answer[:20]
+    assert "16 bytes of a frame of" in it.proxy.problems[0]
+    assert it.proxy.budget.held == 0
+
+
+def test_a_large_frame_in_small_pieces_takes_little_memory() -> None:
+    it = Recording()
+    size = 60_000
+    it.from_client(size.to_bytes(4, "big") + bytes(8))
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(size - 100):
+            assert list(it.connection.receive_from_client(b"x")) == [b"x"]
+        assert tracemalloc.get_traced_memory()[0] - before < 2 * size
+    finally:
+        tracemalloc.stop()
+
+
+def test_frames_that_memory_does_not_hold() -> None:
+    """They go on, untouched, and are not recorded; later ones are."""
+    it = Recording(max_held=50)
+    asked = request(kafka.MetadataRequest(), 12)
+    large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
+    answer = response(kafka.MetadataResponse(cluster_id="c" * 100, brokers=BROKERS.brokers), 12)
+    assert it.from_client(large + asked, 60) == large + asked
+    assert it.from_server(answer, 60) == answer
+    assert it.kinds == [(True, 3, 12)]
+    assert len(it.proxy.problems) == 2 and it.proxy.budget.held == 0
+    it.from_client(asked)
+    assert it.from_server(response(BROKERS, 12), 40) == response(MOVED, 12)
+
+
+def test_the_largest_frame() -> None:
+    it = Recording(max_size=30)
+    asked = request(kafka.MetadataRequest(), 12)
+    large = request(kafka.ListGroupsRequest(states_filter=["x" * 200]), 4)
+    assert it.from_client(asked + large + asked) == asked + large + asked
+    assert it.kinds == [(True, 3, 12)]
+    assert "found size 219 of a frame, expected 0 to 30" in it.proxy.problems[0]
+
+
+def test_which_fields_are_addresses() -> None:
+    """Those of brokers; not those of acls or of the clients of groups."""
+    found = {
+        name: [*address_structs(kafka.registry[name])]
+        for name in kafka.registry
+        if kafka.registry[name].KIND == "response" and any(address_structs(kafka.registry[name]))
+    }
+    assert found["MetadataResponse"] == ["brokers[]."]
+    assert found["FindCoordinatorResponse"] == ["", "coordinators[]."]
+    assert [*address_structs(kafka.FindCoordinatorResponse, 3)] == [""]
+    assert {"ProduceResponse", "FetchResponse", "ShareFetchResponse", "DescribeClusterResponse"} < set(found)
+    assert not {"DescribeAclsResponse", "StreamsGroupHeartbeatResponse", "DescribeGroupsResponse"} & set(found)
+
+
+# ---------------------------------------------------------------- other protocols
+
+
+def header(name: str, *fields: tuple[str, str]) -> dict[str, Any]:
+    rows = [{"name": name, "type": type, "versions": "0+"} for name, type in fields]
+    return {"type": "header", "name": name, "validVersions": "0-1", "flexibleVersions": "none", "fields": rows}
+
+
+def message(kind: str, *fields: tuple[str, str]) -> dict[str, Any]:
+    rows = [{"name": name, "type": type, "versions": "0+"} for name, type in fields]
+    more = {"name": f"Find{kind.title()}", "validVersions": "0", "flexibleVersions": "none", "fields": rows}
+    return {"type": kind, "apiKey": 4, **more}
+
+
+HEAD = (("RequestApiKey", "int16"), ("RequestApiVersion", "int16"))
+FIND = [
+    message("request", ("Question", "string")),
+    message("response", ("ShardId", "int32"), ("Host", "string"), ("Port", "uint16")),
+]
+
+
+def test_a_protocol_without_correlation_ids(tmp_path: Path, own_modules: None) -> None:
+    """Responses are paired by their order, and addresses are found in its messages."""
+    finding: Any = build_package(
+        tmp_path, "finding", [header("RequestHeader", *HEAD), header("ResponseHeader", ("Hops", "int8")), *FIND]
+    )
+    it = Recording(finding.registry)
+    asked = sized(finding.registry.encode_request(finding.FindRequest(question="why"), 0))
+    assert it.from_client(asked * 2) == asked * 2
+    answer = finding.FindResponse(shard_id=1, host="s1", port=700)
+    assert it.from_server(sized(finding.registry.encode_response(answer, 0)), 2) == sized(
+        finding.registry.encode_response(answer.replace(host="proxy", port=701), 0)
+    )
+    assert it.kinds == [(True, 4, 0), (True, 4, 0), (False, 4, 0)]
+    assert [each.correlation_id for each in it.frames] == [None] * 3
+
+
+def test_a_protocol_whose_requests_do_not_say_what_they_are(tmp_path: Path, own_modules: None) -> None:
+    silent: Any = build_package(
+        tmp_path, "silent", [header("RequestHeader", ("Trace", "int8"), *HEAD), header("ResponseHeader"), *FIND]
+    )
+    with pytest.raises(ProxyError, match="a proxy can't tell what is asked"):
+        Recording(silent.registry)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "expected"),
+    [
+        ("broker:9092", "", Address("broker", 9092)),
+        ("[::1]:9092", "", Address("::1", 9092)),
+        ("9092", "127.0.0.1", Address("127.0.0.1", 9092)),
+    ],
+)
+def test_addresses(text: str, host: str, expected: Address) -> None:
+    assert Address.parse(text, host) == expected
+    assert host or str(expected) == text
+
+
+@pytest.mark.parametrize("text", ["9092", "broker:", ":9092", "broker:x", "broker:65536", "broker:-1", "b:1234567890"])
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(AddressError, match="HOST:PORT"):
+        Address.parse(text)

@@ -1,0 +1,47 @@
+"""Memory that a process frees and takes again costs no new pages."""
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tagwire_workbench.proxy.memory import KEEPING
+
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="mallopt and its variables are glibc's")
+
+FRAMES = """
+import resource
+{first}
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def pass_frames():
+    for _ in range(20):
+        parts = [bytes(1 << 18) for _ in range(32)]
+        del parts
+pass_frames()
+before = faults()
+pass_frames()
+print(faults() - before)
+"""
+KEPT_BY_CALL = "from tagwire_workbench.proxy.memory import keep_freed_memory; keep_freed_memory()"
+
+
+def _faults(first: str = "", **variables: str) -> int:
+    program = FRAMES.format(first=first)
+    return int(subprocess.check_output([sys.executable, "-c", program], env=os.environ | variables))
+
+
+def test_fresh_pages_are_what_freed_memory_costs() -> None:
+    """Without any setting each frame takes pages of its own, so the other tests can fail."""
+    assert _faults() > 20 * (1 << 20) // resource.getpagesize()
+
+
+def test_by_a_call() -> None:
+    assert _faults(KEPT_BY_CALL) < 100
+
+
+def test_by_the_environment() -> None:
+    assert _faults(**KEEPING) < 100

@@ -1,0 +1,367 @@
+"""Proxies on sockets, with a mock peer behind them: what needs sockets. All else is tested without."""
+
+import asyncio
+import gzip
+import json
+import socket
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_clients import CLIENTS, PRINTED, printed_by
+
+import tagwire_messages as kafka
+from tagwire.frames.redaction import Redaction
+from tagwire.testing.addresses import Address
+from tagwire.testing.peer import MockPeer, Reply
+from tagwire_messages.metadata_response import MetadataResponseBroker
+from tagwire_workbench.mocking.script import read_script
+from tagwire_workbench.proxy import CaptureFile, ProxyError, RecordedFrame, RecordingProxy, capture_file, writing
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "kafka_peer.yaml"
+BEAT = kafka.registry.encode_request(kafka.HeartbeatRequest(group_id="g", member_id="m"), 4, correlation_id=7)
+ASKED = len(BEAT).to_bytes(4, "big") + BEAT
+ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
+
+
+@pytest.fixture
+def peer() -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse())
+    with peer.running():
+        yield peer
+
+
+def proxied(peer: Address | MockPeer, play: Callable[[RecordingProxy, Address], Awaitable[None]]) -> RecordingProxy:
+    """The proxy after a play that is bounded in time."""
+    frames: list[RecordedFrame] = []
+    address = peer.address if isinstance(peer, MockPeer) else peer
+    assert address is not None
+    proxy = RecordingProxy(address, frames.append)
+
+    async def run() -> None:
+        async with proxy.serving() as listening, asyncio.timeout(60):
+            await play(proxy, listening)
+
+    asyncio.run(run())
+    proxy.frames = frames  # type: ignore[attr-defined]
+    return proxy
+
+
+@asynccontextmanager
+async def connected(address: Address) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
+
+
+def test_a_hundred_connections(peer: MockPeer) -> None:
+    async def client(address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED * 20)
+            assert await reader.readexactly(16 * 20) == ANSWER * 20
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        await asyncio.gather(*(client(address) for _ in range(100)))
+
+    proxy: Any = proxied(peer, play)
+    assert (len(proxy.frames), proxy.connection_count, proxy.problems) == (4000, 100, [])
+    assert len({each.connection for each in proxy.frames}) == 100
+
+
+def test_half_closed(peer: MockPeer) -> None:
+    """A client that sends no more still gets its answers."""
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            writer.write_eof()
+            assert await reader.read() == ANSWER
+
+    assert proxied(peer, play).problems == []
+
+
+@pytest.mark.parametrize("reply", [Reply(kafka.HeartbeatResponse(), cut_at=9), Reply(raw=b"oops", close=True)])
+def test_a_server_that_closes(peer: MockPeer, reply: Reply) -> None:
+    peer.on(kafka.HeartbeatRequest).reply(reply)
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            assert await reader.read() == (reply.raw or ANSWER[:9])
+
+    assert len(proxied(peer, play).problems) == 1
+
+
+def test_a_client_that_resets(peer: MockPeer) -> None:
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        for _ in range(5):
+            async with connected(address) as (_, writer):
+                writer.write(ASKED)
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            assert await reader.readexactly(16) == ANSWER
+
+    assert proxied(peer, play).connection_count == 6
+
+
+def test_a_server_that_is_not_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = Address(*listening.getsockname())
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            writer.write(ASKED)
+            with pytest.raises(ConnectionError):
+                assert await reader.readexactly(1)
+
+    proxy = proxied(nobody, play)
+    assert proxy.problems[0].startswith(f"connection 1: {nobody} can't be reached: ")
+
+
+def test_a_server_that_comes_and_goes() -> None:
+    """Clients try again at once: that it can't be reached is noted once each time that it goes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        nobody = Address(*listening.getsockname())
+
+    async def is_refused(address: Address) -> bool:
+        async with connected(address) as (reader, _):
+            with suppress(ConnectionError):
+                return await asyncio.wait_for(reader.read(1), 10) == b""
+        return True
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        assert [await is_refused(address) for _ in range(3)] == [True] * 3
+        with socket.create_server(nobody) as server:
+            async with connected(address):
+                (await asyncio.to_thread(server.accept))[0].close()
+        assert [await is_refused(address) for _ in range(3)] == [True] * 3
+
+    proxy = proxied(nobody, play)
+    assert [each.split(":")[0] for each in proxy.problems] == ["connection 1", "connection 5"]
+
+
+def test_nothing_piles_up() -> None:
+    """Neither side reads: after some time no more bytes are taken."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        taken = 0
+
+        async def play(proxy: RecordingProxy, address: Address) -> None:
+            nonlocal taken
+            async with connected(address) as (_, writer):
+                chunk = b"\0\x0f\xff\xfc" + bytes(0xFFFFC)
+                while True:
+                    writer.write(chunk)
+                    try:
+                        await asyncio.wait_for(writer.drain(), 2)
+                    except TimeoutError:
+                        return
+                    taken += len(chunk)
+                    assert taken < 100_000_000
+
+        proxied(Address(*deaf.getsockname()), play)
+
+
+def test_further_servers_get_listeners_of_their_own(peer: MockPeer) -> None:
+    with MockPeer_of(7) as other:
+        assert other.address is not None
+        brokers = [
+            MetadataResponseBroker(node_id=1, host=peer.address.host, port=peer.address.port),  # type: ignore[union-attr]
+            MetadataResponseBroker(node_id=2, host=other.address.host, port=other.address.port),
+        ]
+        peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(brokers=brokers))
+        frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
+
+        async def play(proxy: RecordingProxy, address: Address) -> None:
+            answer: Any = None
+            async with connected(address) as (reader, writer):
+                for _ in range(2):
+                    writer.write(len(frame).to_bytes(4, "big") + frame)
+                    size = int.from_bytes(await reader.readexactly(4), "big")
+                    answer = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
+            first, second = (Address(each.host, each.port) for each in answer.brokers)
+            assert first == address != second
+            assert proxy.listeners == {peer.address: first, other.address: second}
+            async with connected(second) as (reader, writer):
+                writer.write(ASKED)
+                assert await reader.readexactly(16) != ANSWER
+
+        proxy: Any = proxied(peer, play)
+        assert [each.server for each in proxy.frames] == [peer.address] * 4 + [other.address] * 2
+        assert proxy.problems == [] and proxy.listeners == {}
+
+
+def test_an_address_of_the_proxy_itself_is_passed_on_as_it_is(peer: MockPeer) -> None:
+    """A broker that was told to advertise the proxy: a further listener would lead back to this one."""
+    frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        brokers = [
+            MetadataResponseBroker(node_id=node, host=host, port=address.port)
+            for node, host in ((1, address.host), (2, "localhost"))
+        ]
+        peer.on(kafka.MetadataRequest).reply(kafka.MetadataResponse(brokers=brokers))
+        async with connected(address) as (reader, writer):
+            writer.write(len(frame).to_bytes(4, "big") + frame)
+            size = int.from_bytes(await reader.readexactly(4), "big")
+            answer: Any = kafka.registry.decode_response(await reader.readexactly(size), 3, 12).message
+        assert [(each.host, each.port) for each in answer.brokers] == [
+            (address.host, address.port),
+            ("localhost", address.port),
+        ]
+        assert len(proxy.listeners) == 1
+
+    proxied(peer, play)
+
+
+@contextmanager
+def MockPeer_of(error_code: int) -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(kafka.HeartbeatRequest).reply(kafka.HeartbeatResponse(error_code=error_code))
+    with peer.running():
+        yield peer
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_real_clients_stay_behind_the_proxy(client: str, tmp_path: Path) -> None:
+    peer = read_script(EXAMPLE).peer(kafka.registry)
+    lines: list[str] = []
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        lines.extend(await asyncio.to_thread(printed_by, client, address))
+
+    with peer.running():
+        proxy: Any = proxied(peer, play)
+    assert lines == PRINTED
+    assert proxy.connection_count == max(each.connection for each in peer.requests), "each came through the proxy"
+    recorded = [each for each in proxy.frames if each.is_request]
+    assert sorted(each.data for each in recorded) == sorted(each.frame for each in peer.requests)
+    assert {0, 1, 3, 18} <= {each.api_key for each in proxy.frames if not each.is_request}
+
+
+def test_where_it_listens(peer: MockPeer) -> None:
+    proxy = RecordingProxy(("127.0.0.1", 1), lambda frame: None)
+
+    async def serve(host: str) -> None:
+        async with proxy.serving(host), proxy.serving():
+            pass
+
+    with pytest.raises(ProxyError, match="reachable from other machines, and a recording proxy answers anybody"):
+        asyncio.run(serve("0.0.0.0"))
+    with pytest.raises(ProxyError, match=r"listens at 127\.0\.0\.1:"):
+        asyncio.run(serve("127.0.0.1"))
+
+
+def test_a_port_that_is_taken_and_a_proxy_of_itself(peer: MockPeer) -> None:
+    async def serve(server: tuple[str, int], port: int) -> None:
+        async with RecordingProxy(server, lambda frame: None).serving(port=port):
+            pytest.fail("it listens")
+
+    assert peer.address is not None
+    taken = peer.address.port
+    text = f"can't listen at 127.0.0.1:{taken}: Address already in use; choose another port, or 0 for any that is free"
+    with pytest.raises(ProxyError, match=text):
+        asyncio.run(serve(("127.0.0.1", 1), taken))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    for host in ("127.0.0.1", "localhost"):
+        with pytest.raises(ProxyError, match=f"{host}:{port} is where the proxy itself listens"):
+            asyncio.run(serve((host, port), port))
+
+
+# ---------------------------------------------------------------- files
+
+
+def frame(number: int, data: bytes = BEAT, *, is_request: bool = True) -> RecordedFrame:
+    return RecordedFrame(1, is_request, 12, 4, number, "c", Address("b", 1), 1.5, data)
+
+
+@pytest.mark.parametrize("name", ["frames.jsonl", "frames.jsonl.gz"])
+def test_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capture_file, "_MOST_WAITING", 2000)
+    path = tmp_path / name
+    with CaptureFile(path, run="r", label="l") as file:
+        for number in range(200):
+            file.add(frame(number))
+    data = path.read_bytes()
+    rows = [json.loads(line) for line in (gzip.decompress(data) if name.endswith("gz") else data).splitlines()]
+    assert [row["correlation_id"] for row in rows] == [*range(200)]
+    expected = {"run": "r", "conn": 1, "client_label": "l", "client_id": "c", "dir": "req", "api_key": 12}
+    expected |= {"api_version": 4, "correlation_id": 0, "server": "b:1", "timestamp": 1500, "hex": BEAT.hex()}
+    assert rows[0] == expected
+    assert file.counts == {True: 200, False: 0}
+    with pytest.raises(ProxyError, match="is there already"):
+        CaptureFile(path)
+    assert "tagwire capture file" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_what_is_written_before_the_end(tmp_path: Path) -> None:
+    """A killed process leaves whole members: it is readable at any time."""
+    file = CaptureFile(tmp_path / "frames.jsonl.gz")
+    file.add(frame(1))
+    while not (data := gzip.decompress(file.path.read_bytes())):
+        threading.Event().wait(0.01)
+    assert json.loads(data)["correlation_id"] == 1
+    file.close()
+
+
+def test_a_packed_file_without_frames_is_one_to_gzip(tmp_path: Path) -> None:
+    with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
+        pass
+    unpacking = zlib.decompressobj(31)
+    assert (unpacking.decompress(file.path.read_bytes()), unpacking.eof) == (b"", True)
+
+
+def test_a_writer_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever adds frames is told, also one who waits."""
+    monkeypatch.setattr(capture_file, "_MOST_WAITING", 500)
+    file = CaptureFile(tmp_path / "frames.jsonl")
+    file._process.kill()
+    expected = rf"{file.path}: its writer ended with -9"
+    with pytest.raises(OSError, match=expected):
+        while True:
+            file.add(frame(1))
+    with pytest.raises(OSError, match=expected):
+        file.close()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "plain"])
+def test_a_full_disk(kind: str) -> None:
+    """The process says so, and ends."""
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, writing.__file__, kind]
+        done = subprocess.run(
+            command, input=bytes(3) + b"\2\0\0\0\1{}x", stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, b"No space left on device" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])
+def test_members(sizes: list[int], tmp_path: Path) -> None:
+    """Full ones and others; a frame of any size is one line."""
+    with CaptureFile(tmp_path / "frames.jsonl.gz") as file:
+        for number, size in enumerate(sizes):
+            file.add(frame(number, bytes([number]) * size))
+    rows = [json.loads(line) for line in gzip.decompress(file.path.read_bytes()).splitlines()]
+    assert [bytes.fromhex(row["hex"]) for row in rows] == [bytes([n]) * size for n, size in enumerate(sizes)]
+
+
+def test_without_secrets(tmp_path: Path) -> None:
+    problems: list[str] = []
+    secret = kafka.registry.encode_request(kafka.SaslAuthenticateRequest(auth_bytes=b"secret"), 2, correlation_id=1)
+    empty = kafka.registry.encode_request(kafka.SaslAuthenticateRequest(), 2, correlation_id=1)
+    path = tmp_path / "frames.jsonl"
+    with CaptureFile(path, redaction=Redaction(kafka.registry), on_problem=problems.append) as file:
+        file.add(frame(1, secret))
+        file.add(frame(2, secret[:-4]))
+    (row,) = path.read_text().splitlines()
+    assert json.loads(row)["hex"] == empty.hex()
+    assert len(problems) == 1 and "a request is not recorded, for it can't be redacted: " in problems[0]

@@ -1,0 +1,268 @@
+"""The browser: a list of entries above, and of the one under the cursor its fields beside its bytes."""
+
+from shlex import quote
+from typing import ClassVar, Final
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.events import Resize
+from textual.widgets import Footer, Input, Static
+
+from tagwire.errors import TagwireError
+from tagwire.explain.names import name_note
+from tagwire.frames.registry import Registry
+from tagwire.text_format import count, printable
+from tagwire_cli.explaining.explained import facts_of
+from tagwire_workbench.browsing.byte_view import ByteView, width_beside
+from tagwire_workbench.browsing.entry_list import EntryList
+from tagwire_workbench.browsing.field_tree import FieldTree
+from tagwire_workbench.browsing.filters import FilterError, parse_filter
+from tagwire_workbench.browsing.help_screen import HelpScreen
+from tagwire_workbench.browsing.listing import Listing, Looked
+from tagwire_workbench.browsing.outline import Buffer, outline
+from tagwire_workbench.browsing.reader import Reader
+from tagwire_workbench.browsing.view import View
+
+__all__ = ["Browser"]
+
+_TICK: Final = 0.1
+"""Seconds between two looks at what was read meanwhile."""
+_FAULT: Final = "is=fault"
+
+
+class Browser(App[None]):
+    """The browser of a listing."""
+
+    CSS_PATH = "browser.tcss"
+    TITLE = "tagwire browse"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "ask('filter')", "filter", key_display="/"),
+        Binding("exclamation_mark", "faults", "faults", key_display="!"),
+        Binding("p", "partner", "pair"),
+        Binding("a", "narrow('api')", "this API", show=False),
+        Binding("c", "narrow('conn')", "this connection", show=False),
+        Binding("g", "ask('number')", "go to"),
+        Binding("f", "follow", "follow"),
+        Binding("escape", "leave", "clear", show=False),
+        Binding("tab", "app.focus_next", "pane"),
+        Binding("question_mark", "help", "help", key_display="?"),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, listing: Listing, registry: Registry, title: str, *, text: str = "", follows: bool) -> None:
+        """`text` is a filter. Raises FilterError."""
+        super().__init__()
+        self.listing = listing
+        self.reader = Reader(listing)
+        self.reader.view = View(listing, parse_filter(text, listing.keys), text)
+        self.follows = follows
+        """Whether the cursor stays on the last entry."""
+        self._source = title
+        self._note = name_note(registry)
+        self._asked = "filter"
+        self._states: list[int] = []
+        """Whether the visible entries are at fault, as it was drawn last."""
+        # Kept, since they are changed while another screen is shown.
+        self.heading = Static(id="title", markup=False)
+        self.entries = EntryList(self.reader.view, id="entries")
+        self.facts = Static(id="facts", markup=False)
+        self.fields = FieldTree(id="fields")
+        self.bytes = ByteView(id="bytes")
+        self.field = Static(id="field", markup=False)
+        self.prompt = Input(id="prompt", select_on_focus=False)
+
+    def compose(self) -> ComposeResult:
+        yield self.heading
+        yield self.entries
+        yield self.facts
+        with Horizontal(id="below"):
+            yield self.fields
+            yield self.bytes
+        yield self.field
+        yield self.prompt
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        # Where colours are off, only attributes of text tell what is under a cursor.
+        self.set_class(self.no_color, "colourless")
+        self.entries.focus()
+        self.reader.start()
+        self._timer = self.set_interval(_TICK, self.take_over)
+        self.take_over()
+
+    def on_resize(self, event: Resize) -> None:
+        """Share the width between fields and bytes."""
+        self.bytes.styles.width = width_beside(event.size.width)
+
+    def on_unmount(self) -> None:
+        self._timer.stop()
+        self.reader.stop()
+
+    # ------------------------------------------------------------ what was read meanwhile
+
+    def take_over(self) -> None:
+        """Show what the reader has found since the last time."""
+        entries = self.entries
+        has_grown = entries.grow()
+        if has_grown and self.follows:
+            entries.go_to(len(entries.view) - 1)
+        visible = entries.visible_entries
+        if visible != self.reader.visible:
+            self.reader.visible = visible
+            self.reader.wake()
+        states = [self.listing.states[entry] for entry in visible]
+        if states != self._states:  # what is at fault is known now
+            self._states = states
+            entries.refresh()
+        self.heading.update(self._heading())
+        if not len(entries.view):
+            self._say_empty()
+
+    def _heading(self) -> str:
+        listing, view = self.listing, self.entries.view
+        number = count(listing.count, listing.noun)
+        parts = [f"{len(view)} of {number}" if view.text else number]
+        if not listing.is_done and listing.progress < 1:
+            parts.append(f"read {listing.progress:.0%}")
+        if view.text:
+            parts.append(f"filter {view.text}")
+            if view.tried < listing.count:
+                parts.append(f"tried {view.tried / listing.count:.0%}")
+        if self.follows:
+            parts.append("following")
+        if listing.fault:
+            parts.append(f"! {listing.fault}")
+        return printable(f"{self._source}  {'  '.join(parts)}")
+
+    def _say_empty(self) -> None:
+        view = self.entries.view
+        is_all = self.listing.is_done and view.tried >= self.listing.count
+        text = "nothing matches the filter; Escape clears it" if view.text else "the input is empty"
+        self._show(None, text if is_all else "")
+
+    # ------------------------------------------------------------ the entry under the cursor
+
+    def on_entry_list_chosen(self, event: EntryList.Chosen) -> None:
+        """Show the fields and bytes of an entry."""
+        if event.entry != self.entries.entry:
+            return  # the cursor is elsewhere already
+        try:
+            looked = self.listing.look(event.entry)
+        except TagwireError as error:
+            self._show(None, f"! {error}")
+            return
+        facts = list(facts_of(looked.explained))
+        if not looked.explained.error and looked.explained.fault:
+            facts.append(f"! {looked.explained.fault}")
+        self._show(looked, "; ".join(facts))
+
+    def _show(self, looked: Looked | None, text: str) -> None:
+        self.facts.update(printable(text))
+        self.field.update("")
+        buffer, items = outline(looked, self._note) if looked else (Buffer("bytes", b""), [])
+        self.bytes.show(buffer, 0, 0)
+        self.fields.show(items)
+
+    def on_field_tree_selected(self, event: FieldTree.Selected) -> None:
+        """Mark the bytes of a field."""
+        item, cursor = event.item, self.fields.cursor_node
+        if cursor is not None and cursor.data is item:  # else another entry is shown already
+            self.bytes.show(item.buffer, item.begin, item.end)
+            self.field.update(
+                "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
+            )
+
+    def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:
+        """Go to the field of a byte."""
+        self.fields.reveal(event.buffer, event.offset)
+
+    # ------------------------------------------------------------ filters
+
+    def apply_filter(self, text: str) -> bool:
+        """Show the entries that match a filter; returns whether the filter makes sense, and says so if not."""
+        try:
+            view = View(self.listing, parse_filter(text, self.listing.keys), text.strip())
+        except FilterError as error:
+            self.notify(str(error), severity="error", markup=False)
+            return False
+        entry = self.entries.entry
+        view.advance()
+        self.reader.view = view
+        self.reader.wake()
+        self.entries.show(view, entry)
+        self.take_over()
+        return True
+
+    def action_faults(self) -> None:
+        text = self.entries.view.text
+        self.apply_filter(text.replace(_FAULT, "") if _FAULT in text else f"{text} {_FAULT}")
+
+    def action_narrow(self, key: str) -> None:
+        entry = self.entries.entry
+        found = {} if entry is None else self.listing.neighbours(entry)
+        key = key if key in found else next(iter(found), "")
+        if key:
+            self.apply_filter(f"{key}={quote(found[key])}")
+
+    def action_ask(self, what: str) -> None:
+        self._asked = what
+        is_filter = what == "filter"
+        self.prompt.value = self.entries.view.text if is_filter else ""
+        self.prompt.cursor_position = len(self.prompt.value)  # it would stay where it was in an earlier text
+        keys = " ".join(f"{key}=" for key in self.listing.keys)
+        self.prompt.placeholder = f"{keys} or text; Enter applies" if is_filter else "number"
+        self.prompt.display = True
+        self.prompt.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take what was typed."""
+        take = self.apply_filter if self._asked == "filter" else self._go_to_number
+        if take(event.value):
+            self._close_prompt()
+
+    def _close_prompt(self) -> None:
+        self.prompt.display = False
+        self.entries.focus()
+
+    def action_leave(self) -> None:
+        if self.prompt.display:
+            self._close_prompt()
+        elif self.entries.view.text:
+            self.apply_filter("")
+
+    # ------------------------------------------------------------ places
+
+    def _go_to_number(self, text: str) -> bool:
+        entry = self.listing.entry_of(int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else None
+        if entry is None:
+            self.notify(f"there is no number {text!r}", severity="error", markup=False)
+            return False
+        self._go_to(entry)
+        return True
+
+    def action_partner(self) -> None:
+        entry = self.entries.entry
+        partner = None if entry is None else self.listing.partner(entry)
+        if partner is None:
+            self.notify("no request and response belong together here", severity="warning", markup=False)
+            return
+        self._go_to(partner)
+
+    def _go_to(self, entry: int) -> None:
+        """Put the cursor on an entry; a filter that hides it is cleared."""
+        self.follows = False
+        entries = self.entries
+        if not entries.view.has(entry):
+            self.apply_filter("")
+        entries.go_to(entries.view.place_of(entry))
+
+    def action_follow(self) -> None:
+        self.follows = not self.follows
+        if self.follows:
+            self.entries.go_to(len(self.entries.view) - 1)
+        self.take_over()
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen(self.listing.keys))

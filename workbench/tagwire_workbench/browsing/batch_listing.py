@@ -1,0 +1,251 @@
+"""The batches of segments as a listing: their places come from their heads, and their records are read when shown."""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Final
+
+from tagwire.errors import DecodeError, TagwireError
+from tagwire.limits import Limits
+from tagwire.log import LogError, Segment
+from tagwire.log.errors import LogPathError
+from tagwire.log.file_bytes import open_file
+from tagwire.log.names import partition_name
+from tagwire.log.scan import Scan
+from tagwire.records import FormatSet, RecordBatch
+from tagwire.records.tracing import trace_batches
+from tagwire.text_format import printable
+from tagwire_cli.explaining.explained import Explained
+from tagwire_workbench.browsing.filters import FilterError, Term, ranges_of
+from tagwire_workbench.browsing.listing import FAULTY, Column, Listing, Looked, Test
+
+__all__ = ["BatchListing"]
+
+_AT_ONCE: Final = 1000
+_REST: Final = 1 << 20
+"""Bytes that are shown of what is no batch."""
+_CUT: Final = "TWL101"
+
+
+class BatchListing(Listing):
+    """Batches with file, offsets, number of records, format and codec."""
+
+    noun = "batch"
+    columns = (
+        Column("#", 6, is_right=True),
+        Column("partition", 12),
+        Column("offsets", 14, is_right=True),
+        Column("records", 7, is_right=True),
+        Column("bytes", 8, is_right=True),
+        Column("format", 8),
+        Column("time", 0),
+    )
+    keys = ("partition", "offset", "codec", "is")
+
+    def __init__(
+        self, find: Callable[[], Sequence[Segment]], formats: FormatSet, limits: Limits, *, follows: bool
+    ) -> None:
+        """`find` lists the segments that there are now."""
+        super().__init__()
+        self.formats = formats
+        self.limits = limits
+        self._find = find
+        self._follows = follows
+        self._segments: list[Segment] = []
+        self._next: list[int | None] = []
+        """For each segment where its next batch begins; None where nothing can follow."""
+        self._seen: list[tuple[int, int]] = []
+        """For each segment the size and time of its file when it was read last."""
+        self._files = array("i")
+        self._starts = array("q")
+        self._sizes = array("q")
+        self._ends = array("q")
+        """The last offsets; -1 for what is no batch."""
+        self._done = 0
+        self._total = 1
+        self._fields = lru_cache(maxsize=1000)(self._read_cells)
+
+    @property
+    def progress(self) -> float:
+        return self._done / self._total
+
+    def read(self) -> Iterator[bool]:
+        while True:
+            try:
+                self._find_new()
+                for number in range(len(self._segments)):
+                    yield from self._read_on(number)
+            except LogPathError as error:
+                self.fault = str(error)
+                return
+            if not self._follows:
+                return
+            yield False
+
+    def _find_new(self) -> None:
+        known = {each.path for each in self._segments}
+        for segment in self._find():
+            if segment.path not in known:
+                self._segments.append(segment)
+                self._next.append(0)
+                self._seen.append((-1, -1))
+        self._total = max(sum(each.size for each in self._segments), 1)
+
+    def _read_on(self, number: int) -> Iterator[bool]:
+        """The batches that a segment has more than before. Raises LogPathError."""
+        segment, place = self._segments[number], self._next[number]
+        status = segment.status()
+        seen = status.st_size, status.st_mtime_ns
+        if place is None or seen == self._seen[number]:
+            return
+        self._seen[number] = seen
+        try:
+            with open_file(segment.path) as data:
+                scan = Scan(str(segment.path), data, self.formats, self.limits)
+                while not scan.ends_at(place):
+                    span = scan.span(place)
+                    self._add(number, place, span.size, span.last_offset)
+                    place = self._next[number] = place + span.size
+                    if not self.count % _AT_ONCE:
+                        yield True
+        except LogError as error:
+            if not (self._follows and error.rule == _CUT):  # a batch that is being written is no fault
+                self._add_rest(number, place, segment)
+                self._next[number] = None
+        yield True
+
+    def _add(self, file: int, start: int, size: int, end: int) -> None:
+        self._files.append(file)
+        self._starts.append(start)
+        self._sizes.append(size)
+        self._ends.append(end)
+        self.states.append(0)
+        self._done += size
+        self.count += 1
+
+    def _add_rest(self, file: int, start: int, segment: Segment) -> None:
+        """What can't be a batch, up to the end of the segment."""
+        self._add(file, start, segment.size - start, -1)
+        self.states[-1] = FAULTY
+
+    def cells(self, entry: int) -> Sequence[str]:
+        return (str(entry + 1), self._place(entry), *self._fields(entry))
+
+    def _place(self, entry: int) -> str:
+        """The partition; the file where its folder is none."""
+        path = self._segments[self._files[entry]].path.absolute()
+        return printable(path.parent.name if partition_name(path.parent) else path.name)
+
+    def _read_cells(self, entry: int) -> tuple[str, ...]:
+        size = str(self._sizes[entry])
+        try:
+            batch = self._batch(entry, outline=True)
+        except TagwireError:
+            return ("not a batch", "", size, "", "")
+        codec = "" if batch.codec == "none" else f" {batch.codec}"
+        number = "" if batch.count is None else str(batch.count)
+        offsets = f"{batch.base_offset}-{batch.last_offset}"
+        return (offsets, number, size, f"{batch.format}{codec}", _time(batch.max_timestamp))
+
+    def _batch(self, entry: int, *, outline: bool = False) -> RecordBatch:
+        """Raises LogError, LogPathError."""
+        path = self._segments[self._files[entry]].path
+        with open_file(path) as data:
+            scan = Scan(str(path), data, self.formats, self.limits)
+            return scan.outline(self._starts[entry]) if outline else scan.batch(self._starts[entry])
+
+    # ------------------------------------------------------------ single batches
+
+    def look(self, entry: int) -> Looked:
+        path, start = self._segments[self._files[entry]].path, self._starts[entry]
+        size = self._sizes[entry] if self._ends[entry] >= 0 else min(self._sizes[entry], _REST)
+        title = f"{path} at byte {start}"
+        try:
+            with open_file(path) as file:
+                data = file[start : start + size]
+        except LogPathError as error:
+            return Looked(b"", Explained(title, (), error=str(error)))
+        try:
+            seen = next(trace_batches(data, self.formats, limits=self.limits))
+        except TagwireError as error:
+            return Looked(data, Explained(title, (), error=str(error)))
+        return Looked(data, Explained(title, (seen,)))
+
+    def find_fault(self, entry: int) -> str:
+        try:
+            list(self._batch(entry))
+        except (TagwireError, DecodeError) as error:
+            return str(error)
+        return ""
+
+    # ------------------------------------------------------------ filters
+
+    def test_of(self, term: Term) -> Test:
+        if term.key == "is":
+            return self._property(term)
+        if term.key == "offset":
+            return self._offset_test(term)
+        values = [value.casefold() for value in term.values]
+        if term.key == "partition":
+            return lambda entry: self._place(entry).casefold() in values
+        return lambda entry: (self._fields(entry)[3].partition(" ")[2] or "none") in values
+
+    def _property(self, term: Term) -> Test:
+        names = {"control": "is_control", "transactional": "is_transactional"}
+        if term.value == "fault":
+            return self.is_faulty
+        if term.value not in names:
+            raise FilterError(f"is={term.value}: batches can be found that are fault, {', '.join(names)}")
+
+        def test(entry: int) -> bool:
+            try:
+                return bool(getattr(self._batch(entry, outline=True), names[term.value]))
+            except TagwireError:
+                return False
+
+        return test
+
+    def _offset_test(self, term: Term) -> Test:
+        """Whether a batch has one of the offsets; a batch begins after the one before it ends."""
+        ranges = ranges_of(term)
+
+        def test(entry: int) -> bool:
+            if self._ends[entry] < 0:
+                return False
+            first = self._first_offset(entry)
+            return any(low <= self._ends[entry] and (high is None or first <= high) for low, high in ranges)
+
+        return test
+
+    def _first_offset(self, entry: int) -> int:
+        text = self._fields(entry)[0].partition("-")[0]
+        return int(text) if text.isdigit() else self._ends[entry]
+
+    def texts(self, entry: int) -> Iterator[bytes]:
+        """Keys, values and headers of the records."""
+        yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
+        try:
+            for record in self._batch(entry):
+                yield record.key or b""
+                yield record.value or b""
+                for key, value in record.headers:
+                    yield str(key).encode("utf-8", "backslashreplace")
+                    yield value or b""
+        except (TagwireError, DecodeError):
+            return
+
+    def close(self) -> None:
+        """Files are open only while they are read."""
+
+    def neighbours(self, entry: int) -> dict[str, str]:
+        return {"partition": self._place(entry)}
+
+
+def _time(milliseconds: int) -> str:
+    """A timestamp as people read it; "" where there is none."""
+    try:
+        when = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return str(milliseconds)
+    return "" if milliseconds < 0 else f"{when:%Y-%m-%d %H:%M}"

@@ -1,0 +1,165 @@
+"""Bytes in hex and as text, as a widget: those of a field are between brackets, and one has the cursor."""
+
+from bisect import bisect_right
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tagwire_workbench.browsing.outline import Buffer
+
+__all__ = ["ByteView", "width_beside"]
+
+_OFFSET = 6
+_WIDTHS = (16, 8, 4, 2)
+_EMPTY = Buffer("bytes", b"")
+
+
+def _width(number: int) -> int:
+    """The characters of a line of so many bytes: the offset; of each byte its hex, a blank or bracket, and text."""
+    return _OFFSET + 4 * number + 2
+
+
+def width_beside(whole: int) -> int:
+    """How wide the bytes are best in a terminal: up to some half of it, with room for a scroll bar."""
+    return next((_width(each) + 1 for each in _WIDTHS if _width(each) + 1 <= whole * 0.55), whole // 2)
+
+
+class ByteView(ScrollView, can_focus=True):
+    """Lines of bytes. `Pointed` says that the cursor was moved to another byte."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "move(-1)", "previous byte", show=False),
+        Binding("right,l", "move(1)", "next byte", show=False),
+        Binding("up,k", "lines(-1)", "line up", show=False),
+        Binding("down,j", "lines(1)", "line down", show=False),
+        Binding("pageup", "pages(-1)", "page up", show=False),
+        Binding("pagedown", "pages(1)", "page down", show=False),
+        Binding("home", "edge(False)", "first byte", show=False),
+        Binding("end,G", "edge(True)", "last byte", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"bytes--field", "bytes--cursor", "bytes--title", "bytes--offset"}
+
+    class Pointed(Message):
+        """The cursor was moved to a byte."""
+
+        def __init__(self, buffer: Buffer, offset: int) -> None:
+            super().__init__()
+            self.buffer = buffer
+            self.offset = offset
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(**words)
+        self.buffer = _EMPTY
+        self.begin = self.end = self.cursor = 0
+
+    @property
+    def bytes_a_line(self) -> int:
+        """As many as fit."""
+        width = self.scrollable_content_region.width
+        return next((each for each in _WIDTHS if _width(each) <= width), _WIDTHS[-1])
+
+    def show(self, buffer: Buffer, begin: int, end: int) -> None:
+        """Show bytes, some of them as those of the field that is looked at."""
+        if buffer is not self.buffer:
+            self.buffer = buffer
+            self.scroll_to(y=0, animate=False, force=True)
+            self.cursor = begin
+        self.begin, self.end = begin, end
+        if not begin <= self.cursor < max(end, begin + 1):
+            self.cursor = begin
+        self._fit()
+        self._reveal(self.cursor)
+
+    def _fit(self) -> None:
+        lines = -(-len(self.buffer.data) // self.bytes_a_line)
+        self.virtual_size = Size(self.scrollable_content_region.width, lines + 1)
+        self.refresh()
+
+    def _reveal(self, offset: int) -> None:
+        line, top = offset // self.bytes_a_line, self.scroll_offset.y
+        rows = max(self.scrollable_content_region.height - 1, 1)
+        if not top <= line < top + rows:
+            self.scroll_to(y=max(line - rows // 3, 0), animate=False, force=True)
+
+    def _point(self, offset: int) -> None:
+        last = len(self.buffer.data) - 1
+        if last < 0:
+            return
+        self.cursor = max(0, min(offset, last))
+        self._reveal(self.cursor)
+        self.refresh()
+        self.post_message(self.Pointed(self.buffer, self.cursor))
+
+    def action_move(self, by: int) -> None:
+        self._point(self.cursor + by)
+
+    def action_lines(self, by: int) -> None:
+        self._point(self.cursor + by * self.bytes_a_line)
+
+    def action_pages(self, by: int) -> None:
+        self._point(self.cursor + by * self.bytes_a_line * max(self.scrollable_content_region.height - 1, 1))
+
+    def action_edge(self, last: bool) -> None:
+        self._point(len(self.buffer.data) if last else 0)
+
+    def on_click(self, event: events.Click) -> None:
+        number = self.bytes_a_line
+        column = event.x - _OFFSET  # a bracket belongs to the byte behind it
+        index = column // 3 if column < 3 * number else column - 3 * number - 2
+        offset = (self.scroll_offset.y + event.y - 1) * number + index
+        if event.y > 0 and 0 <= index < number and offset < len(self.buffer.data):
+            self._point(offset)
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def render_line(self, y: int) -> Strip:
+        """The title, or the bytes of a line: offset, hex and text."""
+        width = self.scrollable_content_region.width
+        if y == 0:
+            place = f" {self.begin}-{self.end - 1} of" if self.begin < self.end else ""
+            title = f"{self.buffer.name}{place} {len(self.buffer.data)}"
+            style = self.get_component_rich_style("bytes--title")
+            return Strip([Segment(title, style)]).adjust_cell_length(width, style)
+        number = self.bytes_a_line
+        start = (self.scroll_offset.y + y - 1) * number
+        part = self.buffer.data[start : start + number]
+        if not part:
+            return Strip.blank(width, self.rich_style)
+        segments = [Segment(f"{start:>6}", self.get_component_rich_style("bytes--offset"))]
+        segments += self._hex(start, part)
+        segments.append(Segment("   " * (number - len(part)) + " ", self.rich_style))
+        segments += [Segment(self._text(start + at, each), self._style(start + at)) for at, each in enumerate(part)]
+        return Strip(segments).adjust_cell_length(width, self.rich_style)
+
+    def _hex(self, start: int, part: bytes) -> list[Segment]:
+        found = []
+        for offset, each in enumerate(part, start):
+            before = "[" if offset == self.begin < self.end else "]" if offset == self.end > self.begin else " "
+            found.append(Segment(before, self.rich_style))
+            found.append(Segment("**" if self._is_hidden(offset) else f"{each:02x}", self._style(offset)))
+        end = start + len(part)
+        found.append(Segment("]" if end == self.end > self.begin else " ", self.rich_style))
+        return found
+
+    def _text(self, offset: int, byte: int) -> str:
+        return "*" if self._is_hidden(offset) else chr(byte) if 0x20 <= byte < 0x7F else "."
+
+    def _style(self, offset: int) -> Any:
+        style = self.rich_style
+        if self.begin <= offset < self.end:
+            style = self.get_component_rich_style("bytes--field")
+        if offset == self.cursor and self.has_focus:
+            style += self.get_component_rich_style("bytes--cursor")
+        return style
+
+    def _is_hidden(self, offset: int) -> bool:
+        ranges = self.buffer.hidden
+        place = bisect_right(ranges, offset, key=lambda each: each[0]) - 1
+        return place >= 0 and offset < ranges[place][1]

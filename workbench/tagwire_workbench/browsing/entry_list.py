@@ -1,0 +1,158 @@
+"""The list of entries as a widget: it draws the lines that are visible, so its length costs nothing."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from rich.cells import set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tagwire_workbench.browsing.listing import FAULTY, Column
+from tagwire_workbench.browsing.view import View
+
+__all__ = ["EntryList", "line_of"]
+
+_TITLE: Style = Style(bold=True)
+
+
+def line_of(columns: Sequence[Column], cells: Sequence[str], width: int) -> str:
+    """The texts of a line in their columns, cut to a width; the last column has what is left."""
+    line = ""
+    for column, cell in zip(columns, cells, strict=True):
+        if not column.width:
+            line += cell
+        elif column.is_right:
+            line += f"{cell:>{column.width}} "
+        else:
+            line += set_cell_size(cell, column.width) + " "
+    return set_cell_size(line, width)
+
+
+class EntryList(ScrollView, can_focus=True):
+    """Lines of entries with a cursor. `Chosen` says that another entry is under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "previous", show=False),
+        Binding("down,j", "move(1)", "next", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("home", "edge(False)", "first", show=False),
+        Binding("end,G", "edge(True)", "last", show=False),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--fault", "list--title"}
+
+    class Chosen(Message):
+        """Another entry is under the cursor."""
+
+        def __init__(self, entry: int) -> None:
+            super().__init__()
+            self.entry = entry
+
+    def __init__(self, view: View, **words: Any) -> None:
+        super().__init__(**words)
+        self.view = view
+        self.cursor = 0
+        """The place of the cursor in the view."""
+        self._told: int | None = None
+        self._shown_length = -1
+
+    @property
+    def entry(self) -> int | None:
+        """The entry under the cursor; None in an empty list."""
+        return self.view[self.cursor] if self.cursor < len(self.view) else None
+
+    @property
+    def visible_entries(self) -> list[int]:
+        """The entries whose lines are on the screen."""
+        top = self.scroll_offset.y
+        return [self.view[place] for place in range(top, min(top + max(self._rows, 0), len(self.view)))]
+
+    @property
+    def _rows(self) -> int:
+        """The lines for entries; the first line has titles."""
+        return self.scrollable_content_region.height - 1
+
+    def show(self, view: View, entry: int | None) -> None:
+        """Show another view; the cursor goes to an entry, or to the first after it."""
+        self.view = view
+        self._shown_length = -1
+        self.cursor = 0 if entry is None else view.place_of(entry)
+        self.grow()
+        self._reveal()
+
+    def grow(self) -> bool:
+        """Take over what the view has more than before; returns whether it has."""
+        if len(self.view) != self._shown_length:
+            self._shown_length = len(self.view)
+            self.virtual_size = Size(self.scrollable_content_region.width, self._shown_length + 1)
+            self.refresh()
+            self._tell()
+            return True
+        return False
+
+    def go_to(self, place: int) -> None:
+        """Put the cursor on a line."""
+        before = self.cursor
+        self.cursor = max(0, min(place, len(self.view) - 1))
+        if before != self.cursor:
+            self.refresh()
+        self._reveal()
+        self._tell()
+
+    def _reveal(self) -> None:
+        top, rows = self.scroll_offset.y, max(self._rows, 1)
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, force=True)
+        elif self.cursor >= top + rows:
+            self.scroll_to(y=self.cursor - rows + 1, animate=False, force=True)
+
+    def _tell(self) -> None:
+        entry = self.entry
+        if entry is not None and entry != self._told:
+            self._told = entry
+            self.post_message(self.Chosen(entry))
+
+    def action_move(self, by: int) -> None:
+        self.go_to(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self.go_to(self.cursor + by * max(self._rows, 1))
+
+    def action_edge(self, last: bool) -> None:
+        self.go_to(len(self.view) - 1 if last else 0)
+
+    def on_click(self, event: events.Click) -> None:
+        if event.y > 0:
+            self.go_to(self.scroll_offset.y + event.y - 1)
+
+    def on_resize(self) -> None:
+        self._shown_length = -1
+        self.grow()
+        self._reveal()
+
+    def render_line(self, y: int) -> Strip:
+        """A line: the titles, or an entry with `>` where the cursor is and `!` where it is at fault."""
+        width = self.scrollable_content_region.width
+        listing = self.view.listing
+        if y == 0:
+            text = line_of(listing.columns, [column.title for column in listing.columns], max(width - 2, 0))
+            return Strip([Segment(f"  {text}", self.get_component_rich_style("list--title"))], width)
+        place = self.scroll_offset.y + y - 1
+        if place >= len(self.view):
+            return Strip.blank(width, self.rich_style)
+        entry = self.view[place]
+        is_faulty = listing.states[entry] == FAULTY
+        marks = (">" if place == self.cursor else " ") + ("!" if is_faulty else " ")
+        text = marks + line_of(listing.columns, listing.cells(entry), max(width - 2, 0))
+        style = self.rich_style
+        if is_faulty:
+            style = self.get_component_rich_style("list--fault")
+        if place == self.cursor:
+            style += self.get_component_rich_style("list--cursor")
+        return Strip([Segment(text, style)], width)

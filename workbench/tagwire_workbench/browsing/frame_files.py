@@ -1,0 +1,258 @@
+"""Where the frames of a capture come from: lines of JSON, a network capture, or a stream of sized frames.
+
+Each reads its file in slices into a `FrameTable`, and gives the bytes of a frame again by its
+row. Lines and streams are read from their file; a network capture has its frames in pieces, so
+they are put together once, in a temporary file.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Protocol
+
+from tagwire.errors import TagwireError
+from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
+from tagwire.frames.registry import Registry
+from tagwire.frames.splitter import DEFAULT_MAX_SIZE
+from tagwire_cli.explaining.frame_sources import InputFrame, frame_of
+from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.capture_lines import CaptureLine, capture_line
+from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPONSE, FrameTable
+from tagwire_workbench.browsing.growing_file import GrowingFile
+
+__all__ = ["FrameFile", "LineFile", "NetworkFile", "StreamFile"]
+
+_AT_ONCE: Final = 1000
+"""Frames that are read before what was read is shown."""
+_HEAD: Final = 8
+
+
+class FrameFile(Protocol):
+    """A file of frames."""
+
+    fault: str
+    """Why reading ended before the file did; "" if it did not."""
+
+    @property
+    def progress(self) -> float:
+        """How much was read, up to 1."""
+        ...
+
+    def read(self, table: FrameTable) -> Iterator[bool]:
+        """Add the frames in slices; False where there are no more for now."""
+        ...
+
+    def frame(self, table: FrameTable, row: int) -> InputFrame:
+        """A frame with its bytes; a response has its API."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
+        ...
+
+
+class LineFile:
+    """Lines of JSON, packed with gzip or not. With `follows`, the file is read on when it grows."""
+
+    def __init__(self, file: GrowingFile, *, follows: bool) -> None:
+        self.fault = ""
+        self._file = file
+        self._follows = follows
+        self._name = file.path.name  # as on the first line of the screen: a path would leave no room for what is wrong
+
+    @property
+    def progress(self) -> float:
+        return self._file.progress
+
+    def read(self, table: FrameTable) -> Iterator[bool]:
+        parts: list[bytes] = []
+        start = number = 0
+        while True:
+            try:
+                data = self._file.more()
+            except InputError as error:
+                self.fault = str(error)
+                break
+            if not data:
+                if not self._follows:
+                    break
+                yield False
+                continue
+            first, *lines = data.split(b"\n")
+            parts.append(first)
+            if not lines:
+                continue  # a line may be longer than many slices
+            lines = [b"".join(parts), *lines]
+            parts = [lines.pop()]
+            for place, line in enumerate(lines, 1):
+                number += 1
+                self._add(table, number, start, line)
+                start += len(line) + 1
+                if not place % _AT_ONCE:
+                    yield True
+            yield True
+        self.fault = self.fault or self._file.fault
+        self._add(table, number + 1, start, b"".join(parts))
+        yield True
+
+    def _add(self, table: FrameTable, number: int, start: int, text: bytes) -> None:
+        if not text.strip():
+            return
+        place = start, len(text)
+        try:
+            line = capture_line(number, text, self._name)
+        except InputError:
+            table.add_damaged(number, *place)  # it is said when somebody looks
+            return
+        kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
+        table.add(kind, number, place, line.data, line.connection or "?", _client(line), api)
+
+    def frame(self, table: FrameTable, row: int) -> InputFrame:
+        number = table.numbers[row]
+        data = self._file.at(table.starts[row], table.lengths[row])
+        try:
+            frame = frame_of(capture_line(number, data, self._name))
+        except InputError as error:
+            return InputFrame(number, f"line {number}", b"", fault=str(error))
+        return _with_api(frame, table, row)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _client(line: CaptureLine) -> str:
+    for name in ("client_label", "client_id"):
+        text: Any = line.row.get(name)
+        if isinstance(text, str):
+            return text
+    return ""
+
+
+def _with_api(frame: InputFrame, table: FrameTable, row: int) -> InputFrame:
+    """A response has the API that the table says, its request's if it does not say one itself."""
+    if frame.is_request or frame.is_request is None or table.keys[row] == NONE:
+        return frame
+    return frame._replace(api=(table.keys[row], table.versions[row]))
+
+
+class NetworkFile:
+    """A network capture (pcap, pcapng). Its frames are sorted by time when all are read: some are found late."""
+
+    def __init__(self, path: Path, port: int, registry: Registry) -> None:
+        self.fault = ""
+        self._path = path
+        self._port = port
+        self._registry = registry
+        self._spool: Any = tempfile.TemporaryFile(prefix="tagwire-")  # noqa: SIM115  # closed by `close`
+        self._spooled = 0
+        self._lock = Lock()
+        self._gaps: dict[int, str] = {}
+        self.progress = 0.0
+
+    def read(self, table: FrameTable) -> Iterator[bool]:
+        found: list[tuple[float, int, int, NetworkFrame | NetworkGap]] = []
+        try:
+            with self._path.open("rb") as file:
+                size = self._path.stat().st_size
+                for count, each in enumerate(network_frames(file, self._port, self._registry), 1):
+                    found.append(self._noted(each))
+                    if not count % _AT_ONCE:
+                        self.progress = file.tell() / max(size, 1)
+                        yield True
+        except (TagwireError, OSError) as error:
+            self.fault = f"{self._path}: {error}"
+        self.progress = 1.0
+        found.sort(key=lambda each: each[0])
+        for number, (_, start, length, each) in enumerate(found, 1):
+            if isinstance(each, NetworkGap):
+                self._gaps[table.add_damaged(number, start, length)] = str(each)
+            else:
+                kind = REQUEST if each.is_request else RESPONSE
+                table.add(kind, number, (start, length), each.data, each.connection, size=length)
+            if not number % _AT_ONCE:
+                yield True
+        yield True
+
+    def _noted(self, each: NetworkFrame | NetworkGap) -> tuple[float, int, int, NetworkFrame | NetworkGap]:
+        """When, and where in the temporary file; of the frame itself, its head is kept."""
+        start = self._spooled
+        if isinstance(each, NetworkGap):
+            return each.time, start, 0, each
+        with self._lock:
+            self._spool.seek(start)
+            self._spool.write(each.data)
+        self._spooled += len(each.data)
+        return each.time, start, len(each.data), each._replace(data=each.data[:_HEAD])
+
+    def frame(self, table: FrameTable, row: int) -> InputFrame:
+        number, kind = table.numbers[row], table.kinds[row]
+        if kind == DAMAGED:
+            return InputFrame(number, f"frame {number}", b"", fault=self._gaps.get(row, ""))
+        with self._lock:
+            self._spool.seek(table.starts[row])
+            data = self._spool.read(table.lengths[row])
+        word = "request" if kind == REQUEST else "response"
+        connection = table.connection_names.texts[table.connections[row]]
+        frame = InputFrame(number, f"frame {number}, {word}, {connection}", data, kind == REQUEST)
+        return _with_api(frame, table, row)
+
+    def close(self) -> None:
+        self._spool.close()
+
+
+class StreamFile:
+    """The frames of one direction of a connection, each after its size."""
+
+    def __init__(self, file: GrowingFile, kind: int, *, follows: bool) -> None:
+        self.fault = ""
+        self._file = file
+        self._kind = kind
+        self._follows = follows
+
+    @property
+    def progress(self) -> float:
+        return self._file.progress
+
+    def read(self, table: FrameTable) -> Iterator[bool]:
+        left, start = bytearray(), 0
+        while not self.fault:
+            try:
+                data = self._file.more()
+            except InputError as error:
+                self.fault = str(error)
+                break
+            left += data
+            taken = self._take(table, left, start)
+            del left[:taken]
+            start += taken
+            if not data and not self._follows:
+                break
+            yield bool(data)
+        if left and not self.fault:
+            self.fault = f"{self._file.path}: frame {len(table) + 1} at byte {start} is cut off"
+        yield True
+
+    def _take(self, table: FrameTable, data: bytearray, start: int) -> int:
+        """Add the frames that are whole; gives the bytes of them."""
+        place = 0
+        while len(data) - place >= 4:
+            size = int.from_bytes(data[place : place + 4], "big", signed=True)
+            if not 0 <= size <= DEFAULT_MAX_SIZE:
+                where = f"frame {len(table) + 1} at byte {start + place}"
+                self.fault = f"{self._file.path}: {where} has size {size}, expected 0 to {DEFAULT_MAX_SIZE}"
+                return place
+            if len(data) - place < 4 + size:
+                return place
+            head = bytes(data[place + 4 : place + 4 + _HEAD])
+            table.add(self._kind, len(table) + 1, (start + place + 4, size), head, "", size=size)
+            place += 4 + size
+        return place
+
+    def frame(self, table: FrameTable, row: int) -> InputFrame:
+        number, start = table.numbers[row], table.starts[row]
+        title = f"frame {number} at byte {start - 4}"
+        return InputFrame(number, title, self._file.at(start, table.lengths[row]), self._kind == REQUEST)
+
+    def close(self) -> None:
+        self._file.close()

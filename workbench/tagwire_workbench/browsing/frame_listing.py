@@ -1,0 +1,260 @@
+"""The frames of a capture as a listing; where they come from is said by `tagwire_workbench.browsing.frame_files`."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.errors import TagwireError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.sensitive import hides
+from tagwire.text_format import near, printable
+from tagwire_cli.arguments.numbers import whole_number
+from tagwire_cli.explaining.units import Asked, explain_captured
+from tagwire_workbench.browsing.carried import are_fine, unpacked_records
+from tagwire_workbench.browsing.filters import FilterError, Term, number_test
+from tagwire_workbench.browsing.frame_files import FrameFile
+from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, FrameTable
+from tagwire_workbench.browsing.listing import Column, Listing, Looked, Test
+from tagwire_workbench.browsing.searching import texts_of
+
+if TYPE_CHECKING:
+    from tagwire.frames.frame import Frame
+    from tagwire.message import Message
+
+__all__ = ["FrameListing"]
+
+_DIRECTIONS: Final = {"req": 0, "request": 0, "resp": 1, "response": 1}
+_WORDS: Final = ("req", "resp", "!")
+_SUFFIXES: Final = ("Request", "Response")
+
+
+class FrameListing(Listing):
+    """Frames with API, version, direction, correlation id, connection and client."""
+
+    noun = "frame"
+    columns = (
+        Column("#", 6, is_right=True),
+        Column("dir", 4),
+        Column("API", 21),
+        Column("v", 2, is_right=True),
+        Column("id", 7, is_right=True),
+        Column("bytes", 8, is_right=True),
+        Column("client", 10),
+        Column("connection", 0),
+    )
+    keys = ("api", "version", "dir", "id", "conn", "client", "is")
+
+    def __init__(self, file: FrameFile, table: FrameTable, asked: Asked) -> None:
+        super().__init__()
+        self.file = file
+        self.table = table
+        self.asked = asked
+        self._titles: dict[int, str] = {}
+
+    def read(self) -> Iterator[bool]:
+        for found in self.file.read(self.table):
+            rows = len(self.table)
+            self.states += bytes(rows - len(self.states))
+            self.count = rows
+            yield found
+        self.fault = self.file.fault
+
+    @property
+    def progress(self) -> float:
+        return self.file.progress
+
+    def number(self, entry: int) -> int:
+        return self.table.numbers[entry]
+
+    def entry_of(self, number: int) -> int | None:
+        entry = bisect_left(self.table.numbers, number, 0, self.count)
+        return entry if entry < self.count else None
+
+    def partner(self, entry: int) -> int | None:
+        found = self.table.partners[entry]
+        return found if 0 <= found < self.count else None
+
+    def neighbours(self, entry: int) -> dict[str, str]:
+        table = self.table
+        if table.kinds[entry] == DAMAGED:
+            return {}
+        connection = table.connection_names.texts[table.connections[entry]]
+        key = table.keys[entry]
+        return {"conn": connection} if key == NONE else {"api": self._title(key, str(key)), "conn": connection}
+
+    def cells(self, entry: int) -> Sequence[str]:
+        table = self.table
+        kind = table.kinds[entry]
+        if kind == DAMAGED:
+            return (str(table.numbers[entry]), _WORDS[kind], "not a frame", "", "", "", "", "")
+        key, version = table.keys[entry], table.versions[entry]
+        title, version_text = ("?", "") if key == NONE else (self._title(key, f"API {key}"), str(version))
+        client, connection = table.clients[entry], table.connections[entry]
+        return (
+            str(table.numbers[entry]),
+            _WORDS[kind],
+            title,
+            version_text,
+            str(table.ids[entry]) if table.has_ids else "",
+            str(table.sizes[entry]),
+            printable(table.client_names.texts[client]),
+            printable(table.connection_names.texts[connection]),
+        )
+
+    def _title(self, key: int, otherwise: str) -> str:
+        """What an API is called; its messages are imported when the first of its frames is shown."""
+        found = self._titles.get(key)
+        if found is None:
+            found = otherwise
+            for kind in ("request", "response"):
+                with suppress(UnknownMessageError):
+                    found = _stem(self.asked.registry.find(kind, key).NAME)
+                    break
+            self._titles[key] = found
+        return found
+
+    # ------------------------------------------------------------ single frames
+
+    def look(self, entry: int) -> Looked:
+        frame = self.file.frame(self.table, entry)
+        return Looked(frame.data, explain_captured(self.asked, frame))
+
+    def find_fault(self, entry: int) -> str:
+        """As `tagwire explain` has it; the response to an unknown request is not guessed, and so is none."""
+        table, asked = self.table, self.asked
+        key = table.keys[entry]
+        frame = self.file.frame(table, entry)
+        if frame.fault:
+            return frame.fault
+        if table.kinds[entry] != REQUEST and key == NONE:
+            return ""
+        message = self._message(entry)
+        carries = message is not None and self._carries_records(message)
+        try:
+            found = self._decoded(entry, frame.data)
+        except TagwireError as error:
+            return explain_captured(asked, frame).fault if carries else str(error)
+        if not carries or are_fine(asked, found.message, found.version):
+            return ""
+        return explain_captured(asked, frame).fault
+
+    def _decoded(self, entry: int, data: bytes) -> "Frame[Any, Any]":
+        """A frame of a known API. Raises TagwireError."""
+        table, asked = self.table, self.asked
+        if table.kinds[entry] == REQUEST:
+            return asked.registry.decode_request(data, strict=asked.strict, limits=asked.limits)
+        api = table.keys[entry], table.versions[entry]
+        return asked.registry.decode_response(data, *api, strict=asked.strict, limits=asked.limits)
+
+    def _carries_records(self, message: "type[Message]") -> bool:
+        return self.asked.opens_records and _carries(message)  # type: ignore[arg-type]  # classes are hashable
+
+    # ------------------------------------------------------------ filters
+
+    def test_of(self, term: Term) -> Test:
+        table = self.table
+        if term.key == "is":
+            return _property(term, self.is_faulty)
+        if term.key == "api":
+            keys = self._keys(term)
+            return lambda entry: table.keys[entry] in keys
+        if term.key == "dir":
+            kinds = {_direction(term, value) for value in term.values}
+            return lambda entry: table.kinds[entry] in kinds
+        if term.key == "version":
+            fits = number_test(term)
+            return lambda entry: table.keys[entry] != NONE and fits(table.versions[entry])
+        if term.key == "id":
+            fits = number_test(term)
+            return lambda entry: table.has_ids and table.kinds[entry] != DAMAGED and fits(table.ids[entry])
+        values = [value.casefold() for value in (term.value, *term.values)]  # a name may have commas
+        if term.key == "conn":
+            return lambda entry: _is_in(values, table.connection_names.texts, table.connections[entry], whole=True)
+        return lambda entry: _is_in(values, table.client_names.texts, table.clients[entry])
+
+    def _keys(self, term: Term) -> set[int]:
+        registry = self.asked.registry
+        names = {_stem(name).casefold(): name for name in registry if name.endswith(_SUFFIXES)}
+        found = set[int]()
+        for value in term.values:
+            name = names.get(_stem(value).casefold())
+            key = whole_number(value) if name is None else registry[name].API_KEY
+            if key is None:
+                raise FilterError(f"api={value}: there is no such API{near(value, [*map(_stem, names.values())])}")
+            found.add(key)
+        return found
+
+    def texts(self, entry: int) -> Iterator[bytes]:
+        """The cells, and the bytes without those that are sensitive, unpacked where they are packed."""
+        yield " ".join(self.cells(entry)).encode("utf-8", "backslashreplace")
+        if self.table.kinds[entry] == DAMAGED:
+            return
+        frame = self.file.frame(self.table, entry)
+        message = self._message(entry)
+        is_secret = message is not None and hides() and _has_secrets(message)  # type: ignore[arg-type]  # as above
+        if message is None or not (is_secret or self._carries_records(message)):
+            yield frame.data
+            return
+        unpacked = None if is_secret else self._unpacked(entry, frame.data)
+        if unpacked is not None:
+            yield frame.data
+            yield from unpacked
+            return
+        yield from texts_of(Looked(frame.data, explain_captured(self.asked, frame)))
+
+    def _unpacked(self, entry: int, data: bytes) -> list[bytes] | None:
+        try:
+            found = self._decoded(entry, data)
+        except TagwireError:
+            return None
+        return unpacked_records(self.asked, found.message, found.version)
+
+    def _message(self, entry: int) -> "type[Message] | None":
+        kind = "request" if self.table.kinds[entry] == REQUEST else "response"
+        try:
+            return self.asked.registry.find(kind, self.table.keys[entry])
+        except UnknownMessageError:
+            return None
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def _stem(name: str) -> str:
+    """What request and response of an API have in common."""
+    ending = next((each for each in _SUFFIXES if name.casefold().endswith(each.casefold())), "")
+    return name[: len(name) - len(ending)]
+
+
+@cache  # asked for each frame
+def _carries(message: "type[Message]") -> bool:
+    from tagwire.records.carried import carries_records
+
+    return carries_records(message)
+
+
+@cache
+def _has_secrets(message: "type[Message]") -> bool:
+    from tagwire.message.field_table import layout_of
+
+    return any(layout_of(message, version).root.has_sensitive for version in message.VERSIONS)
+
+
+def _is_in(values: list[str], texts: list[str], number: int, *, whole: bool = False) -> bool:
+    text = texts[number].casefold() if number != NONE else ""
+    return text in values if whole else any(value in text for value in values)
+
+
+def _direction(term: Term, value: str) -> int:
+    found = _DIRECTIONS.get(value.casefold())
+    if found is None:
+        raise FilterError(f"{term.key}={value}: a direction is request or response")
+    return found
+
+
+def _property(term: Term, is_faulty: Test) -> Test:
+    if term.value != "fault":
+        raise FilterError(f"is={term.value}: entries can be found that are at fault, with is=fault")
+    return is_faulty

@@ -1,0 +1,95 @@
+"""Which listing a path is: the frames of a capture, or the batches of a log; known by its first bytes."""
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.pcap import MAGIC
+from tagwire.frames.registry import Registry
+from tagwire.log import Segment
+from tagwire_cli.arguments.log_paths import partitions_of, segments_of
+from tagwire_cli.explaining.units import Asked
+from tagwire_cli.input.bytes import InputError
+from tagwire_workbench.browsing.batch_listing import BatchListing
+from tagwire_workbench.browsing.frame_files import FrameFile, LineFile, NetworkFile, StreamFile
+from tagwire_workbench.browsing.frame_listing import FrameListing
+from tagwire_workbench.browsing.frame_table import REQUEST, RESPONSE, FrameTable
+from tagwire_workbench.browsing.growing_file import PlainFile, open_growing
+from tagwire_workbench.browsing.listing import Listing
+from tagwire_workbench.proxy.pairing import has_leading_ids
+
+__all__ = ["How", "open_listing"]
+
+_HEAD: Final = 1 << 10
+_MAGIC_AT: Final = 16
+_MAGICS: Final = 10
+"""Magic bytes up to here are those of batches, ours and other people's."""
+
+
+class How(NamedTuple):
+    """What is said about the input."""
+
+    asked: Asked
+    port: int
+    stream: str | None
+    """request or response where the input is a stream of sized frames."""
+    is_log: bool
+    """Whether a format of batches was named."""
+    follows: bool
+
+
+def open_listing(path: Path, how: How) -> Listing:
+    """The entries of a path, none of which is read yet. Raises InputError for a file that is nothing of this."""
+    if path.is_dir() or how.is_log:
+        return _log(path, how)
+    head = _head(path)
+    table = FrameTable(has_ids=_has_ids(how.asked.registry))
+    file: FrameFile
+    if how.stream is not None:
+        kind = REQUEST if how.stream == "request" else RESPONSE
+        file = StreamFile(PlainFile(path), kind, follows=how.follows)
+    elif head[:4] in MAGIC:
+        if how.follows:
+            raise InputError(f"{path}: a network capture can't be followed; open it again when it has grown")
+        file = NetworkFile(path, how.port, how.asked.registry)
+    elif _is_batch(head):
+        return _log(path, how)
+    elif head.lstrip()[:1] in (b"", b"{"):
+        file = LineFile(open_growing(path), follows=how.follows)
+    else:
+        raise InputError(
+            f"{path}: begins with {head[:8].hex(' ')}, which is no capture (JSON lines, pcap) and no log segment; "
+            "for a stream of frames after their sizes, give --frames request or response"
+        )
+    return FrameListing(file, table, how.asked)
+
+
+def _has_ids(registry: Registry) -> bool:
+    try:
+        return has_leading_ids(registry)
+    except UnknownMessageError:  # without headers: what its frames are is said when one is looked at
+        return True
+
+
+def _head(path: Path) -> bytes:
+    file = open_growing(path)
+    try:
+        return file.more()[:_HEAD]
+    finally:
+        file.close()
+
+
+def _is_batch(head: bytes) -> bool:
+    """Whether offset, length and magic byte may be those of a batch; a text has none of them."""
+    if len(head) <= _MAGIC_AT:
+        return False
+    offset, length = int.from_bytes(head[:8], "big", signed=True), int.from_bytes(head[8:12], "big", signed=True)
+    return 0 <= offset < 1 << 56 and length > 0 and head[_MAGIC_AT] <= _MAGICS
+
+
+def _log(path: Path, how: How) -> Listing:
+    def find() -> list[Segment]:
+        return [segment for found in partitions_of([path]) for segment in segments_of(found)]
+
+    find()  # a folder without partitions is refused at once
+    return BatchListing(find, how.asked.formats, how.asked.limits, follows=how.follows)

@@ -1,0 +1,194 @@
+"""The tree of an entry's fields: what is shown of each, and which bytes belong to it.
+
+Items are made as far as somebody looks. An array of very many elements has items for ranges of
+them, so that opening it costs no more than a range.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from tagwire.explain.nodes import Node
+from tagwire.explain.text import kind_of, rows_of, title_of, value_of
+from tagwire.explain.trace import Trace
+from tagwire.text_format import count, printable, shown
+from tagwire_cli.explaining.explained import facts_of
+from tagwire_workbench.browsing.listing import Looked
+
+__all__ = ["Buffer", "Item", "outline", "way_to"]
+
+_AT_ONCE: Final = 1000
+_LONGEST_TEXT: Final = 1000
+"""Bytes that may be shown as text."""
+_ASKED: Final = 8
+"""Fields of an element that may say what it is."""
+
+Note = Callable[[Node], str]
+
+
+class Buffer(NamedTuple):
+    """Bytes that items are places in: those of the entry, or what some of them unpack to."""
+
+    name: str
+    data: bytes
+    hidden: Sequence[tuple[int, int]] = ()
+    """The ranges that are sensitive."""
+
+
+class Item:
+    """A line of the tree."""
+
+    def __init__(
+        self,
+        name: str,
+        value: str,
+        type: str,
+        kind: str,
+        buffer: Buffer,
+        begin: int,
+        end: int,
+        make: Callable[[], Iterator["Item"]] | None = None,
+        path: str = "",
+    ) -> None:
+        self.name = name
+        self.path = path or name
+        """Where it is in the message."""
+        self.value = value
+        self.type = type
+        self.kind = kind
+        """One of `tagwire.explain.text.Row.kind`; "range" for some of the elements of an array."""
+        self.buffer = buffer
+        self.begin = begin
+        self.end = end
+        self._make = make
+        self._children: list[Item] | None = None
+
+    @property
+    def has_children(self) -> bool:
+        """Whether there is something in it."""
+        return self._make is not None
+
+    @property
+    def children(self) -> "list[Item]":
+        """What is in it; made on access."""
+        if self._children is None:
+            self._children = list(self._make()) if self._make else []
+        return self._children
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: bytes {self.begin} to {self.end} of {self.buffer.name}>"
+
+
+def outline(looked: Looked, note: Note) -> tuple[Buffer, list[Item]]:
+    """The bytes of an entry and its tree. Each byte is in an item; a fault is one, and so is what was not read."""
+    traces = looked.explained.traces
+    hidden = [each for trace in traces for each in _hidden(trace)]
+    buffer = Buffer("bytes", looked.data, hidden)
+    items = [item for trace in traces for item in _items(trace, _buffer_of(trace, buffer), note)]
+    if not traces:
+        if looked.explained.fault:
+            items.append(Item("!", printable(looked.explained.fault), "", "fault", buffer, 0, 0))
+        if looked.explained.guess is not None:  # what it may be, and how to explain it as that
+            facts = looked.explained._replace(title="")
+            items += [Item(printable(each), "", "", "null", buffer, 0, 0) for each in facts_of(facts)]
+        if looked.data:
+            items.append(_rest(buffer, 0, len(looked.data)))
+    return buffer, items
+
+
+def _buffer_of(trace: Trace, buffer: Buffer) -> Buffer:
+    """Where the places of a trace are: of several batches, each has its own bytes."""
+    return buffer if len(trace.data) == len(buffer.data) else Buffer(title_of(trace), trace.data)
+
+
+def _hidden(trace: Trace) -> Iterator[tuple[int, int]]:
+    if trace.root.may_hide:
+        for row in rows_of(trace):
+            if row.is_hidden and row.data and not row.mark:
+                yield row.offset, row.offset + len(row.data)
+
+
+def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[Item]:
+    for part in trace.parts:
+        title = part.type if part is not trace.root else title_of(trace).partition(":")[0]
+        yield _item(part, title, buffer, note)
+    end = trace.root.end
+    error = trace.error
+    if error is not None:
+        end = max(error.offset, end)
+        said = f"{error.path or trace.message_name}: found {error.found}, expected {error.expected}"
+        yield Item("!", printable(said), f"at byte {error.offset}", "fault", buffer, error.offset, error.offset)
+    if end < len(trace.data):
+        yield _rest(buffer, end, len(trace.data))
+
+
+def _rest(buffer: Buffer, begin: int, end: int) -> Item:
+    return Item("not read", count(end - begin, "byte"), "", "rest", buffer, begin, end)
+
+
+def _item(node: Node, name: str, buffer: Buffer, note: Note) -> Item:
+    inside = buffer if node.unpacked is None else Buffer(f"{node.path}, unpacked", node.unpacked)
+    is_branch = next(node.parts(), None) is not None
+    make = (lambda: _children(node, inside, note)) if is_branch else None
+    value = _telling(node, note) if is_branch and name.startswith("[") else _value(node, note)
+    place = node.offset, node.end
+    return Item(printable(name), value, node.type, kind_of(node), buffer, *place, make, printable(node.path))
+
+
+def _value(node: Node, note: Note) -> str:
+    """The value in a few words; of bytes that are text, the text."""
+    value = node.value
+    if isinstance(value, bytes | bytearray | memoryview) and 0 < len(value) <= _LONGEST_TEXT and not node.is_hidden:
+        text = bytes(value).decode("utf-8", "replace")
+        if text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text:
+            return shown(text)
+    return printable(value_of(node, note))
+
+
+def _telling(node: Node, note: Note) -> str:
+    """What tells an element of an array from others: its own value, its first text, or else its first number."""
+    found = _value(node, note)
+    for child in islice(node.parts(), 0 if found else _ASKED):
+        value = _value(child, note)
+        if "'" in value:
+            return f"{_name(child, node)} {value}"
+        if kind_of(child) == "number":
+            found = found or f"{_name(child, node)} {value}"
+    return found
+
+
+def _children(node: Node, buffer: Buffer, note: Note) -> Iterator[Item]:
+    starts = [each.offset for each in islice(node.parts(), 0, None, _AT_ONCE)]
+    if len(starts) == 1:
+        for child in node.parts():
+            yield _item(child, _name(child, node), buffer, note)
+        return
+    number = sum(1 for _ in node.parts())
+    ends = [*starts[1:], node.end if node.unpacked is None else len(node.unpacked)]
+    for place, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+        first = place * _AT_ONCE
+        last = min(first + _AT_ONCE, number) - 1
+        yield _range(node, (first, last), buffer, (begin, end), note)
+
+
+def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[int, int], note: Note) -> Item:
+    first, last = elements
+
+    def make() -> Iterator[Item]:
+        for child in islice(node.parts(), first, last + 1):
+            yield _item(child, _name(child, node), buffer, note)
+
+    return Item(f"[{first}-{last}]", "", "", "range", buffer, *place, make)
+
+
+def _name(child: Node, around: Node) -> str:
+    """What the path of a node has more than that of the node around it; else its type."""
+    return child.path.removeprefix(around.path).lstrip(".") or child.type
+
+
+def way_to(items: Sequence[Item], buffer: Buffer, offset: int) -> list[Item]:
+    """The items that lead to the innermost one with a byte of a buffer; empty for a byte that none has."""
+    for item in items:
+        if item.buffer is buffer and item.begin <= offset < item.end:
+            return [item, *(way_to(item.children, buffer, offset) if item.has_children else [])]
+    return []

@@ -1,0 +1,90 @@
+"""What a filter leaves of a listing: numbers of entries, found in slices of work as the listing grows."""
+
+from array import array
+from collections.abc import Sequence
+from time import monotonic
+from typing import Final
+
+from tagwire.errors import TagwireError
+from tagwire_workbench.browsing.filters import Term
+from tagwire_workbench.browsing.listing import Listing, Test
+from tagwire_workbench.browsing.searching import contains
+
+__all__ = ["View"]
+
+_SLICE: Final = 0.05
+"""Seconds of a slice of work."""
+_CHEAP: Final = 256
+"""Entries that are tried between two looks at the clock."""
+
+
+class View:
+    """The entries of a listing that match all terms. Raises FilterError for a value that makes no sense."""
+
+    def __init__(self, listing: Listing, terms: Sequence[Term] = (), text: str = "") -> None:
+        self.listing = listing
+        self.text = text
+        """The filter as it was typed."""
+        self._found = array("i")
+        self._tried = 0
+        # Columns are quick to ask, bytes are not; so faults and text come last.
+        ordered = sorted(terms, key=lambda term: (term.key in ("", "is"), term.key == ""))
+        self._tests = [_test(listing, term) for term in ordered]
+        self.skipped = ""
+        """Why entries could not be tried; "" if all could."""
+
+    def __len__(self) -> int:
+        return len(self._found) if self._tests else self.listing.count
+
+    def __getitem__(self, place: int) -> int:
+        """The entry at a place."""
+        return self._found[place] if self._tests else place
+
+    @property
+    def tried(self) -> int:
+        """Entries that were tried so far."""
+        return self._tried if self._tests else self.listing.count
+
+    def place_of(self, entry: int) -> int:
+        """The place of an entry, or of the first after it."""
+        if not self._tests:
+            return min(entry, max(len(self) - 1, 0))
+        from bisect import bisect_left
+
+        return min(bisect_left(self._found, entry), max(len(self) - 1, 0))
+
+    def has(self, entry: int) -> bool:
+        """Whether an entry is in it."""
+        place = self.place_of(entry)
+        return place < len(self) and self[place] == entry
+
+    def advance(self) -> bool:
+        """Try some more entries; returns whether there were any."""
+        if not self._tests or self._tried >= self.listing.count:
+            return False
+        end = monotonic() + _SLICE
+        while monotonic() < end and self._tried < self.listing.count:
+            for entry in range(self._tried, min(self._tried + _CHEAP, self.listing.count)):
+                if self._matches(entry):
+                    self._found.append(entry)
+                self._tried = entry + 1
+                if monotonic() > end:
+                    break
+        return True
+
+    def _matches(self, entry: int) -> bool:
+        try:
+            return all(test(entry) for test in self._tests)
+        except TagwireError as error:
+            self.skipped = str(error)
+            return False
+
+
+def _test(listing: Listing, term: Term) -> Test:
+    found = _text_test(listing, term) if not term.key else listing.test_of(term)
+    return (lambda entry: not found(entry)) if term.is_excluded else found
+
+
+def _text_test(listing: Listing, term: Term) -> Test:
+    wanted = term.value.lower().encode("utf-8", "backslashreplace")
+    return lambda entry: contains(listing.texts(entry), wanted)

@@ -1,0 +1,1 @@
+"""The workbench commands of `tagwire`, one module each."""

@@ -1,0 +1,100 @@
+"""`tagwire browse`: look through a capture or a log in a terminal."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tagwire_cli.arguments.format_names import FormatName, formats_of
+from tagwire_cli.arguments.log_options import only_format_option
+from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
+from tagwire_cli.arguments.packages import find_registry
+
+__all__ = ["command"]
+
+
+@click.command("browse")
+@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@click.option("--filter", "text", metavar="WORDS", default="", help="Begin with this filter, such as 'api=Fetch'.")
+@click.option("--follow", "follows", is_flag=True, help="Read on as the input grows, and stay on the last entry.")
+@click.option(
+    "--frames", "stream", type=click.Choice(["request", "response"]), help="The input is frames, each after its size."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=9092,
+    show_default=True,
+    help="The port of the brokers, in pcap files.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    metavar="NAME",
+    type=FormatName(is_read=True),
+    help="The input is a log: auto, or the format for its magic byte.",
+)
+@click.option(
+    "--records",
+    metavar="NAME",
+    type=FormatName(is_read=True),
+    help="The format of records in messages, if it is not the one in the spec.",
+)
+@only_format_option
+@click.option("--lenient", is_flag=True, help="Accept what Kafka's own reader accepts; see docs/decoding.md.")
+@show_sensitive_option
+@limit_option
+@package_option
+def command(
+    path: Path,
+    text: str,
+    follows: bool,
+    stream: str | None,
+    port: int,
+    format_name: str | None,
+    records: str | None,
+    only_format: bool,
+    lenient: bool,
+    limits: Sequence[str],
+    package: str | None,
+) -> None:
+    """Look through a capture or a log in a terminal.
+
+    FILE is a capture (JSON lines, packed with gzip or not, or a network capture), a
+    segment of a log, or a folder of logs. The list shows its frames or batches.
+    Below it are the fields of the one under the cursor, and their bytes.
+
+    Large files open at once: they are read in the background, and what is shown is
+    decoded when it is looked at. What can't be read is marked with !, and is shown
+    up to its fault. ? lists the keys and filters.
+
+    \b
+    Examples:
+      tagwire browse frames.jsonl.gz
+      tagwire browse frames.jsonl --follow --filter 'api=Produce'
+      tagwire browse traffic.pcap --port 9093
+      tagwire browse /var/lib/kafka/orders-0 --filter is=fault
+    """
+    from tagwire_cli.explaining.units import Asked
+    from tagwire_workbench.browsing.app import Browser
+    from tagwire_workbench.browsing.filters import FilterError
+    from tagwire_workbench.browsing.opening import How, open_listing
+
+    _require_terminal(path)
+    registry = find_registry(package)
+    formats = formats_of(format_name, only=only_format)
+    asked = Asked(registry, "capture", (), formats, records, True, not lenient, limits_of(limits))
+    how = How(asked, port, stream, format_name is not None, follows)
+    try:
+        browser = Browser(open_listing(path, how), registry, path.name or str(path), text=text, follows=follows)
+    except FilterError as error:
+        raise click.BadParameter(str(error), param_hint="--filter") from None
+    browser.run()
+
+
+def _require_terminal(path: Path) -> None:
+    """Keys are read from standard input, and the screen is drawn on standard error."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        instead = f"tagwire log dump {path}" if path.is_dir() else f"tagwire explain --capture {path}"
+        raise click.UsageError(f"browse needs a terminal; `{instead}` prints to a file or a pipe.")

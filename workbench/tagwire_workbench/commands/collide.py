@@ -1,0 +1,38 @@
+"""`tagwire collide`: designs that claim the same thing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tagwire_cli.output.diagnostics import count
+from tagwire_cli.output.reports import report_options
+from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
+
+__all__ = ["command"]
+
+
+@click.command("collide")
+@click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
+@report_options
+def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
+    """Report conflicts between several designs.
+
+    Designs conflict if they claim the same discriminator, attribute bit, API
+    version or tag. A, B ... are specs or folders of specs, such as those of a
+    proposal. API versions conflict if two designs have the same newest version.
+
+    \b
+    Examples:
+      tagwire collide message_specs/drafts/kip82_int message_specs/drafts/kip87
+    """
+    if len({Path(path).resolve() for path in paths}) < max(len(paths), 2):
+        raise click.UsageError("give two or more different designs.")
+    from tagwire_workbench.designs.collide import Design, collide
+
+    designs = [Design(path, read_design(path)) for path in paths]
+    for design in designs:
+        if not design.specs:
+            refuse_unjudged(design.name, "only registers; collide checks messages and record formats")
+    findings = collide(designs)
+    tell(findings, "json" if as_json else output_format, count(len(paths), "design"))

@@ -1,0 +1,99 @@
+"""`tagwire compare`: what two captures have in common, and what only one of them has."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire.text_format import count
+from tagwire_cli.arguments.options import package_option, show_sensitive_option
+from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.capture_lines import capture_lines
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json
+
+if TYPE_CHECKING:
+    from tagwire_workbench.comparing.capture_comparison import MessageComparison
+    from tagwire_workbench.comparing.capture_usage import CaptureUsage
+
+__all__ = ["command"]
+
+_ABSENT: Final = "-"
+_SHOWN: Final = 6
+"""Values of a field that are shown; JSON has all."""
+
+
+@click.command("compare")
+@click.argument("a", metavar="A", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("b", metavar="B", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@show_sensitive_option
+@package_option
+def command(a: str, b: str, as_json: bool, package: str | None) -> None:
+    """Show what two captures have in common, and what only one has.
+
+    The first table has a row for each message: its versions in A and in B, each with
+    the number of frames. The second one has the fields that only A or only B uses, of
+    messages that both have: how often they have another value than the default. The
+    third one has values that only A or only B has, and values that neither has where
+    the spec lists them all. Fields with many values, such as offsets, are not in it.
+
+    \b
+    Examples:
+      tagwire compare old_client.jsonl.gz new_client.jsonl.gz
+      tagwire compare tests.jsonl.gz production.jsonl.gz --json
+    """
+    from tagwire_workbench.comparing.capture_comparison import compare_captures
+    from tagwire_workbench.comparing.capture_usage import CaptureUsage
+
+    registry = find_registry(package)
+    require_headers(registry)
+    usages = [CaptureUsage(registry, capture_lines(read_bytes(file, is_hex=False), file)) for file in (a, b)]
+    messages = compare_captures(*usages)
+    if as_json:
+        files = [_file(*each) for each in zip((a, b), usages, strict=True)]
+        write_json({"a": files[0], "b": files[1], "messages": [each.as_dict() for each in messages]})
+    else:
+        _show(messages)
+    for file, usage in zip((a, b), usages, strict=True):
+        for name, number in sorted(usage.unreadable.items()):
+            say(f"{file}: {count(number, 'frame')} can't be read: {name}", err=True)
+
+
+def _file(file: str, usage: "CaptureUsage") -> dict[str, object]:
+    return {"file": file, "frames": usage.frames, "unreadable": dict(sorted(usage.unreadable.items()))}
+
+
+def _show(messages: "Sequence[MessageComparison]") -> None:
+    rows = [(each.name, _versions(each.a), _versions(each.b)) for each in messages]
+    print_table((Column("message", style="cyan"), Column("versions in A"), Column("versions in B")), rows)
+    used = [
+        (f"{message.name}.{field.path}", str(field.a or _ABSENT), str(field.b or _ABSENT))
+        for message in messages
+        for field in message.fields
+        if bool(field.a) != bool(field.b)
+    ]
+    _show_table("fields that one uses", (Column("used in A", True), Column("used in B", True)), used)
+    values = [
+        (f"{message.name}.{field.path}", *map(_values, field.values))
+        for message in messages
+        for field in message.fields
+        if field.values is not None and any(field.values)
+    ]
+    _show_table("values", (Column("only in A"), Column("only in B"), Column("in neither")), values)
+
+
+def _show_table(title: str, columns: tuple[Column, ...], rows: Sequence[Sequence[str]]) -> None:
+    if rows:
+        say()
+        print_table((Column(title, style="cyan"), *columns), rows)
+
+
+def _versions(counts: dict[int, int]) -> str:
+    return ", ".join(f"{version} ({number})" for version, number in counts.items()) or _ABSENT
+
+
+def _values(values: Sequence[str]) -> str:
+    more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return ", ".join(values[:_SHOWN]) + more or _ABSENT

@@ -1,0 +1,124 @@
+"""`tagwire fuzz corpus`: seeds and a dictionary for fuzzers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire.errors import VersionsError
+from tagwire.text_format import a_kind, count
+from tagwire.versions import Versions
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_message, find_registry, require_headers
+from tagwire_cli.output.echo import say
+from tagwire_workbench.fuzzing.framing_options import KINDS, framing_options
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+
+__all__ = ["command"]
+
+
+def _versions(ctx: click.Context, param: click.Parameter, value: str | None) -> Versions | None:
+    try:
+        return None if value is None else Versions.parse(value)
+    except VersionsError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command("corpus")
+@click.argument("names", nargs=-1, metavar="[MESSAGE...]", shell_complete=completion.words)
+@click.option(
+    "--output",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The folder of the seeds.",
+)
+@click.option(
+    "--dictionary", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a dictionary, too."
+)
+@click.option("--versions", callback=_versions, metavar="VERSIONS", help="Only these versions, such as 3, 2-4 or 9+.")
+@framing_options
+@package_option
+def command(
+    names: Sequence[str],
+    output: Path,
+    dictionary: Path | None,
+    versions: Versions | None,
+    kind: str | None,
+    in_frames: bool,
+    prefix: str | None,
+    package: str | None,
+) -> None:
+    """Write a seed corpus and a dictionary for fuzzers.
+
+    A seed is a file with one valid message. Each version has up to eight: empty
+    arrays, nulls, one or three elements, low and high numbers, long texts, unknown
+    tagged fields. Without MESSAGE, all messages of the package are written.
+
+    With --frames, a seed is a frame: a header and a request or response. --prefix
+    size puts an int32 size before it, as on a connection. --prefix key puts API key
+    and version before it, each an int16, so that one fuzz target can read all
+    messages of a kind.
+
+    The dictionary has tokens that are hardly hit upon by chance: tags, members of
+    enums, lengths at their bounds, and API keys with versions where seeds have them.
+    libFuzzer, AFL++, Atheris and Jazzer take folder and dictionary as they are.
+
+    \b
+    Examples:
+      tagwire fuzz corpus MetadataResponse --versions 9+ --output seeds
+      tagwire fuzz corpus --kind request --frames --output seeds --dictionary requests.dict
+      tagwire fuzz corpus --kind response --prefix key --output seeds
+    """
+    from tagwire_workbench.fuzzing.corpus import dictionary_of, dictionary_text, seeds
+    from tagwire_workbench.fuzzing.framing import Framing
+
+    registry = find_registry(package)
+    if in_frames:
+        require_headers(registry)
+    messages = _messages(registry, names, KINDS if in_frames and kind is None else (kind,), prefix)
+    chosen = [(cls, version) for cls in messages for version in cls.VERSIONS if versions is None or version in versions]
+    if not chosen:
+        raise click.UsageError("there is nothing to write: no message of this kind has one of these versions.")
+    output.mkdir(parents=True, exist_ok=True)
+    written = size = 0
+    for cls, version in chosen:
+        framing = Framing(registry, cls, version, frames=in_frames, prefix=prefix)
+        for name, message in seeds(cls, version):
+            seed = framing.write(message, version)
+            (output / f"{cls.NAME}-v{version}-{name}").write_bytes(seed)
+            written, size = written + 1, size + len(seed)
+    say(f"wrote {count(written, 'seed')}, {count(size, 'byte')}, to {output}", err=True)
+    if dictionary is not None:
+        keyed = [each for each in chosen if prefix == "key" or (in_frames and each[0].KIND == "request")]
+        tokens = dictionary_of(dict.fromkeys(cls for cls, _ in chosen), keys=keyed)
+        dictionary.write_text(dictionary_text(tokens), encoding="ascii")
+        say(f"wrote {count(len(tokens), 'token')} to {dictionary}", err=True)
+
+
+def _messages(
+    registry: "Registry", names: Sequence[str], kinds: Sequence[str | None], prefix: str | None
+) -> "list[type[Message]]":
+    """The messages that are named, or all of these kinds (None is any). Raises click.UsageError."""
+    found = list(dict.fromkeys(find_message(registry, name) for name in names))
+    for cls in found:
+        if not {None, cls.KIND}.intersection(kinds):
+            expected = " or ".join(filter(None, kinds))
+            raise click.BadParameter(f"{cls.NAME} is {a_kind(cls.KIND)}, not a {expected}", param_hint="MESSAGE")
+    if not found:
+        all_of_them = (registry[name] for name in registry.names())
+        found = [cls for cls in all_of_them if {None, cls.KIND}.intersection(kinds) and cls.KIND != "format"]
+    by_key: dict[int | None, type[Message]] = {}
+    for cls in found if prefix == "key" else ():
+        other = by_key.setdefault(cls.API_KEY, cls)
+        if cls.API_KEY is None:
+            raise click.UsageError(f"{cls.NAME} has no API key, which --prefix key needs; choose others or a --kind.")
+        if other is not cls:
+            text = f"{other.NAME} and {cls.NAME} have the same API key, {cls.API_KEY}"
+            raise click.UsageError(f"{text}: --prefix key does not tell them apart; choose one, or a --kind.")
+    return found

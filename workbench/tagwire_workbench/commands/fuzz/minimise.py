@@ -1,0 +1,231 @@
+"""`tagwire fuzz minimise`: what a fuzzer found, made as small as it can be."""
+
+import contextlib
+import importlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire.text_format import count
+from tagwire_cli.arguments import completion
+from tagwire_cli.arguments.numbers import Seconds
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_message, find_registry, require_headers, require_version
+from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.output.echo import say
+from tagwire_workbench.fuzzing.framing_options import framing_options
+
+if TYPE_CHECKING:
+    from tagwire_workbench.fuzzing.framing import Framing
+    from tagwire_workbench.fuzzing.minimise import Keeps
+
+__all__ = ["command"]
+
+_TARGET: Final = "--target"
+_COMMAND: Final = "--command"
+
+
+class _Version(click.Argument):
+    """The second half of `[MESSAGE VERSION]`, which errors name without its bracket."""
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return "VERSION"
+
+
+@click.command("minimise")
+@click.argument("file", metavar="FILE")
+@click.argument("message", metavar="[MESSAGE", required=False, shell_complete=completion.messages)
+@click.argument(
+    "version", cls=_Version, metavar="VERSION]", required=False, type=int, shell_complete=completion.versions
+)
+@click.option("--target", metavar="MODULE:FUNCTION", help="Keep what this function raises when it is given the bytes.")
+@click.option("--command", "words", metavar="COMMAND", help="Keep the exit status of this command; {} is the file.")
+@click.option("--says", metavar="TEXT", help="Keep that the command prints this, too.")
+@click.option("--timeout", type=Seconds(0.01), default=10.0, show_default=True, metavar="SECONDS")
+@click.option("--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The smaller input.")
+@click.option("--tries", type=click.IntRange(min=1), default=20_000, show_default=True, help="Try at most so many.")
+@framing_options
+@package_option
+def command(
+    file: str,
+    message: str | None,
+    version: int | None,
+    target: str | None,
+    words: str | None,
+    says: str | None,
+    timeout: float,
+    output: Path,
+    tries: int,
+    kind: str | None,
+    in_frames: bool,
+    prefix: str | None,
+    package: str | None,
+) -> None:
+    """Make an input smaller, as long as it fails in the same way.
+
+    With --target, the same way is an exception of the same class from the same line
+    of code; with --command, the same exit status or signal, or running for more than
+    --timeout. A command should fail with a status of its own, or print something that
+    --says names: 1 means many things.
+
+    MESSAGE VERSION, or --kind, --frames and --prefix as for `tagwire fuzz corpus`,
+    say what the input is. Then elements, tagged fields and texts go as a whole, and
+    the result is explained. Without them, only bytes go.
+
+    \b
+    Examples:
+      tagwire fuzz minimise crash-1 MetadataResponse 12 --target target:target --output small
+      tagwire fuzz minimise crash-1 --frames --command "./target {}" --output small
+    """
+    from tagwire_workbench.fuzzing.minimise import minimise
+
+    if (target is None) == (words is None):
+        raise click.UsageError("give --target or --command, and not both.")
+    if says is not None and words is None:
+        raise click.UsageError("--says is about the output of --command; give that.")
+    framing = _framing(message, version, kind, prefix, package, in_frames=in_frames)
+    data = read_bytes(file, is_hex=False)
+    if target is not None:
+        made = minimise(data, _raises(target, data), framing, tries=tries)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            keeps = _exits(_split(words or ""), says, timeout, Path(folder) / "input", data)
+            made = minimise(data, keeps, framing, tries=tries)
+    _write(output, made.data)
+    _explain(made.data, framing)
+    rest = "" if made.is_done else "; there may be a smaller one, with more --tries"
+    tried = count(made.tries, "input")
+    verb = "was" if made.tries == 1 else "were"
+    say(f"{count(len(data), 'byte')} became {len(made.data)}, after {tried} {verb} tried{rest}", err=True)
+
+
+def _framing(
+    name: str | None, version: int | None, kind: str | None, prefix: str | None, package: str | None, *, in_frames: bool
+) -> "Framing | None":
+    """How the input is framed; None where nobody says."""
+    if name is None and not in_frames and prefix is None:
+        return None
+    from tagwire_workbench.fuzzing.framing import Framing, FramingError
+
+    registry = find_registry(package)
+    if in_frames:
+        require_headers(registry)
+    cls = None if name is None else find_message(registry, name)
+    if cls is not None and version is not None:
+        require_version(cls, version)
+    try:
+        return Framing(registry, cls, version, kind=kind, frames=in_frames, prefix=prefix)
+    except FramingError as error:
+        raise click.UsageError(f"{error}.") from None
+
+
+def _raises(target: str, data: bytes) -> "Keeps":
+    """Whether a function raises what it raises for `data`."""
+    from tagwire_workbench.fuzzing.minimise import same_failure
+
+    module, colon, name = target.partition(":")
+    if not colon or not module or not name:
+        raise click.BadParameter(f"{target!r} is not MODULE:FUNCTION", param_hint=_TARGET)
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    try:
+        function: Callable[[bytes], object] = getattr(importlib.import_module(module), name)
+    except (Exception, SystemExit) as error:
+        text = f"{target!r} can't be imported: {type(error).__name__}: {error}"
+        raise click.BadParameter(text, param_hint=_TARGET) from None
+    if not callable(function):
+        raise click.BadParameter(f"{target!r} is no function", param_hint=_TARGET)
+
+    def quiet(changed: bytes) -> None:
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is ours
+            function(changed)
+
+    return same_failure(quiet, data)
+
+
+def _split(command: str) -> list[str]:
+    """The words of a command, as a shell splits them."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        text = f"{command!r} can't be split into words: {error}; close what is quoted"
+        raise click.BadParameter(text, param_hint=_COMMAND) from None
+    if not words or not words[0]:
+        raise click.BadParameter(
+            f"{command!r} names no program; write one, such as './target {{}}'", param_hint=_COMMAND
+        )
+    return words
+
+
+def _exits(words: list[str], says: str | None, timeout: float, file: Path, data: bytes) -> "Keeps":
+    """Whether a command ends as it does for `data`."""
+    from tagwire_workbench.fuzzing.minimise import NothingToKeepError
+
+    called = [word.replace("{}", str(file)) for word in words]
+    if called == words:
+        called.append(str(file))
+
+    def outcome(changed: bytes) -> tuple[int | None, bool]:
+        file.write_bytes(changed)
+        status, printed = _run(called, timeout)
+        return status, status is None or says is None or says.encode() in printed
+
+    wanted = outcome(data)
+    if wanted[0] == 0 and says is None:
+        raise NothingToKeepError("the command ends with status 0 for this input, so there is nothing to keep")
+    if not wanted[1]:
+        raise NothingToKeepError(f"the command does not print {says!r} for this input, so there is nothing to keep")
+    return lambda changed: outcome(changed) == wanted
+
+
+def _run(words: list[str], timeout: float) -> tuple[int | None, bytes]:
+    """The status of a command, None if it ran out of time, and what it printed; nothing that it started goes on."""
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise InputError(f"{words[0]}: can't be run: {error.strerror}") from None
+    with process:
+        try:
+            printed, _ = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # a shell's children as well, which hold the pipe
+            return None, b""
+    return process.returncode, printed
+
+
+def _write(output: Path, data: bytes) -> None:
+    """The file, in one step."""
+    draft = output.with_name(f".{output.name}.{os.getpid()}.tmp")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(data)
+        draft.replace(output)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"{output}: can't be written: {error.strerror}") from None
+
+
+def _explain(data: bytes, framing: "Framing | None") -> None:
+    """The text of `tagwire explain`; hex, where nothing says what the bytes are."""
+    from tagwire.explain.names import name_note
+    from tagwire_cli.explaining.coloured import print_text, wants_colour
+
+    read = None if framing is None else framing.read(data)
+    if read is None or framing is None:
+        say(data.hex(" "))
+        return
+    facts = [f"{data[: read.begin].hex(' ')}: the {framing.prefix} before it"] if read.begin else []
+    print_text(facts, [read.trace], name_note(framing.registry), colour=wants_colour("auto"))

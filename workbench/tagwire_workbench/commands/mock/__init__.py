@@ -1,0 +1,26 @@
+"""`tagwire mock`: peers with scripted answers. A table of commands, as `tagwire` itself."""
+
+from typing import Final
+
+import click
+
+from tagwire_cli.command_table import CommandTable
+
+__all__ = ["MOCK_COMMANDS", "command"]
+
+MOCK_COMMANDS: Final = {
+    "serve": "tagwire_workbench.commands.mock.serve",
+}
+"""Name to module."""
+
+
+@click.group("mock", cls=CommandTable, sections={"Commands": MOCK_COMMANDS})
+def command() -> None:
+    """Answer clients by a script, to test them.
+
+    docs/mock-peer.md describes scripts, and mock peers in Python.
+
+    \b
+    Examples:
+      tagwire mock serve script.yaml
+    """

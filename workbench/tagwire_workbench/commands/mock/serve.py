@@ -1,0 +1,149 @@
+"""`tagwire mock serve`: a mock peer that plays a script in YAML, for clients in any language."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from tagwire.text_format import count
+from tagwire_cli.arguments.numbers import Seconds
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.output.echo import say_error
+from tagwire_cli.output.tables import write_json_line, write_line
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.testing.peer import Address, MockPeer, Received
+
+__all__ = ["command"]
+
+T = TypeVar("T")
+
+
+@click.command("serve")
+@click.argument("file", metavar="SCRIPT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port", default=0, type=click.IntRange(0, 65535), help="The port to listen on; 0, the default, is any free one."
+)
+@click.option("--allow-remote", is_flag=True, help="Allow a --host that other machines reach.")
+@click.option("--check", "is_check", is_flag=True, help="Only check the script.")
+@click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@package_option
+def command(
+    file: Path,
+    host: str,
+    port: int,
+    allow_remote: bool,
+    is_check: bool,
+    seconds: float | None,
+    as_json: bool,
+    package: str | None,
+) -> None:
+    """Play a script in YAML as a server.
+
+    SCRIPT says which requests are answered, and how. It is checked as a whole
+    first, and faults are reported with their line.
+
+    The server listens on loopback unless it is told otherwise. The first line of
+    output says where, and each request is one more line, with its place. With
+    --json, the first line is {"host": "127.0.0.1", "port": 40123}, and a request has
+    its header and body. Requests that the script does not answer and other problems
+    are printed as errors, and the connection is closed. The server runs until it is
+    interrupted or terminated, or until --time is over.
+
+    \b
+    Examples:
+      tagwire mock serve script.yaml --port 9092
+      tagwire mock serve script.yaml --check
+      tagwire mock serve script.yaml --time 60 --json > requests.jsonl
+    """
+    from tagwire_workbench.mocking.script import read_script
+
+    script = read_script(file)
+    registry = script.registry() if package is None else find_registry(package)
+    require_headers(registry)
+    peer = script.peer(registry)
+    if is_check:
+        return
+    printer = _JsonPrinter(registry) if as_json else _Printer()
+    asyncio.run(_serve(peer, printer, (host, port), seconds, allow_remote=allow_remote))
+    if peer.problems:
+        say_error(f"there {'was' if len(peer.problems) == 1 else 'were'} {count(len(peer.problems), 'problem')}")
+        raise SystemExit(1)
+
+
+async def _serve(
+    peer: "MockPeer", printer: "_Printer", at: tuple[str, int], seconds: float | None, *, allow_remote: bool
+) -> None:
+    """Serve until a signal comes or time is over. Raises OSError where what is received can't be printed."""
+    loop = asyncio.get_running_loop()
+    stopping: asyncio.Future[None] = loop.create_future()
+
+    def stop(error: OSError | None = None) -> None:
+        if stopping.done():
+            return
+        if error is None:
+            stopping.set_result(None)
+        else:
+            stopping.set_exception(error)
+
+    def printing(write: Callable[[T], None]) -> Callable[[T], None]:
+        def call(value: T) -> None:
+            try:
+                write(value)
+            except OSError as error:  # nobody reads on: it ends the server, not just a connection
+                stop(error)
+
+        return call
+
+    peer.journal.on_received = printing(printer.request)
+    peer.journal.on_problem = printing(say_error)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows: an interrupt ends the loop instead
+            loop.add_signal_handler(each, stop)
+    async with peer.serving(*at, allow_remote=allow_remote) as address:
+        printer.address(address)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping, seconds)
+
+
+class _Printer:
+    """Prints lines for people."""
+
+    def address(self, address: "Address") -> None:
+        write_line(f"listening at {address}")
+
+    def request(self, request: "Received") -> None:
+        write_line(f"#{request.number} ({request.place}): {request.name} v{request.version}")
+
+
+class _JsonPrinter(_Printer):
+    """Prints lines of JSON: of a request its place, then what `tagwire decode --frame request` prints."""
+
+    def __init__(self, registry: "Registry") -> None:
+        self.registry = registry
+
+    def address(self, address: "Address") -> None:
+        write_json_line({"host": address.host, "port": address.port})
+
+    def request(self, request: "Received") -> None:
+        header_version = self.registry[request.name].header_version(request.version)
+        write_json_line(
+            {
+                "number": request.number,
+                "connection": request.connection,
+                "index": request.index,
+                "offset": request.offset,
+                "message": request.name,
+                "version": request.version,
+                "header": request.header.to_json(header_version),
+                "body": None if request.message is None else request.message.to_json(request.version),
+            }
+        )

@@ -1,0 +1,153 @@
+"""`tagwire record`: a proxy that writes what passes it to a capture file."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire.text_format import count
+from tagwire_cli.arguments.numbers import Seconds
+from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.output.echo import say, say_error
+from tagwire_cli.output.tables import write_json_line, write_line
+from tagwire_workbench.address_options import ADDRESS, LISTENING
+
+if TYPE_CHECKING:
+    from tagwire.testing.addresses import Address
+    from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
+
+__all__ = ["command"]
+
+
+@click.command("record")
+@click.option("--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server, such as a broker.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="The file to write, a new one; gzipped if its name ends in .gz.",
+)
+@click.option(
+    "--listen",
+    metavar="[HOST:]PORT",
+    type=LISTENING,
+    default="0",
+    help="Where to listen; the default is any free port of 127.0.0.1.",
+)
+@click.option("--allow-remote", is_flag=True, help="Allow a HOST of --listen that other machines reach.")
+@click.option("--redact", "is_redacted", is_flag=True, help="Write frames without secrets, as `tagwire redact` does.")
+@click.option("--run", metavar="NAME", help="The name of the recording in each line; default: the time.")
+@click.option("--label", metavar="NAME", help="The client_label in each line; default: the client id.")
+@click.option("--time", "seconds", type=Seconds(), metavar="SECONDS", help="Stop after this time.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@package_option
+def command(
+    server: "Address",
+    output: Path,
+    listen: "Address",
+    allow_remote: bool,
+    is_redacted: bool,
+    run: str | None,
+    label: str | None,
+    seconds: float | None,
+    as_json: bool,
+    package: str | None,
+) -> None:
+    """Record what clients and servers send to each other.
+
+    A client connects to the proxy instead of the server. All bytes are passed on. Each
+    request and each response becomes one line of FILE, as `tagwire demo`, `explain
+    --capture`, `redact`, `replay` and `compare` read it.
+
+    Addresses in responses are replaced by addresses of the proxy, so that clients stay
+    behind it: for each further server that is advertised, it listens on one more free
+    port. Each address is a line of output. With --json, it is {"host": "127.0.0.1",
+    "port": 40123, "server": "broker:9092"}.
+
+    Bytes that are no frames are passed on untouched and reported; the exit status is
+    then 1. The proxy runs until it is interrupted or terminated, or until --time is over.
+    FILE is readable at any time, also if the process is killed.
+
+    \b
+    Examples:
+      tagwire record --listen 19092 --to localhost:9092 -o frames.jsonl.gz
+      tagwire record --to localhost:9092 -o shared.jsonl.gz --redact --time 60
+    """
+    from tagwire.frames.redaction import Redaction
+    from tagwire_workbench.proxy import CaptureFile, RecordingProxy
+    from tagwire_workbench.proxy.memory import keep_freed_memory
+
+    keep_freed_memory()
+    registry = find_registry(package)
+    require_headers(registry)
+    stopping = _Stopping()
+    proxy = RecordingProxy(server, stopping.guarding(lambda frame: file.add(frame)), registry, on_problem=say_error)
+    redaction = Redaction(registry) if is_redacted else None
+    with CaptureFile(output, run=run, label=label, redaction=redaction, on_problem=proxy.note) as file:
+        asyncio.run(_serve(proxy, stopping, listen, seconds, allow_remote=allow_remote, as_json=as_json))
+    passed = f"{count(file.counts[True], 'request')} and {count(file.counts[False], 'response')}"
+    say(f"recorded {passed} of {count(proxy.connection_count, 'connection')}", err=True)
+    if proxy.problem_count:
+        say_error(f"there {'was' if proxy.problem_count == 1 else 'were'} {count(proxy.problem_count, 'problem')}")
+        raise click.exceptions.Exit(1)
+
+
+class _Stopping:
+    """What ends the proxy: a signal, or output that can't be written."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[None] | None = None
+
+    def stop(self, error: OSError | None = None) -> None:
+        if self.future is None or self.future.done():
+            return
+        if error is None:
+            self.future.set_result(None)
+        else:
+            self.future.set_exception(error)
+
+    def guarding(self, write: "Callable[[RecordedFrame], None]") -> "Callable[[RecordedFrame], None]":
+        def call(frame: "RecordedFrame") -> None:
+            try:
+                write(frame)
+            except OSError as error:
+                self.stop(error)
+
+        return call
+
+
+async def _serve(
+    proxy: "RecordingProxy",
+    stopping: _Stopping,
+    listen: "Address",
+    seconds: float | None,
+    *,
+    allow_remote: bool,
+    as_json: bool,
+) -> None:
+    """Serve until a signal comes or time is over. Raises OSError where something can't be written."""
+    loop = asyncio.get_running_loop()
+    stopping.future = loop.create_future()
+
+    def show(address: "Address", server: "Address") -> None:
+        try:
+            if as_json:
+                write_json_line({"host": address.host, "port": address.port, "server": str(server)})
+            else:
+                write_line(f"listening at {address} for {server}")
+        except OSError as error:  # nobody reads on
+            stopping.stop(error)
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows: an interrupt ends the loop instead
+            loop.add_signal_handler(each, stopping.stop)
+    async with proxy.serving(*listen, allow_remote=allow_remote, on_listening=show):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.future, seconds)

@@ -1,0 +1,223 @@
+"""`tagwire replay`: the requests of a capture, sent to a server, and its answers compared with those recorded."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tagwire.text_format import count, shown
+from tagwire_cli.arguments.numbers import Seconds
+from tagwire_cli.arguments.options import package_option, show_sensitive_option
+from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.capture_lines import capture_lines
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
+from tagwire_workbench.address_options import ADDRESS
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+    from tagwire.testing.addresses import Address
+    from tagwire.testing.peer.differences import Difference
+    from tagwire_cli.input.capture_lines import CaptureLine
+    from tagwire_workbench.replaying.answers import Ignored
+    from tagwire_workbench.replaying.player import Answer
+    from tagwire_workbench.replaying.steps import Step
+
+    Show = Callable[[Answer, str, list[Difference]], None]
+
+__all__ = ["command"]
+
+_INDEX: Final = re.compile(r"\[\d+\]")
+
+
+@click.command("replay")
+@click.argument("file", metavar="CAPTURE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option("--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server to ask.")
+@click.option(
+    "--ignore", "ignored", metavar="PATH", multiple=True, help="Let this field of responses differ; may be repeated."
+)
+@click.option("--server", "recorded_server", metavar="HOST:PORT", help="Play only what was recorded with this server.")
+@click.option(
+    "--timeout",
+    type=Seconds(0.001),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for each answer.",
+)
+@click.option("--paced", "is_paced", is_flag=True, help="Send each request no earlier than it was recorded.")
+@click.option("--summary", "as_summary", is_flag=True, help="Count the answers in which each field differs.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line, for each recorded response.")
+@show_sensitive_option
+@package_option
+def command(
+    file: str,
+    server: "Address",
+    ignored: Sequence[str],
+    recorded_server: str | None,
+    timeout: float,
+    is_paced: bool,
+    as_summary: bool,
+    as_json: bool,
+    package: str | None,
+) -> None:
+    """Send the requests of CAPTURE to a server, and compare the answers.
+
+    Each connection of the capture becomes one to the server, and requests keep their
+    order. Where a response was recorded, the answer is awaited and compared with it,
+    field by field. Each field that differs is a line of output.
+
+    Ids that a server assigns, of topics, members, producers and sessions, are carried: an
+    id in an answer takes the place of the recorded one in all later requests and
+    answers. So do epochs of producers and members. Addresses may differ.
+
+    --ignore names a further field that may differ, with all that is in it: brokers, or of
+    one message only, MetadataResponse.controller_id. throttle_time_ms and
+    finalized_features_epoch may always differ, and so may the order of partitions,
+    topics, groups and other elements that say what they are about.
+
+    Everything else is sent as it was recorded: what wrote or deleted something does so
+    again, and a redacted password is refused.
+
+    \b
+    Examples:
+      tagwire replay frames.jsonl.gz --to localhost:9092 --summary
+      tagwire replay frames.jsonl.gz --to localhost:9092 --ignore brokers --ignore MetadataResponse.controller_id
+    """
+    if as_summary and as_json:
+        raise click.UsageError("--summary and --json can't be combined")
+    from tagwire_workbench.replaying.answers import Ignored
+    from tagwire_workbench.replaying.steps import steps
+
+    registry = find_registry(package)
+    require_headers(registry)
+    lines = capture_lines(read_bytes(file, is_hex=False), file)
+    chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
+    played = list(steps(registry, chosen, file))
+    paths = Ignored(registry, ignored, _responses(registry, played))
+    summary = _Summary()
+    show = summary.add if as_summary else _show_json if as_json else _show
+    results = asyncio.run(_play(registry, played, server, paths, timeout, show, is_paced=is_paced))
+    summary.show()
+    requests = sum(step.is_request for step in played)
+    answers = f"{results['same']} the same, {results['differs']} different, {results['missing']} missing"
+    say(f"played {count(requests, 'request')}; answers: {answers}", err=True)
+    if results["differs"] or results["missing"] or not results:
+        raise click.exceptions.Exit(1)
+
+
+def _asked_of(server: str, lines: "Sequence[CaptureLine]") -> "Sequence[CaptureLine]":
+    """The lines of one server. Raises click.BadParameter with those of the capture if it is none of them."""
+    chosen = [line for line in lines if line.row.get("server") == server]
+    if not chosen:
+        servers = sorted({str(line.row["server"]) for line in lines if "server" in line.row})
+        known = f"it has those of {', '.join(servers)}" if servers else "its lines do not name their servers"
+        raise click.BadParameter(f"the capture has no frames of {shown(server)}; {known}", param_hint="--server")
+    return chosen
+
+
+def _responses(registry: "Registry", played: "Sequence[Step]") -> "list[type[Message]]":
+    """The classes of the recorded responses; those that the package lacks are left out."""
+    from tagwire.frames.message_index import UnknownMessageError
+
+    found = []
+    for api_key in sorted({step.api_key for step in played if not step.is_request}):
+        try:
+            found.append(registry.response(api_key))
+        except UnknownMessageError:
+            continue
+    return found
+
+
+async def _play(
+    registry: "Registry",
+    played: "Sequence[Step]",
+    server: "Address",
+    ignored: "Ignored",
+    timeout: float,
+    show: "Show",
+    *,
+    is_paced: bool,
+) -> Counter[str]:
+    """Play, and show what differs; counts the results."""
+    from tagwire_workbench.replaying.answers import answer_differences, response_name
+    from tagwire_workbench.replaying.carrying import Carried
+    from tagwire_workbench.replaying.player import play
+
+    results: Counter[str] = Counter()
+    carried = Carried(registry)
+    async with aclosing(play(played, server, timeout, carried.request, is_paced=is_paced)) as answers:
+        async for answer in answers:
+            step = answer.step
+            found = []
+            if answer.data is not None:
+                api = step.api_key, step.version
+                found = answer_differences(registry, *api, step.data, answer.data, ignored, carried)
+            results[_result(answer, found)] += 1
+            show(answer, response_name(registry, step.api_key), found)
+    return results
+
+
+def _result(answer: "Answer", found: "list[Difference]") -> str:
+    return "missing" if answer.data is None else "differs" if found else "same"
+
+
+def _show(answer: "Answer", name: str, found: "list[Difference]") -> None:
+    from tagwire.testing.peer.differences import difference_lines
+
+    step = answer.step
+    what = f"line {step.line}, connection {step.connection or '?'}: {name} v{step.version}"
+    if answer.data is None:
+        write_line(f"{what} is missing: {answer.reason}")
+    elif found:
+        write_line(f"{what} differs")
+        for line in difference_lines(found):
+            write_line(f"    {line}")
+
+
+class _Summary:
+    """How many answers differ in each field, with the first values."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._examples: dict[tuple[str, str], str] = {}
+
+    def add(self, answer: "Answer", name: str, found: "list[Difference]") -> None:
+        """Count the fields of an answer; each once."""
+        examples: dict[str, str] = {}
+        for each in found:
+            values = f"expected {each.expected}, received {each.received}"
+            examples.setdefault(_INDEX.sub("[]", each.path), values)
+        if answer.data is None:
+            examples = {"": f"missing: {answer.reason}"}
+        for path, example in examples.items():
+            self._counts[name, path] += 1
+            self._examples.setdefault((name, path), example)
+
+    def show(self) -> None:
+        """Print a line for each field, the most frequent first."""
+        if self._counts:
+            rows = [(str(number), *key, self._examples[key]) for key, number in self._counts.most_common()]
+            print_table([Column("answers", is_number=True), *map(Column, ("message", "field", "example"))], rows)
+
+
+def _show_json(answer: "Answer", name: str, found: "list[Difference]") -> None:
+    step = answer.step
+    write_json_line(
+        {
+            "line": step.line,
+            "connection": step.connection,
+            "message": name,
+            "version": step.version,
+            "correlationId": step.key,
+            "result": _result(answer, found),
+            "reason": answer.reason or None,
+            "differences": [each._asdict() for each in found],
+        }
+    )

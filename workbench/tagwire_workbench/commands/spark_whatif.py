@@ -1,0 +1,44 @@
+"""`tagwire spark whatif`: what `tagwire whatif` does, over the logs of a cluster."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tagwire_cli.arguments.log_options import whatif_options
+from tagwire_cli.arguments.spark_options import opened_session, places_argument, spark_options, storage_option
+from tagwire_workbench.commands.whatif import tell_whatif
+
+__all__ = ["command"]
+
+
+@click.command("whatif")
+@places_argument
+@whatif_options
+@storage_option
+@spark_options
+def command(
+    paths: Sequence[Path | str],
+    html: Path | None,
+    top: int,
+    as_json: bool,
+    master: str | None,
+    remote: str | None,
+    conf: Sequence[str],
+    **conversion: Any,
+) -> None:
+    """Measure how large logs would be in another format.
+
+    The segments are spread over all workers. The options and the figures are those
+    of `tagwire whatif`.
+
+    \b
+    Examples:
+      tagwire spark whatif --to v3 --html report.html /mnt/kafka
+    """
+    from tagwire_spark.jobs import whatif_logs
+
+    with opened_session(master, remote, conf) as spark:
+        found = whatif_logs(spark, paths, **conversion)
+    tell_whatif(found, html, top, as_json=as_json)

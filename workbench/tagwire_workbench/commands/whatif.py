@@ -1,0 +1,92 @@
+"""`tagwire whatif`: what another format would do to logs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tagwire_cli.arguments.log_options import paths_argument, whatif_options
+from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
+from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.tables import write_json
+
+if TYPE_CHECKING:
+    from tagwire.log import Partition, Segment
+    from tagwire.log.whatif import WhatIf
+    from tagwire.records import FormatSet
+
+__all__ = ["command", "tell_whatif"]
+
+
+@click.command("whatif")
+@paths_argument
+@whatif_options
+@limit_option
+def command(
+    paths: Sequence[Path],
+    to: str,
+    against: str | None,
+    codec: str | None,
+    batch_bytes: int | None,
+    batch_records: int | None,
+    html: Path | None,
+    top: int,
+    as_json: bool,
+    format: "FormatSet",
+    limits: Sequence[str],
+) -> None:
+    """Measure how large logs would be in another format.
+
+    Nothing is written except the page of --html. Every batch is encoded and
+    compressed again in the old and in the new format with the same library, so
+    that only the format differs. The report shows the bytes saved with and without
+    compression, per batch (its head) and per record, by format, codec, number of
+    records in a batch, and topic. It also shows what the new format can't carry,
+    and the processor time. With --codec, --batch-bytes or --batch-records, both
+    sides are measured as if producers had used these settings.
+
+    \b
+    Examples:
+      tagwire whatif --to v3 /var/lib/kafka/data
+      tagwire whatif --to v3 --codec zstd --batch-bytes 65536 alpha-0
+      tagwire whatif --to kip82-int --against v1 --html report.html logs
+    """
+    from tagwire.log.convert import Conversion
+    from tagwire.log.rebatching import BatchSize
+    from tagwire.log.whatif import WhatIf
+
+    found = WhatIf(Conversion(to, codec, BatchSize(batch_bytes, batch_records), format, limits_of(limits)), against)
+    partitions = list(partitions_of(paths))
+    with byte_progress("whatif", partitions) as tell:
+        for each in partitions:
+            for segment in segments_of(each):
+                found.add(segment, _topic(each), tell)
+    tell_whatif(found, html, top, as_json=as_json)
+
+
+def _topic(found: "Partition | Segment") -> str:
+    """The topic of a partition's folder; of others, the name of the folder."""
+    from tagwire.log.names import partition_name
+
+    folder = found.path.absolute()
+    folder = folder if folder.is_dir() else folder.parent
+    name = partition_name(folder)
+    return name.topic if name else folder.name
+
+
+def tell_whatif(found: "WhatIf", html: Path | None, top: int, *, as_json: bool) -> None:
+    """Say what was found, and write the page."""
+    from tagwire_workbench.whatif.summary import Summary
+
+    summary = Summary(found, top)
+    if html is not None:
+        from tagwire_workbench.whatif.page import render_page
+
+        html.write_text(render_page(summary), encoding="utf-8")
+    if as_json:
+        write_json(summary.to_json())
+    else:
+        from tagwire_workbench.whatif.tables import print_summary
+
+        print_summary(summary)

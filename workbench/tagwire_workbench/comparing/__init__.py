@@ -1,0 +1,1 @@
+"""Captures compared with each other."""

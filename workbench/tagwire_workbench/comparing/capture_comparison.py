@@ -1,0 +1,83 @@
+"""What two captures have in common, and what only one of them has."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tagwire.message.base import Struct
+from tagwire_workbench.comparing.capture_usage import CaptureUsage, FieldUsage, value_texts
+
+__all__ = ["FieldComparison", "MessageComparison", "compare_captures"]
+
+
+class FieldComparison(NamedTuple):
+    """A field of a message that both captures have."""
+
+    path: str
+    a: int
+    """How often the first capture has another value than the default."""
+    b: int
+    values: tuple[list[str], list[str], list[str]] | None
+    """Those that only the first has, only the second, and neither; None if they are too many, or hidden.
+
+    What neither has is known where the spec says which values there are.
+    """
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        keys = ("onlyA", "onlyB", "never")
+        values = None if self.values is None else dict(zip(keys, self.values, strict=True))
+        return {"path": self.path, "usedInA": self.a, "usedInB": self.b, "values": values}
+
+
+class MessageComparison(NamedTuple):
+    """A message that a capture has, or both."""
+
+    name: str
+    a: dict[int, int]
+    """By version, how often it is in the first capture."""
+    b: dict[int, int]
+    fields: list[FieldComparison]
+    """Its fields, if both have it: those of the versions that are there."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "message": self.name,
+            "versionsInA": {str(version): number for version, number in self.a.items()},
+            "versionsInB": {str(version): number for version, number in self.b.items()},
+            "fields": [each.as_dict() for each in self.fields],
+        }
+
+
+def compare_captures(a: CaptureUsage, b: CaptureUsage) -> list[MessageComparison]:
+    """The messages of two captures, by name."""
+    return [
+        MessageComparison(
+            name,
+            dict(sorted(a.versions.get(name, {}).items())),
+            dict(sorted(b.versions.get(name, {}).items())),
+            [*_fields(a.fields[name], b.fields[name])] if name in a.fields and name in b.fields else [],
+        )
+        for name in sorted({*a.versions, *b.versions})
+    ]
+
+
+def _fields(a: dict[str, FieldUsage], b: dict[str, FieldUsage]) -> Iterator[FieldComparison]:
+    for path in [*a, *(path for path in b if path not in a)]:
+        one, other = a.get(path), b.get(path)
+        used = one.used if one else 0, other.used if other else 0
+        yield FieldComparison(path, *used, _values(one, other))
+
+
+def _values(one: FieldUsage | None, other: FieldUsage | None) -> tuple[list[str], list[str], list[str]] | None:
+    """The values of a field by who has them. A capture without the field has its default, as a reader would see it."""
+    known = one or other
+    assert known is not None, "a capture has it"
+    if known.values is None or isinstance(known.default, Struct):
+        return None
+    sides = [{known.default} if each is None else each.values for each in (one, other)]
+    if None in sides:
+        return None
+    left, right = (side or set() for side in sides)
+    seen = {*(one.values or () if one else ()), *(other.values or () if other else ())}
+    return value_texts(left - right), value_texts(right - left), value_texts(known.possible - seen)

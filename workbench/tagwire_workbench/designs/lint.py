@@ -1,0 +1,44 @@
+"""Flaws of designs: of a record format, of a message, and of the messages of a set beside each other.
+
+The rules say what a design costs its readers and writers. All of them run;
+`chosen` then keeps those that the settings ask for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from tagwire_generator.diagnostics.rule_catalogue import DESIGN_RULES
+from tagwire_generator.model import MessageSpec
+from tagwire_generator.project.lint_settings import LintSettings
+from tagwire_workbench.designs.findings import Finding
+from tagwire_workbench.designs.format_lint import lint_format
+from tagwire_workbench.designs.message_lint import lint_message
+from tagwire_workbench.designs.set_lint import lint_pairs
+
+__all__ = ["chosen", "lint", "lint_set"]
+
+
+def lint(spec: MessageSpec) -> list[Finding]:
+    """What every rule says of one record format or one message. A message without versions is gone, so nothing."""
+    if spec.format is not None:
+        return list(lint_format(spec))
+    return list(lint_message(spec)) if spec.valid_versions else []
+
+
+def lint_set(specs: Sequence[MessageSpec]) -> list[Finding]:
+    """What every rule says of these specs, one by one and beside each other, in the order of the specs."""
+    found: defaultdict[str, list[Finding]] = defaultdict(list)
+    for each in [*(finding for spec in specs for finding in lint(spec)), *lint_pairs(specs)]:
+        found[each.file].append(each)
+    return [finding for findings in found.values() for finding in findings]
+
+
+def chosen(findings: Iterable[Finding], specs: Iterable[MessageSpec], settings: LintSettings) -> list[Finding]:
+    """The findings of the rules that are on, with the severity that the settings give them."""
+    extended = {spec.file for spec in specs if spec.is_extended}
+    kept = []
+    for finding in findings:
+        is_default = not DESIGN_RULES[finding.rule].dialect or finding.file in extended
+        if settings.takes(finding.rule, is_default=is_default):
+            kept.append(finding.graded(settings.severity_of(finding.rule, finding.severity)))
+    return kept

@@ -1,0 +1,290 @@
+"""Flaws of one message: names, documentation, defaults, tags and nulls that its users will have to deal with.
+
+Each rule is a function of a field where it stands, or of the message. A common
+struct is looked at once, where it is used first.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tagwire.versions import Versions
+from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.python_names import attribute_name, snake_case
+from tagwire_workbench.designs.findings import Finding
+
+__all__ = ["lint_message"]
+
+_Found = Iterator[Finding]
+_KEYS: Final = "coordinator-key"
+"""The kind of message that never has flexible versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A field where it stands: the struct that has it, and the versions in which it can be there."""
+
+    spec: MessageSpec
+    struct: StructSpec
+    field: FieldSpec
+    path: str
+    around: Versions
+
+    @property
+    def versions(self) -> Versions:
+        """The valid versions that have the field."""
+        return self.field.versions & self.around
+
+    @property
+    def is_later(self) -> bool:
+        """Whether its struct is older than it, so that some readers never see it."""
+        return bool(self.versions) and self.versions.lowest > self.around.lowest
+
+    def finding(self, rule: str, key: str, message: str) -> Finding:
+        return Finding.of(rule, self.spec, self.path, message, key)
+
+
+def lint_message(spec: MessageSpec) -> Iterator[Finding]:
+    """What every rule says of a message that has versions."""
+    places = list(_places(spec, spec.root, "", spec.valid_versions, set()))
+    for message_rule in (_message_docs, _flexible_too_late, _deprecated_versions, _deprecated_structs):
+        yield from message_rule(spec)
+    for place in places:
+        for rule in _FIELD_RULES:
+            yield from rule(place)
+    for struct in (spec.root, *spec.own_structs):
+        yield from _tags([place for place in places if place.struct is struct])
+    yield from _one_name(places)
+
+
+def _places(spec: MessageSpec, struct: StructSpec, prefix: str, around: Versions, seen: set[str]) -> Iterator[_Place]:
+    """The fields of a struct and of those in it; a shared struct is judged by itself, not in each of its users."""
+    for field in struct.fields:
+        path = f"{prefix}{attribute_name(field.name)}"
+        yield _Place(spec, struct, field, path, around)
+        if field.struct is not None and field.struct not in seen and not spec.struct(field.struct).owner:
+            seen.add(field.struct)
+            inner = f"{path}{'[]' if field.type.is_array else ''}."
+            yield from _places(spec, spec.struct(field.struct), inner, around & field.versions, seen)
+
+
+# ---------------------------------------------------------------- names and documentation
+
+
+def _first_letter(place: _Place) -> _Found:
+    name = place.field.name
+    if not name[0].isupper():
+        yield place.finding("TL31", "name", f"{name} begins with a small letter; write {name[0].upper()}{name[1:]}")
+
+
+def _taken_name(place: _Place) -> _Found:
+    name = place.field.name
+    if attribute_name(name) != snake_case(name):
+        yield place.finding(
+            "TL32", "name", f"{name} becomes {attribute_name(name)}, since Python or the class has taken it"
+        )
+
+
+def _message_docs(spec: MessageSpec) -> _Found:
+    if not spec.about:
+        yield Finding.of("TL41", spec, "", f"{spec.name} has no about")
+
+
+def _struct_docs(place: _Place) -> _Found:
+    struct = place.field.struct
+    if struct is not None and not place.field.about and not place.spec.struct(struct).about:
+        yield place.finding("TL42", "type", f"neither {struct} nor {place.field.name} has an about")
+
+
+def _field_docs(place: _Place) -> _Found:
+    if not place.field.about and place.field.struct is None:
+        yield place.finding("TL43", "name", f"{place.field.name} has no about")
+
+
+# ---------------------------------------------------------------- versions
+
+
+def _flexible_too_late(spec: MessageSpec) -> _Found:
+    if spec.flexible_versions and not spec.flexible_versions & spec.valid_versions:
+        first, newest = spec.flexible_versions.lowest, spec.valid_versions.highest
+        text = f"{spec.name} is flexible from version {first} on, but its newest is {newest}"
+        yield Finding.of("TL56", spec, "", text, "flexibleVersions")
+
+
+def _stiff_length(place: _Place) -> _Found:
+    own = place.field.flexible_versions
+    if own is None:
+        return
+    flexible = place.spec.flexible_versions & place.versions
+    stiff = [version for version in flexible if version not in own]
+    if stiff:
+        run = Versions(stiff[0], stiff[-1])
+        text = f"the length of {place.field.name} is not compact in {run}, which {place.spec.name} calls flexible"
+        yield place.finding("TL54", "flexibleVersions", text)
+
+
+# ---------------------------------------------------------------- defaults and nulls
+
+
+def _implied_default(place: _Place) -> _Found:
+    """Numbers that name or place something have no natural zero; counts, sizes and codes do."""
+    field = place.field
+    if not place.is_later or not field.is_default_implied or field.type.is_array or field.type.primitive is None:
+        return
+    if field.type.primitive.family == "integer" and _names_something(field):
+        since = place.versions.lowest
+        text = f"{field.name} reads as 0 before version {since}, where it is absent; write a default, such as -1"
+        yield place.finding("TL61", "name", text)
+
+
+def _names_something(field: FieldSpec) -> bool:
+    """Whether a number is an identity or a position, of which 0 is as good as any."""
+    return field.entity_type != "unknown" or snake_case(field.name).rpartition("_")[2] in _IDENTITIES
+
+
+_IDENTITIES: Final = frozenset({"id", "index", "epoch", "offset", "timestamp", "sequence", "partition", "leader"})
+
+
+def _null_default(place: _Place) -> _Found:
+    field = place.field
+    if place.is_later and field.tag is None and field.versions <= field.nullable_versions and field.default is not None:
+        text = (
+            f"{field.name} may be null, but reads as empty before version {place.versions.lowest}, where it is absent"
+        )
+        yield place.finding("TL63", "nullableVersions", text)
+
+
+def _dropped_secret(place: _Place) -> _Found:
+    if place.field.sensitive and place.field.ignorable:
+        yield place.finding("TL64", "ignorable", f"{place.field.name} is a secret, and versions that lack it drop it")
+
+
+def _null_key(place: _Place) -> _Found:
+    if place.field.map_key and place.field.nullable_versions:
+        yield place.finding("TL81", "nullableVersions", f"{place.field.name} is a map key and may be null")
+
+
+def _needless_null(place: _Place) -> _Found:
+    field = place.field
+    if field.nullable_versions and field.default is not None and "null" not in field.about.lower():
+        text = f"{field.name} may be null, but neither its default nor its about says what for"
+        yield place.finding("TL82", "nullableVersions", text)
+
+
+def _null_sometimes(place: _Place) -> _Found:
+    field = place.field
+    some = place.versions & field.nullable_versions
+    if some and some != place.versions and field.tag is None:
+        yield place.finding(
+            "TL83", "nullableVersions", f"{field.name} is in {place.versions}, but nullable in {some} only"
+        )
+
+
+# ---------------------------------------------------------------- deprecation
+
+
+def _deprecated_versions(spec: MessageSpec) -> _Found:
+    if spec.discouraged and not spec.deprecated:
+        yield Finding.of(
+            "TL91", spec, "", f"{spec.name} does not say why versions are deprecated", "deprecatedVersions"
+        )
+    if spec.deprecated is None and spec.valid_versions.highest in spec.discouraged:
+        text = f"the newest version {spec.valid_versions.highest} is deprecated, and nothing says what to use instead"
+        yield Finding.of("TL93", spec, "", text, "deprecatedVersions")
+
+
+def _deprecated_structs(spec: MessageSpec) -> _Found:
+    for struct in spec.own_structs:
+        if struct.deprecated == "":
+            yield Finding.of("TL91", spec, "", f"{struct.name} is deprecated, but nothing says why", "commonStructs")
+
+
+def _deprecated_field(place: _Place) -> _Found:
+    field = place.field
+    if field.deprecated == "":
+        yield place.finding("TL91", "deprecated", f"{field.name} is deprecated, but nothing says why")
+    if field.deprecated is not None and field.map_key:
+        yield place.finding("TL92", "deprecated", f"{field.name} is deprecated, but it is a map key")
+
+
+def _deprecated_struct(place: _Place) -> _Found:
+    """What a field that stays has of what will go: its struct, or the member of its enum that is its default."""
+    field, spec = place.field, place.spec
+    if field.deprecated is not None or spec.valid_versions.highest not in field.versions:
+        return
+    if field.struct is not None and spec.struct(field.struct).deprecated is not None:
+        yield place.finding("TL94", "type", f"{field.name} is a {field.struct}, which is deprecated")
+    for entry in field.enum.entries if field.enum is not None else ():
+        if entry.key == field.default and entry.deprecated is not None:
+            yield place.finding("TL94", "default", f"{field.name} is {entry.name} by default, which is deprecated")
+
+
+# ---------------------------------------------------------------- several fields
+
+
+def _tags(places: list[_Place]) -> _Found:
+    """The tags of one struct: without holes, and in the order of the spec."""
+    if not places:
+        return
+    struct, spec = places[0].struct, places[0].spec
+    taken = {place.field.tag for place in places if place.field.tag is not None} | set(struct.reserved_tags)
+    highest: _Place | None = None
+    for place in places:
+        tag = place.field.tag
+        if tag is None:
+            continue
+        if highest is not None and tag < (highest.field.tag or 0):
+            text = f"tag {tag} of {place.field.name} comes after tag {highest.field.tag} of {highest.field.name}"
+            yield place.finding("TL72", "tag", text)
+        else:
+            highest = place
+        if tag and tag - 1 not in taken and spec.dialect != "draft":
+            below = max((each for each in taken if each < tag), default=-1)
+            missing = f"{below + 1}" if below + 2 == tag else f"{below + 1} to {tag - 1}"
+            text = f"{place.field.name} has tag {tag}, but {struct.name} has no tag {missing}"
+            yield place.finding("TL71", "tag", f"{text}; use {below + 1}, or list what is retired in reservedTags")
+    yield from _tagged_first(places)
+
+
+def _tagged_first(places: list[_Place]) -> _Found:
+    """The first tagged field of a struct, if an untagged one follows."""
+    first = next((index for index, place in enumerate(places) if place.field.tag is not None), len(places))
+    later = next((place for place in places[first:] if place.field.tag is None), None)
+    if later is not None:
+        place = places[first]
+        yield place.finding("TL72", "tag", f"{place.field.name} has a tag, but comes before {later.field.name}")
+
+
+def _one_name(places: list[_Place]) -> _Found:
+    """Fields of one name: spelled alike, of one type, with one default."""
+    by_name: defaultdict[str, list[_Place]] = defaultdict(list)
+    for place in places:
+        by_name[place.field.name.lower()].append(place)
+    for first, *others in by_name.values():
+        for other in others:
+            one, two = first.field, other.field
+            if one.name != two.name:
+                yield other.finding("TL33", "name", f"{two.name} is {one.name} in {first.path}")
+            elif one.struct is None and two.struct is None and str(one.type) != str(two.type):
+                yield other.finding("TL34", "type", f"{two.name} is {two.type}, but {one.type} in {first.path}")
+            elif one.struct is None and one.type == two.type and one.default != two.default:
+                text = f"{two.name} is {two.default!r} by default, but {one.default!r} in {first.path}"
+                yield other.finding("TL62", "default", text)
+
+
+_FIELD_RULES: Final[Iterable[Callable[[_Place], _Found]]] = (
+    _first_letter,
+    _taken_name,
+    _struct_docs,
+    _field_docs,
+    _stiff_length,
+    _implied_default,
+    _null_default,
+    _dropped_secret,
+    _null_key,
+    _needless_null,
+    _null_sometimes,
+    _deprecated_field,
+    _deprecated_struct,
+)

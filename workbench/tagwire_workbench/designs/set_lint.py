@@ -1,0 +1,50 @@
+"""Flaws of messages beside each other: a request and its response, and one message among those that are flexible."""
+
+from collections.abc import Iterator, Sequence
+
+from tagwire.versions import NONE, Versions
+from tagwire_generator.model import MessageSpec
+from tagwire_workbench.designs.findings import Finding
+
+__all__ = ["lint_pairs"]
+
+
+def lint_pairs(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
+    """What these messages have against each other. API keys are unique in a component."""
+    alive = [spec for spec in specs if spec.valid_versions]
+    requests = {(spec.component, spec.api_key): spec for spec in alive if spec.kind == "request"}
+    for spec in alive:
+        if spec.kind == "response" and spec.api_key is not None:
+            request = requests.get((spec.component, spec.api_key))
+            if request is not None:
+                yield from _pair(request, spec)
+    yield from _stiff(alive)
+
+
+def _pair(request: MessageSpec, response: MessageSpec) -> Iterator[Finding]:
+    for rule, key, one, other in (
+        ("TL51", "validVersions", request.valid_versions, response.valid_versions),
+        ("TL52", "flexibleVersions", *_in_common(request, response)),
+        ("TL53", "deprecatedVersions", request.deprecated_versions, response.deprecated_versions),
+    ):
+        if one != other:
+            text = f"{key} is {_shown(other)}, but {_shown(one)} in {request.name}"
+            yield Finding.of(rule, response, "", text, key)
+
+
+def _in_common(request: MessageSpec, response: MessageSpec) -> tuple[Versions, Versions]:
+    """The flexible versions of both, among those that both have."""
+    both = request.valid_versions & response.valid_versions
+    return request.flexible_versions & both, response.flexible_versions & both
+
+
+def _shown(versions: Versions) -> str:
+    return str(versions) if versions else str(NONE)
+
+
+def _stiff(specs: Sequence[MessageSpec]) -> Iterator[Finding]:
+    """Messages that are never flexible, in a set where others of their kind are."""
+    flexible = {spec.kind for spec in specs if spec.flexible_versions & spec.valid_versions}
+    for spec in specs:
+        if spec.kind in flexible and spec.kind != "header" and spec.dialect != "draft" and not spec.flexible_versions:
+            yield Finding.of("TL55", spec, "", f"{spec.name} has no flexible version", "flexibleVersions")

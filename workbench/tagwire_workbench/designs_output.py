@@ -1,0 +1,79 @@
+"""Specs of designs from paths, and how findings about them are told: as problems of specs are, with line and caret."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tagwire_cli.output.diagnostics import print_problems, summary
+from tagwire_cli.output.echo import say
+from tagwire_cli.output.reports import of_problem, print_github, print_sarif
+from tagwire_cli.output.tables import write_json
+
+if TYPE_CHECKING:
+    from tagwire_generator.model import MessageSpec
+    from tagwire_workbench.designs.findings import Finding
+
+__all__ = ["at_their_places", "read_design", "refuse_unjudged", "tell"]
+
+
+def read_design(path: str) -> "tuple[MessageSpec, ...]":
+    """The specs of a file or a folder, read with the options of their set; registers are left out.
+
+    Raises SpecError for a spec with errors.
+    """
+    from tagwire_generator.diagnostics.problems import spec_error
+    from tagwire_generator.project.options import SpecOptions
+    from tagwire_generator.project.settings import find_root
+    from tagwire_generator.project.settings import load as load_settings
+    from tagwire_generator.project.spec_files import SpecFile, find_specs
+    from tagwire_generator.reading.registers import registers_in
+    from tagwire_generator.reading.shared_structs import structs_beside
+    from tagwire_generator.reading.spec import read_file
+
+    place = Path(path)
+    spec_set = load_settings(find_root(Path.cwd())).set_of(place)
+    options = spec_set.options if spec_set else SpecOptions()
+    registers = registers_in([*(spec_set.sources if spec_set else ()), place if place.is_dir() else place.parent])
+    known: dict[str, Any] = {"registers": registers, "shared": structs_beside(place, spec_set, options, registers)}
+    found = list["MessageSpec"]()
+    for each in find_specs(place) if place.is_dir() else [SpecFile("", place)]:
+        result = read_file(each.path, component=each.component, options=options, **known)
+        if result.register is not None:  # it is no design of bytes
+            continue
+        if result.message is None:
+            raise spec_error(result.problems)
+        found.append(result.message)
+    return tuple(found)
+
+
+def refuse_unjudged(path: str, what: str) -> None:
+    """Say that nothing at a path is judged here: "no problems" would be read as praise. Raises click.UsageError."""
+    raise click.UsageError(f"{path} has {what}. Use `tagwire validate` to check any spec.")
+
+
+def at_their_places(findings: "Sequence[Finding]") -> "Sequence[Finding]":
+    """The findings with line and column, in the order of each file. Only files with findings are read again."""
+    from tagwire_generator.reading.places import placed
+
+    texts = {file: Path(file).read_text("utf-8") for file in {finding.file for finding in findings}}
+    order = {file: number for number, file in enumerate(dict.fromkeys(finding.file for finding in findings))}
+    return sorted(placed(findings, texts), key=lambda each: (order[each.file], each.line, each.column, each.rule))
+
+
+def tell(findings: "Sequence[Finding]", output_format: str, looked_at: str, excused: int = 0) -> None:
+    """Print the findings, and in text form what was checked; exit status 1 if one of them is an error."""
+    findings = at_their_places(findings)
+    if output_format == "json":
+        write_json([finding.as_dict() for finding in findings])
+    elif output_format == "github":
+        print_github([of_problem(finding.problem()) for finding in findings])
+    elif output_format == "sarif":
+        print_sarif([of_problem(finding.problem()) for finding in findings])
+    else:
+        print_problems([finding.problem() for finding in findings], err=False)
+        also = f", {excused} excused" if excused else ""
+        say(f"{summary(findings)}{also} in {looked_at}", err=True)
+    if any(finding.severity == "error" for finding in findings):
+        raise click.exceptions.Exit(1)

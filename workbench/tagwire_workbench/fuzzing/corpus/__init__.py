@@ -1,0 +1,28 @@
+"""What fuzzers begin with: seeds, which are valid messages of many shapes, and a dictionary of telling bytes.
+
+    seeds(C, version)                 messages with a name for each shape, the smallest first
+    dictionary_of(messages)           tokens for the dictionary of a fuzzer, by name
+    dictionary_text(tokens)           the file that libFuzzer and AFL++ read
+    key_bytes(C, version)             API key and version, as requests begin with them
+
+The same input gives the same bytes, always. docs/howto-fuzzing.md shows how fuzzers take them.
+"""
+
+from typing import TYPE_CHECKING
+
+from tagwire.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tagwire_workbench.fuzzing.corpus.dictionary import dictionary_of, dictionary_text
+    from tagwire_workbench.fuzzing.corpus.shapes import seeds
+    from tagwire_workbench.fuzzing.framing import key_bytes
+
+__all__ = ["dictionary_of", "dictionary_text", "key_bytes", "seeds"]
+
+_MODULES = {
+    "tagwire_workbench.fuzzing.corpus.dictionary": ("dictionary_of", "dictionary_text"),
+    "tagwire_workbench.fuzzing.corpus.shapes": ("seeds",),
+    "tagwire_workbench.fuzzing.framing": ("key_bytes",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,0 +1,187 @@
+"""Smaller inputs that keep a property, such as the exception that a fuzzer found.
+
+    minimise(data, keeps, framing)        Minimised: the smallest input found, and the tries that it took
+    same_failure(target, data)            the property "raises the same exception at the same line"
+
+Fields go first: elements of arrays, tagged fields, nullable structs, the content of texts and
+bytes; other fields get their defaults. Counts and sizes around them are kept fitting, so an input
+with a fault keeps its fault and loses what is beside it. Then single bytes go. Without a
+framing, or where an input does not say what it is, bytes are all that can go.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from tagwire.errors import EncodeError, TagwireError
+from tagwire.layout import Fixed, Nested, Sized
+from tagwire_workbench.fuzzing.framing import Framing, Input
+from tagwire_workbench.fuzzing.sites import Site, sites_of, splice, value_bytes
+
+__all__ = ["Minimised", "NothingToKeepError", "minimise", "same_failure"]
+
+Keeps = Callable[[bytes], bool]
+
+
+class NothingToKeepError(TagwireError, ValueError):
+    """An input that does not have the property itself."""
+
+
+class Minimised(NamedTuple):
+    """What came of it."""
+
+    data: bytes
+    tries: int
+    """How many inputs were tried."""
+    is_done: bool
+    """Whether nothing smaller is left to try; False where the tries ran out."""
+
+
+def minimise(data: bytes, keeps: Keeps, framing: Framing | None = None, *, tries: int = 20_000) -> Minimised:
+    """The smallest input found for which `keeps` is true, as it is for `data`; asks it at most `tries` times.
+
+    Raises NothingToKeepError where `keeps(data)` is false, and what `keeps` raises.
+    """
+    if not keeps(data):
+        raise NothingToKeepError("the input does not have the property that is to be kept")
+    search = _Search(data, keeps, framing, tries)
+    while search.is_smaller():
+        pass
+    return Minimised(search.data, search.tried, search.tried < tries)
+
+
+def same_failure(target: Callable[[bytes], object], data: bytes) -> Keeps:
+    """Whether an input makes `target` raise as `data` does: an exception of the same class, from the same line.
+
+    Raises NothingToKeepError where `target(data)` raises nothing.
+    """
+    wanted = _failure(target, data)
+    if wanted is None:
+        raise NothingToKeepError("the target raises nothing for this input, so there is nothing to keep")
+    return lambda changed: _failure(target, changed) == wanted
+
+
+def _failure(target: Callable[[bytes], object], data: bytes) -> tuple[type, str, int | None] | None:
+    """Class, file and line of what is raised."""
+    try:
+        target(data)
+    except (Exception, SystemExit) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return type(error), last.filename, last.lineno
+    return None
+
+
+class _Search:
+    """The smallest input so far."""
+
+    def __init__(self, data: bytes, keeps: Keeps, framing: Framing | None, tries: int) -> None:
+        self.data = data
+        self.keeps = keeps
+        self.framing = framing
+        self.tries = tries
+        self.tried = 1
+        self.seen = {_digest(data)}
+
+    def is_smaller(self) -> bool:
+        """Whether one of the ways makes it smaller: fields first, and bytes where no field can go."""
+        for candidates in (self.without_parts, self.with_less, self.with_defaults, self.without_bytes):
+            if self.take(candidates):
+                return True
+        return False
+
+    def take(self, candidates: Callable[[], Iterator[bytes]]) -> bool:
+        """Take what keeps the property, until no candidate does; whether any did."""
+        before = self.data
+        while any(self.has(candidate) for candidate in candidates()):
+            pass
+        return self.data != before
+
+    def has(self, candidate: bytes) -> bool:
+        """Whether a candidate keeps the property, and is the input from now on."""
+        digest = _digest(candidate)
+        if digest in self.seen or self.tried >= self.tries:
+            return False
+        self.seen.add(digest)
+        self.tried += 1
+        if not self.keeps(candidate):
+            return False
+        self.data = candidate
+        return True
+
+    def sites(self) -> Iterator[tuple[Input, Site]]:
+        read = self.framing.read(self.data) if self.framing is not None else None
+        if read is not None:
+            for message in sites_of(read):
+                for site in message.walk():
+                    yield read, site
+
+    # ------------------------------------------------------------ candidates
+
+    def without_parts(self) -> Iterator[bytes]:
+        """Without elements or tagged fields, many at a time first; with null for a struct."""
+        for read, site in self.sites():
+            if site.kind in ("array", "section", "buffer"):
+                for parts in _runs(site.inner):
+                    yield splice(read, site, parts[0].start, parts[-1].end, b"", elements=-len(parts)).data
+            elif isinstance(site.type, Nested) and site.type.nullable and not site.is_null and site.node.complete:
+                yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, None)).data
+
+    def with_less(self) -> Iterator[bytes]:
+        """With empty, shorter and plainer texts and bytes."""
+        for read, site in self.sites():
+            if isinstance(site.type, Sized) and site.node.complete and isinstance(site.node.value, str | bytes):
+                for content in _shorter(site.node.value):
+                    yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, content)).data
+            elif site.kind == "raw" and site.node.complete:
+                for data in _shorter(read.data[site.start : site.end]):
+                    yield splice(read, site.holder, site.start, site.end, data).data
+
+    def with_defaults(self) -> Iterator[bytes]:
+        """With the default in a field of a fixed width; elements of arrays get 0."""
+        for read, site in self.sites():
+            if isinstance(site.type, Fixed) and site.node.complete:
+                is_element = site.holder.kind == "array"
+                default = site.type.wire.default if is_element or site.item is None else site.item.default_value()
+                with suppress(EncodeError):  # of a closed enum without 0
+                    yield splice(read, site.holder, site.start, site.end, value_bytes(site.type, default)).data
+
+    def without_bytes(self) -> Iterator[bytes]:
+        """Without some bytes, many at a time first."""
+        for start, end in _ranges(len(self.data)):
+            yield self.data[:start] + self.data[end:]
+
+
+def _digest(data: bytes) -> bytes:
+    """What is remembered of an input that was tried: long ones would fill the memory."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def _runs(parts: list[Site]) -> Iterator[list[Site]]:
+    """Runs of neighbours that were read to their end: all of them, halves, quarters, and each."""
+    whole = [part for part in parts if part.node.complete]
+    for start, end in _ranges(len(whole)):
+        yield whole[start:end]
+
+
+def _ranges(size: int) -> Iterator[tuple[int, int]]:
+    step = size
+    while step:
+        for start in range(0, size, step):
+            yield start, min(start + step, size)
+        step //= 2
+
+
+def _shorter(value: Any) -> Iterator[Any]:
+    """Nothing, a half, one less, and the same length of plain characters."""
+    if not value:
+        return
+    yield value[:0]
+    yield value[: len(value) // 2]
+    yield value[len(value) // 2 :]
+    yield value[:-1]
+    yield value[1:]
+    yield "a" * len(value) if isinstance(value, str) else bytes(len(value))

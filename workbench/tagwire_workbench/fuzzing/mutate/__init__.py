@@ -1,0 +1,33 @@
+"""Mutated messages for fuzzers and tests: valid but odd, nearly valid, and invalid with a reason.
+
+    Mutator(registry, C, version)         mutates the bytes of a version of a message
+    Mutator(registry, kind="response", prefix="key")
+                                          of any response, behind its API key and version
+    mutator.mutate(data, seed)            a Mutation: bytes, and what is claimed of them
+    mutator(data, max_size, seed)         bytes alone, as fuzzers call a custom mutator
+    RULES, DIALECT_RULES                  the rules that invalid bytes break, by name: Kafka's, and tagwire's own
+
+The places come from the trace of the input (`tagwire.trace`), so this package reads no bytes by
+itself. docs/howto-fuzzing.md shows how fuzzers take it.
+"""
+
+from typing import TYPE_CHECKING
+
+from tagwire.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tagwire_workbench.fuzzing.framing import Framing, FramingError
+    from tagwire_workbench.fuzzing.mutate.mutation import Fault, Mutation
+    from tagwire_workbench.fuzzing.mutate.mutator import Mutator
+    from tagwire_workbench.fuzzing.mutate.wrong import DIALECT_RULES, RULES
+
+__all__ = ["DIALECT_RULES", "RULES", "Fault", "Framing", "FramingError", "Mutation", "Mutator"]
+
+_MODULES = {
+    "tagwire_workbench.fuzzing.framing": ("Framing", "FramingError"),
+    "tagwire_workbench.fuzzing.mutate.mutation": ("Fault", "Mutation"),
+    "tagwire_workbench.fuzzing.mutate.mutator": ("Mutator",),
+    "tagwire_workbench.fuzzing.mutate.wrong": ("DIALECT_RULES", "RULES"),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,0 +1,66 @@
+"""Rules that only messages of the tagwire dialect have, broken: closed enums, unique keys, unions."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tagwire.layout import Array, TaggedSection
+from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.mutate.mutation import Fault
+from tagwire_workbench.fuzzing.mutate.odd import entry_bytes, fresh
+from tagwire_workbench.fuzzing.sites import Site, splice
+
+__all__ = ["no_alternative", "no_member", "same_key", "two_alternatives"]
+
+_Broken = tuple[bytes, Fault]
+
+
+def no_member(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A number that is no member of a closed enum."""
+    wire: Any = getattr(site.type, "wire", None)
+    if not getattr(wire, "is_closed", False) or site.node.length != wire.width:
+        return None
+    number = random.randint(wire.low, wire.high)
+    if number in wire.members:
+        return None
+    data = number.to_bytes(wire.width, "big", signed=wire.low < 0)
+    spliced = splice(read, site.holder, site.start, site.end, data)
+    return spliced.data, Fault("", site.path, spliced.at)
+
+
+def same_key(read: Input, site: Site, random: Random) -> _Broken | None:
+    """An element with the key of the one before it."""
+    if not isinstance(site.type, Array) or not site.type.unique or not site.inner:
+        return None
+    last = site.inner[-1]
+    spliced = splice(read, site, last.end, last.end, read.data[last.start : last.end], elements=1)
+    return spliced.data, Fault("", f"{site.path}[{len(site.inner)}]", spliced.at)
+
+
+def no_alternative(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A struct without any of the fields of a union, and without an unknown one that may be a newer alternative."""
+    chosen = [entry for entry in site.inner if entry.is_union]
+    if len(chosen) != 1 or any(entry.item is None for entry in site.inner):
+        return None
+    entry = chosen[0]
+    spliced = splice(read, site, entry.start, entry.end, b"", elements=-1)
+    return spliced.data, Fault("", site.path, spliced.at - (entry.start - site.start))
+
+
+def two_alternatives(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A struct with two of the fields of a union."""
+    section = site.struct.section if site.struct is not None else None
+    chosen = [entry for entry in site.inner if entry.is_union and entry.item is not None]
+    if not isinstance(section, TaggedSection) or len(chosen) != 1 or chosen[0] is not site.inner[-1]:
+        return None
+    tag = chosen[0].item.tag if chosen[0].item is not None else None
+    names = {name for union in section.unions for name in union.alternatives}
+    others = [field for field in section.fields if field.name in names and (field.tag or 0) > (tag or 0)]
+    if len(section.unions) != 1 or not others:
+        return None
+    other = random.choice(others)
+    data = entry_bytes(other.tag or 0, fresh(read, site, other.type, other, random))
+    spliced = splice(read, site, chosen[0].end, chosen[0].end, data, elements=1)
+    path = f"{site.path}.{other.name}" if site.path else other.name
+    return spliced.data, Fault("", path, spliced.at)

@@ -1,0 +1,133 @@
+"""The mutator: one input and a seed to another input, and what is claimed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from tagwire.message.base import Message
+from tagwire_workbench.fuzzing.corpus.shapes import seeds
+from tagwire_workbench.fuzzing.framing import Framing, FramingError, Input
+from tagwire_workbench.fuzzing.mutate.mutation import Kind, Mutation
+from tagwire_workbench.fuzzing.mutate.near import near_patch
+from tagwire_workbench.fuzzing.mutate.odd import odd_edit
+from tagwire_workbench.fuzzing.mutate.wrong import DIALECT_RULES, RULES, wrong_edit
+from tagwire_workbench.fuzzing.sites import Patch, Site, sites_of
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
+__all__ = ["Mutator"]
+
+_KINDS: Final[tuple[Kind, ...]] = ("valid", "valid", "near", "near", "invalid")
+"""How often each is made: valid bytes reach new code, and come from the next round invalid."""
+_TRIES: Final = 6
+
+
+class Mutator:
+    """Mutates inputs that hold messages; the description of inputs is that of `Framing`.
+
+    The same input and seed give the same bytes, always. Called as
+    `mutator(data, max_size, seed)` it is a custom mutator of Atheris, and has the
+    signature of libFuzzer's.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        message: type[Message] | None = None,
+        version: int | None = None,
+        *,
+        kind: str | None = None,
+        frames: bool = False,
+        prefix: str | None = None,
+    ) -> None:
+        self.framing = Framing(registry, message, version, kind=kind, frames=frames, prefix=prefix)
+        self._messages: Sequence[tuple[type[Message], int]] = ()
+
+    def __call__(self, data: bytes | bytearray, max_size: int, seed: int) -> bytes:
+        """Bytes of any kind, at most `max_size` of them."""
+        return self.mutate(bytes(data), seed, max_size=max_size).data
+
+    def mutate(
+        self,
+        data: bytes,
+        seed: int | Random,
+        *,
+        kind: Kind | None = None,
+        rule: str | None = None,
+        max_size: int | None = None,
+    ) -> Mutation:
+        """A mutation of `data`; of a seed of the corpus, where `data` is none of these inputs.
+
+        `rule` is one of `RULES` or `DIALECT_RULES`, which invalid bytes are to break. Where the message
+        has no place for what is asked for, another seed is taken. What is longer than
+        `max_size` is cut, and then claims nothing. Raises FramingError where no message
+        has such a place.
+        """
+        if rule is not None and rule not in RULES and rule not in DIALECT_RULES:
+            raise FramingError(f"there is no rule {rule!r}; the rules are {', '.join(RULES)}")
+        random = seed if isinstance(seed, Random) else Random(seed)
+        chosen = "invalid" if rule is not None else kind if kind is not None else random.choice(_KINDS)
+        read = self.framing.read(data)
+        for _ in range(_TRIES if rule is None else 100 * _TRIES):
+            made = self._near(data, read, random) if chosen == "near" else self._claimed(read, chosen, rule, random)
+            if made is not None and (max_size is None or len(made.data) <= max_size):
+                return made
+            read = None if chosen != "near" else read
+        if max_size is None:
+            raise FramingError(f"none of these messages has a place for {rule or chosen}")
+        near = self._near(data, read, random)
+        return near._replace(data=near.data[:max_size])
+
+    def seed(self, random: Random) -> bytes:
+        """An input of the corpus."""
+        if not self._messages:
+            self._messages = tuple(self.framing.messages())
+        cls, version = random.choice(self._messages)
+        _, message = random.choice(list(seeds(cls, version)))
+        return self.framing.write(message, version)
+
+    def _claimed(self, read: Input | None, kind: Kind, rule: str | None, random: Random) -> Mutation | None:
+        """A valid or invalid mutation; of a new seed where there is no input, or one with a fault."""
+        changes: list[str] = []
+        if read is None or read.error is not None:
+            read = self.framing.read(self.seed(random))
+            changes.append("a new seed")
+            assert read is not None
+        for _ in range(random.choice((1, 1, 2, 3)) if kind == "valid" else random.choice((0, 0, 1))):
+            edit = odd_edit(read, _sites(read), random)
+            edited = None if edit is None else self.framing.read(edit.spliced.data)
+            if edit is not None and edited is not None:
+                changes.append(f"{edit.path}: {edit.what}" if edit.path else edit.what)
+                read = edited
+        if kind == "valid":
+            canonical = read.trace.canonical
+            return Mutation(read.data, kind, tuple(changes), None, canonical, read.cls, read.version)
+        broken = wrong_edit(read, _sites(read), random, rule)
+        if broken is None:
+            return None
+        wrong, fault = broken
+        changes.append(str(fault))
+        return Mutation(wrong, kind, tuple(changes), fault, False, read.cls, read.version)
+
+    def _near(self, data: bytes, read: Input | None, random: Random) -> Mutation:
+        """A change of one place of `data`, or of a new seed where it is no input; one with a fault is good enough."""
+        changes: list[str] = []
+        if read is None:
+            data = self.seed(random)
+            read = self.framing.read(data)
+            changes.append("a new seed")
+            assert read is not None
+        what, path, patch = near_patch(data, _sites(read), random)
+        changes.append(f"{path}: {what}" if path else what)
+        return Mutation(_patched(data, patch), "near", tuple(changes), None, False, read.cls, read.version)
+
+
+def _sites(read: Input) -> list[Site]:
+    return [site for message in sites_of(read) for site in message.walk()]
+
+
+def _patched(data: bytes, patch: Patch) -> bytes:
+    return data[: patch.start] + patch.data + data[patch.end :]

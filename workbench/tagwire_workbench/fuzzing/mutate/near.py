@@ -1,0 +1,79 @@
+"""Nearly valid bytes: those of a message, with one place that is wrong.
+
+What a broken sender, a flipped bit or a decoder of another version makes of a message. The
+place is where a field, a length, a count or a tag begins, so the rest is read as it should be
+for as long as possible. Nothing else is made to fit. Whether a decoder can tell is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final
+
+from tagwire_workbench.fuzzing.corpus.dictionary import BOUNDS
+from tagwire_workbench.fuzzing.sites import Patch, Site
+
+__all__ = ["near_patch"]
+
+
+def near_patch(data: bytes, sites: Sequence[Site], random: Random) -> tuple[str, str, Patch]:
+    """What is done, the path, and the one patch; without sites, any place is as good."""
+    site = random.choice(sites) if sites else None
+    start = random.randrange(len(data) + 1) if site is None else random.choice((site.start, site.start, site.head))
+    for _ in range(_TRIES):
+        what, change = random.choice(_CHANGES)
+        patch = change(data, min(start, len(data)), random)
+        if data[patch.start : patch.end] != patch.data:
+            return what, site.path if site else "", patch
+    return "a byte more", site.path if site else "", Patch(len(data), len(data), b"\0")
+
+
+_TRIES: Final = 8
+_TOKENS: Final = tuple(BOUNDS.values())
+
+
+def _flip(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, at + 1, bytes([data[at] ^ 1 << random.randrange(8)])) if at < len(data) else Patch(at, at, b"")
+
+
+def _step(data: bytes, at: int, random: Random) -> Patch:
+    """A number of one, two or four bytes becomes the next, or the one before."""
+    width = random.choice((1, 1, 2, 4))
+    old = data[at : at + width]
+    number = int.from_bytes(old, "big") + random.choice((-1, 1))
+    return Patch(at, at + len(old), (number % (1 << 8 * len(old))).to_bytes(len(old), "big"))
+
+
+def _bound(data: bytes, at: int, random: Random) -> Patch:
+    token = random.choice(_TOKENS)
+    return Patch(at, min(at + random.choice((1, len(token))), len(data)), token)
+
+
+def _insert(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, at, random.randbytes(random.choice((1, 1, 2, 4))))
+
+
+def _delete(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, min(at + random.choice((1, 1, 2, 4)), len(data)), b"")
+
+
+def _double(data: bytes, at: int, random: Random) -> Patch:
+    return Patch(at, at, data[at : at + random.choice((1, 2, 4, 16))])
+
+
+def _marker(data: bytes, at: int, random: Random) -> Patch:
+    """Null for what is there, or a length for null."""
+    return Patch(at, min(at + 1, len(data)), random.choice((b"\0", b"\1", b"\xff")))
+
+
+_CHANGES: Final[tuple[tuple[str, Callable[[bytes, int, Random], Patch]], ...]] = (
+    ("a bit flipped", _flip),
+    ("one higher or lower", _step),
+    ("one higher or lower", _step),
+    ("an extreme length or number", _bound),
+    ("bytes more", _insert),
+    ("bytes missing", _delete),
+    ("bytes doubled", _double),
+    ("another marker", _marker),
+)

@@ -1,0 +1,300 @@
+"""Odd edits: what a correct decoder takes, and what its authors seldom see.
+
+Extreme numbers, null and empty values, long texts of odd characters, arrays of other sizes,
+unknown tagged fields, tagged fields that hold their default. An edit changes one place and
+what states something about it; it gives None where its place offers nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from tagwire.layout import Array, Fixed, Item, Nested, NullableFixed, Sized, StructLayout, TaggedSection, Type
+from tagwire.message.field_table import FieldRow
+from tagwire.wire.families import BinaryType, IntegerType
+from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
+from tagwire_workbench.fuzzing.corpus.shapes import SHAPES, Filler
+from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.sites import Site, Spliced, splice, value_bytes
+
+__all__ = ["Edit", "entry_bytes", "fresh", "odd_edit"]
+
+_FIXED_NAMES: Final = ("request_api_key", "request_api_version")
+"""Fields of a header that say what the rest is."""
+_LENGTHS: Final = (0, 1, 2, 126, 127, 128, 129, 255, 256, 1000, 16382, 16383, 16384, 32766, 32767)
+"""Lengths at which the length before a text or bytes changes its form, or ends."""
+_TEXTS: Final = (
+    "\0",
+    "a",
+    "é",
+    "€",
+    "\U0010ffff",
+    "\ufeff",
+    "\ufffd",
+    "\uffff",
+    " ",
+    "\n",
+    '"',
+    "\\",
+    ".",
+    "../",
+    "%s",
+)
+_TAGS: Final = (0, 1, 2, 5, 100, 127, 128, 0x3FFF, 0x4000, 0x7FFF, 0xFFFF, 1 << 21, 1 << 28, UVARINT_MAX - 1)
+"""Not the highest: Kafka's own classes read it, and can't write it."""
+_DATA: Final = (b"", b"\0", b"\1", b"\xff\xff\xff\xff\xff", b"a" * 200)
+
+
+_TRIES: Final = 12
+
+
+class Edit(NamedTuple):
+    """What was done, and what came of it."""
+
+    what: str
+    path: str
+    spliced: Spliced
+
+
+_Change = tuple[str, Spliced]
+
+
+def odd_edit(read: Input, sites: list[Site], random: Random) -> Edit | None:
+    """One edit at a random site; None where the message has no place for any."""
+    places = [site for site in sites if site.kind in _EDITS and not _is_fixed(site)]
+    for site in random.sample(places, min(len(places), _TRIES)):
+        change = random.choice(_EDITS[site.kind])(read, site, random)
+        if change is not None:
+            what, spliced = change
+            return Edit(what, site.path, spliced)
+    return None
+
+
+def _is_fixed(site: Site) -> bool:
+    """Whether a value is needed as it is: to tell what the rest is, or as a key that no other element has."""
+    name = site.item.name if site.item is not None else ""
+    if name in _FIXED_NAMES:
+        return True
+    holder = next((each for each in reversed(site.around) if each.kind == "array"), None)
+    return holder is not None and isinstance(holder.type, Array) and name in holder.type.unique
+
+
+def _put(read: Input, site: Site, what: str, data: bytes) -> _Change | None:
+    """Other bytes for all of a site."""
+    if data == read.data[site.start : site.end]:
+        return None
+    return what, splice(read, site.holder, site.start, site.end, data)
+
+
+def _value(read: Input, site: Site, what: str, value: object) -> _Change | None:
+    assert site.type is not None
+    return _put(read, site, what, value_bytes(site.type, value))
+
+
+def fresh(read: Input, site: Site, type: Type, item: Item, random: Random) -> bytes:
+    """Bytes of a value for a field, in a random one of the shapes that seeds have."""
+    shape = random.choice([SHAPES[name] for name in ("empty", "full", "high", "low")])
+    value = Filler(shape, read.version).value(type, _row(site, item))
+    return value_bytes(type, value)
+
+
+def _row(site: Site, item: Item) -> FieldRow:
+    cls: Any = site.struct.cls if site.struct is not None else None
+    found: FieldRow = next(row for row in cls.FIELDS if row.name == item.name)
+    return found
+
+
+# ---------------------------------------------------------------- fields
+
+
+def _fixed(read: Input, site: Site, random: Random) -> _Change | None:
+    type: Any = site.type
+    wire = type.wire
+    if isinstance(type, NullableFixed) and random.random() < 0.5:
+        return _value(read, site, "null", None) if type.marker and not site.is_union else None
+    if isinstance(wire, IntegerType) and not getattr(wire, "is_closed", False):
+        bit = 1 << random.randrange(8 * wire.width)
+        numbers = [wire.low, wire.high, 0, 1, -1, bit, bit - 1, -bit, random.randint(wire.low, wire.high)]
+        fitting = [number for number in numbers if wire.low <= number <= wire.high]
+        return _value(read, site, "extreme number", random.choice(fitting))
+    if isinstance(type, Fixed) and wire.name in ("uuid", "float64"):
+        ends = (bytes(wire.width), b"\xff" * wire.width, b"\x7f\xf0".ljust(wire.width, b"\0"))
+        return _put(read, site, "odd bits", random.choice([*ends, random.randbytes(wire.width)]))
+    return _value(read, site, "another value", random.choice(wire.samples))
+
+
+def _sized(read: Input, site: Site, random: Random) -> _Change | None:
+    type = site.type
+    assert isinstance(type, Sized)
+    if type.nullable and not site.is_union and random.random() < 0.3:
+        return _value(read, site, "null", None)
+    length = min(random.choice(_LENGTHS[: random.choice((4, 9, len(_LENGTHS)))]), type.longest)
+    what = f"{length} bytes" if length else "empty"
+    if type.wire.family == "text":
+        unit = random.choice(_TEXTS)
+        text = unit * (length // len(unit.encode()))
+        return _value(read, site, f"text of {what}", text + "a" * (length - len(text.encode())))
+    if type.wire.__class__ is BinaryType:
+        return _value(read, site, what, random.choice((bytes(length), random.randbytes(length))))
+    return _value(read, site, "another value", random.choice(type.wire.samples))
+
+
+# ---------------------------------------------------------------- arrays and structs
+
+
+def _clear(read: Input, site: Site, random: Random) -> _Change | None:
+    """An array without elements, or null."""
+    type = site.type
+    assert isinstance(type, Array)
+    if type.filled or site.is_union:
+        return None
+    if type.nullable and random.random() < 0.5:
+        return _value(read, site, "null", None)
+    return _put(read, site, "no elements", value_bytes(type, ()))
+
+
+def _drop(read: Input, site: Site, random: Random) -> _Change | None:
+    """An array or section without some of what is in it."""
+    if not site.inner:
+        return None
+    first = random.randrange(len(site.inner))
+    last = random.randrange(first, len(site.inner))
+    dropped = site.inner[first : last + 1]
+    is_filled = isinstance(site.type, Array) and site.type.filled
+    if any(each.is_union for each in dropped) or (is_filled and len(dropped) == len(site.inner)):
+        return None
+    spliced = splice(read, site, dropped[0].start, dropped[-1].end, b"", elements=-len(dropped))
+    return f"{len(dropped)} fewer", spliced
+
+
+def _repeat(read: Input, site: Site, random: Random) -> _Change | None:
+    """Elements that are there once more, or very often."""
+    type = site.type
+    if not site.inner or not isinstance(type, Array) or type.unique or type.order:
+        return None
+    element = random.choice(site.inner)
+    times = random.choice((1, 1, 2, 3, 125, 126, 127, 128)) if element.node.length < _LONG else 1
+    data = read.data[element.start : element.end] * times
+    return f"{times} more", splice(read, site, element.end, element.end, data, elements=times)
+
+
+_LONG: Final = 200
+
+
+def _grow(read: Input, site: Site, random: Random) -> _Change | None:
+    """A new element in an array."""
+    type = site.type
+    if not isinstance(type, Array) or type.unique or type.order or site.item is None:
+        return None
+    data = fresh(read, site, type.element, site.item, random)
+    if site.is_null:
+        assert type.length is not None
+        return _put(read, site, "one element", value_bytes(type, ())[:-1] + _one(type) + data)
+    place = random.choice([site.head, *(each.end for each in site.inner)])
+    return "one more", splice(read, site, place, place, data, elements=1)
+
+
+def _one(type: Array) -> bytes:
+    """The last byte of a count of 1, whose others are those of 0."""
+    empty = value_bytes(type, ())
+    return bytes([empty[-1] + 1])
+
+
+def _turn(read: Input, site: Site, random: Random) -> _Change | None:
+    """Elements in the other order."""
+    if len(site.inner) < 2 or not isinstance(site.type, Array) or site.type.order:
+        return None
+    parts = [read.data[each.start : each.end] for each in site.inner]
+    turned = b"".join(reversed(parts))
+    if turned == b"".join(parts):
+        return None
+    return "turned around", splice(read, site, site.head, site.inner[-1].end, turned)
+
+
+def _struct(read: Input, site: Site, random: Random) -> _Change | None:
+    """Null for a struct, or a struct for null."""
+    type = site.type
+    if not isinstance(type, Nested) or not type.nullable or site.item is None or site.is_union:
+        return None
+    if not site.is_null:
+        return _value(read, site, "null", None)
+    return _put(read, site, "a struct", fresh(read, site, type, site.item, random))
+
+
+# ---------------------------------------------------------------- tagged fields
+
+
+def _unknown(read: Input, site: Site, random: Random) -> _Change | None:
+    """An unknown tagged field in its place among the others; not one that other versions know, which Kafka refuses."""
+    cls: Any = site.struct.cls if site.struct is not None else None
+    known = {row.tag for row in cls.FIELDS} | {field.tag for field in _section(site).fields}
+    there = {_tag(entry) for entry in site.inner}
+    tag = random.choice([*_TAGS, random.randrange(UVARINT_MAX)])
+    if tag in known | there:
+        return None
+    data = random.choice([*_DATA, random.randbytes(random.randrange(9))])
+    return f"unknown tag {tag}", _insert(read, site, tag, data)
+
+
+def _known(read: Input, site: Site, random: Random) -> _Change | None:
+    """A known tagged field that was not there, with its default or another value."""
+    there = {_tag(entry) for entry in site.inner}
+    unions = {name for union in _section(site).unions for name in union.alternatives}
+    fields = [field for field in _section(site).fields if field.tag not in there and field.name not in unions]
+    if not fields:
+        return None
+    field = random.choice(fields)
+    if random.random() < 0.5:
+        default = field.default_value()
+        if default is not None or (getattr(field.type, "nullable", False) and getattr(field.type, "marker", True)):
+            return f"tag {field.tag} at its default", _insert(read, site, field.tag, value_bytes(field.type, default))
+    return f"tag {field.tag}", _insert(read, site, field.tag, fresh(read, site, field.type, field, random))
+
+
+def _trade(read: Input, site: Site, random: Random) -> _Change | None:
+    """Two unknown tagged fields, each with the bytes of the other."""
+    entries = [entry for entry in site.inner if entry.item is None]
+    if len(entries) < 2:
+        return None
+    one, other = random.sample(entries, 2)
+    first, second = sorted((one, other), key=lambda entry: entry.start)
+    data = [read.data[each.head : each.end] for each in (first, second)]
+    if data[0] == data[1]:
+        return None
+    between = read.data[first.end : second.start]
+    traded = entry_bytes(_tag(first), data[1]) + between + entry_bytes(_tag(second), data[0])
+    return "bytes traded", splice(read, site, first.start, second.end, traded)
+
+
+def _insert(read: Input, site: Site, tag: int | None, data: bytes) -> Spliced:
+    assert tag is not None
+    place = next((entry.start for entry in site.inner if _tag(entry) > tag), site.inner[-1].end if site.inner else None)
+    place = site.head if place is None else place
+    return splice(read, site, place, place, entry_bytes(tag, data), elements=1)
+
+
+def entry_bytes(tag: int, data: bytes) -> bytes:
+    """A tagged field as it stands in a section."""
+    return uvarint_bytes(tag) + uvarint_bytes(len(data)) + data
+
+
+def _tag(entry: Site) -> int:
+    return int(entry.node.type.removeprefix("tag "))
+
+
+def _section(site: Site) -> TaggedSection:
+    struct: StructLayout | None = site.struct
+    assert struct is not None and isinstance(struct.section, TaggedSection)
+    return struct.section
+
+
+_EDITS: Final[dict[str, tuple[Callable[[Input, Site, Random], _Change | None], ...]]] = {
+    "fixed": (_fixed,),
+    "sized": (_sized,),
+    "array": (_clear, _drop, _repeat, _grow, _grow, _turn),
+    "struct": (_struct,),
+    "section": (_unknown, _unknown, _known, _known, _drop, _trade),
+}
+"""By kind of site."""

@@ -1,0 +1,66 @@
+"""Bytes that end too early, and the place where a reader can first tell.
+
+That is not always where they end: a count of elements, a count of tags and the size of a tagged
+field are held against the bytes that are left, before what they announce is read.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from tagwire.layout import Array, Fixed, LengthCode, NullableFixed, Sized
+from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.mutate.mutation import Fault
+from tagwire_workbench.fuzzing.sites import Site, splice
+
+__all__ = ["truncated"]
+
+
+def truncated(read: Input, message: Site, random: Random) -> tuple[bytes, Fault] | None:
+    """The input cut at a random place inside a message or header, and where it is refused."""
+    if message.node.length == 0:
+        return None
+    cut = random.randrange(message.start, message.end)
+    found = _refused(read, message, cut)
+    if found is None:
+        return None
+    path, offset = found
+    return splice(read, None, cut, len(read.data), b"").data, Fault("", path, offset)
+
+
+def _refused(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
+    """Path and offset of the error in a site that the cut is in; None where that is not known."""
+    own = _own(read, site, cut)
+    if own is not None:
+        return own
+    inner = next((each for each in site.inner if each.end > cut), None)
+    return None if inner is None or inner.kind in ("buffer", "raw") else _refused(read, inner, cut)
+
+
+def _own(read: Input, site: Site, cut: int) -> tuple[str, int] | None:
+    """The error by what a site begins with."""
+    if site.kind == "entry":
+        return site.holder.path, cut if cut < site.head else site.start
+    if site.kind == "section":
+        if cut < site.head:
+            return site.path, cut
+        return (site.path, site.start) if len(site.inner) * 2 > cut - site.head else None
+    type = site.type
+    if isinstance(type, Fixed):
+        return site.path, site.start
+    if isinstance(type, NullableFixed):
+        return site.path, site.start + (cut > site.start)
+    if isinstance(type, Array | Sized) and type.length is not None:
+        return _behind_length(read, site, type, type.length, cut)
+    return (site.path, site.start) if site.kind == "struct" and cut < site.head else None
+
+
+def _behind_length(read: Input, site: Site, type: Array | Sized, code: LengthCode, cut: int) -> tuple[str, int] | None:
+    end = site.start + code.width
+    while not code.code and end <= cut and read.data[end - 1] >= 0x80:
+        end += 1
+    if cut < end:
+        return site.path, site.start if code.code else cut
+    if isinstance(type, Sized):
+        return site.path, end
+    return (site.path, site.start) if len(site.inner) * type.element.minimum > cut - end else None

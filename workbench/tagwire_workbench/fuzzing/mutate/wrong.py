@@ -1,0 +1,289 @@
+"""Wrong bytes with a reason: one rule of the format broken, and where a decoder must say so.
+
+Each rule has a function that breaks it at a site and knows the place at which Kafka's format
+first contradicts itself: the path of the field and the offset. All else fits, sizes of tagged
+fields and counts included, so that a decoder has no other reason to refuse the bytes. Strict
+decoding by tagwire raises its error at this place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final, NamedTuple
+
+from tagwire.layout import COMPACT, INT16, INT32, Array, Fixed, LengthCode, Nested, NullableFixed, Sized
+from tagwire.wire.varint import UVARINT_MAX, uvarint_bytes
+from tagwire_workbench.fuzzing.framing import Input
+from tagwire_workbench.fuzzing.mutate.dialect_rules import no_alternative, no_member, same_key, two_alternatives
+from tagwire_workbench.fuzzing.mutate.mutation import Fault
+from tagwire_workbench.fuzzing.mutate.truncation import truncated
+from tagwire_workbench.fuzzing.sites import Site, length_bytes, splice
+
+__all__ = ["DIALECT_RULES", "RULES", "wrong_edit"]
+
+
+_Broken = tuple[bytes, Fault]
+_Break = Callable[[Input, Site, Random], _Broken | None]
+
+
+def wrong_edit(read: Input, sites: list[Site], random: Random, rule: str | None = None) -> _Broken | None:
+    """The bytes with one rule broken, and which; None where the message has no place for `rule`, or for any."""
+    rules = list(_ALL) if rule is None else [rule]
+    for name in random.sample(rules, len(rules)):
+        kinds, broken = _ALL[name]
+        places = [site for site in sites if site.kind in kinds]
+        for site in random.sample(places, min(len(places), _TRIES)):
+            found = broken(read, site, random)
+            if found is not None:
+                data, fault = found
+                return data, fault._replace(rule=name)
+    return None
+
+
+_TRIES: Final = 12
+
+
+def _broken(read: Input, holds: Site | None, start: int, end: int, data: bytes, path: str, inside: int = 0) -> _Broken:
+    """`data` in the place of a range, refused `inside` bytes behind its start."""
+    spliced = splice(read, holds, start, end, data)
+    return spliced.data, Fault("", path, spliced.at + inside)
+
+
+# ---------------------------------------------------------------- lengths and counts
+
+
+class _Head(NamedTuple):
+    """The length or count that a site begins with."""
+
+    code: LengthCode
+    end: int
+    nullable: bool
+
+
+def _head(read: Input, site: Site) -> _Head | None:
+    type = site.type
+    if not isinstance(type, Sized | Array) or type.length is None:
+        return None
+    end = site.start + type.length.width
+    while not type.length.code and read.data[end - 1] >= 0x80:
+        end += 1
+    return _Head(type.length, end, type.nullable)
+
+
+def _left(read: Input, site: Site, begin: int) -> int:
+    """The bytes from `begin` to the end of the tagged field around, or of the input."""
+    entry = next((each for each in reversed(site.around) if each.kind in ("entry", "optional")), None)
+    return (len(read.data) if entry is None else entry.end) - begin
+
+
+def _beyond(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A length or count of more than there is."""
+    head = _head(read, site)
+    if head is None:
+        return None
+    type, left = site.type, _left(read, site, head.end)
+    least = left + 1 if isinstance(type, Sized) else left // _minimum(type) + 1
+    most = (1 << 8 * head.code.width - 1) - 1 if head.code.code else UVARINT_MAX - head.code.bias
+    if least > most:
+        return None
+    stated = random.choice((least, min(least + 1, most), random.randint(least, most), most))
+    data = length_bytes(head.code, stated)
+    inside = len(data) if isinstance(type, Sized) and stated <= type.longest else 0
+    return _broken(read, site.holder, site.start, head.end, data, site.path, inside)
+
+
+def _minimum(type: object) -> int:
+    assert isinstance(type, Array)
+    return type.element.minimum
+
+
+def _negative(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A length or count below that of null."""
+    head = _head(read, site)
+    if head is None or not head.code.code:
+        return None
+    low = -(1 << 8 * head.code.width - 1)
+    stated = random.choice((-2, -3, low, random.randint(low, -2)))
+    return _broken(read, site.holder, site.start, head.end, length_bytes(head.code, stated), site.path)
+
+
+def _null(read: Input, site: Site, random: Random) -> _Broken | None:
+    head = _head(read, site)
+    if head is None or head.nullable or head.code not in (INT16, INT32, COMPACT):
+        return None
+    null = length_bytes(head.code, -1)
+    return _broken(read, site.holder, site.start, head.end, null, site.path)
+
+
+def _too_long(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A text above the bound of Kafka's texts, which a compact length can state."""
+    head, type = _head(read, site), site.type
+    if head is None or head.code.code or not isinstance(type, Sized) or type.longest >= UVARINT_MAX:
+        return None
+    size = type.longest + random.choice((1, 2, 100))
+    return _broken(read, site.holder, site.start, site.end, length_bytes(head.code, size) + b"a" * size, site.path)
+
+
+# ---------------------------------------------------------------- varints
+
+
+def _varints(read: Input, site: Site) -> list[tuple[int, int, str]]:
+    """The varints that a site begins with: where each begins and ends, and the path that an error there has."""
+    if site.kind == "entry":
+        middle = site.start + len(uvarint_bytes(int(site.node.type.removeprefix("tag "))))
+        return [(site.start, middle, site.holder.path), (middle, site.head, site.holder.path)]
+    if site.kind == "section":
+        return [(site.start, site.head, site.path)]
+    head = _head(read, site)
+    return [] if head is None or head.code.code else [(site.start, head.end, site.path)]
+
+
+def _in_varint(read: Input, site: Site, random: Random, change: Callable[[bytes], bytes | None]) -> _Broken | None:
+    varints = _varints(read, site)
+    if not varints:
+        return None
+    start, end, path = random.choice(varints)
+    data = change(read.data[start:end])
+    return None if data is None else _broken(read, site.holder, start, end, data, path)
+
+
+def _not_shortest(read: Input, site: Site, random: Random) -> _Broken | None:
+    def longer(data: bytes) -> bytes | None:
+        more = random.randint(1, 5 - len(data)) if len(data) < 5 else 0
+        return data[:-1] + bytes([data[-1] | 0x80]) + b"\x80" * (more - 1) + b"\0" if more else None
+
+    return _in_varint(read, site, random, longer)
+
+
+def _endless(read: Input, site: Site, random: Random) -> _Broken | None:
+    return _in_varint(read, site, random, lambda data: random.choice((b"\xff" * 5 + b"\1", b"\x80" * 9 + b"\1")))
+
+
+def _too_high(read: Input, site: Site, random: Random) -> _Broken | None:
+    high = (b"\xff\xff\xff\xff\x0f", b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x7f")
+    return _in_varint(read, site, random, lambda data: random.choice(high))
+
+
+# ---------------------------------------------------------------- values
+
+
+def _bad_text(read: Input, site: Site, random: Random) -> _Broken | None:
+    head, type = _head(read, site), site.type
+    if head is None or not isinstance(type, Sized) or type.wire.family != "text":
+        return None
+    good = random.choice((b"", b"a", "é".encode(), b"topic-"))
+    bad = random.choice((b"\xff", b"\x80", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xc3"))
+    size = length_bytes(head.code, len(good + bad))
+    return _broken(read, site.holder, site.start, site.end, size + good + bad, site.path, len(size + good))
+
+
+def _bad_boolean(read: Input, site: Site, random: Random) -> _Broken | None:
+    type = site.type
+    if not isinstance(type, Fixed) or type.wire.name != "bool":
+        return None
+    data = bytes([random.choice((2, 0x7F, 0x80, 0xFF))])
+    return _broken(read, site.holder, site.start, site.end, data, site.path)
+
+
+def _bad_marker(read: Input, site: Site, random: Random) -> _Broken | None:
+    type = site.type
+    if not isinstance(type, Nested | NullableFixed) or not type.marker:
+        return None
+    data = bytes([random.choice((0, 2, 0x7F, 0x80, 0xFE) if type.marker == "int8" else (2, 0x7F))])
+    return _broken(read, site.holder, site.start, site.start + 1, data, site.path)
+
+
+# ---------------------------------------------------------------- tagged fields
+
+
+def _tags_beyond(read: Input, site: Site, random: Random) -> _Broken | None:
+    least = _left(read, site, site.head) // 2 + 1
+    data = uvarint_bytes(random.choice((least, least + 1, random.randint(least, UVARINT_MAX), UVARINT_MAX)))
+    return _broken(read, site.holder, site.start, site.head, data, site.path)
+
+
+def _tag_beyond(read: Input, site: Site, random: Random) -> _Broken | None:
+    _, (middle, head, _) = _varints(read, site)
+    least = _left(read, site, head) + 1
+    size = uvarint_bytes(random.choice((least, least + 1, UVARINT_MAX)))
+    spliced = splice(read, site.holder, middle, head, size)
+    return spliced.data, Fault("", site.holder.path, spliced.at - (middle - site.start))
+
+
+def _tag_twice(read: Input, site: Site, random: Random) -> _Broken:
+    entry = read.data[site.start : site.end]
+    spliced = splice(read, site.holder, site.end, site.end, entry, elements=1)
+    return spliced.data, Fault("", site.holder.path, spliced.at)
+
+
+def _tags_swapped(read: Input, site: Site, random: Random) -> _Broken | None:
+    if site.number == 0:
+        return None
+    before = site.holder.inner[site.number - 1]
+    swapped = read.data[site.start : site.end] + read.data[before.start : before.end]
+    return _broken(read, site.holder, before.start, site.end, swapped, site.holder.path, site.node.length)
+
+
+def _after_value(read: Input, site: Site, random: Random) -> _Broken | None:
+    """Bytes between the value of a known tagged field and its end."""
+    if site.item is None:
+        return None
+    return _broken(read, site, site.end, site.end, random.randbytes(random.randint(1, 3)), site.path)
+
+
+def _cut_value(read: Input, site: Site, random: Random) -> _Broken | None:
+    """A known tagged field of a fixed width that is too short for its value."""
+    if site.item is None or not site.inner or not isinstance(site.item.type, Fixed):
+        return None
+    kept = read.data[site.head : random.randrange(site.head, site.end)]
+    return _broken(read, site, site.head, site.end, kept, site.path)
+
+
+# ---------------------------------------------------------------- the whole
+
+
+def _trailing(read: Input, site: Site, random: Random) -> _Broken | None:
+    if site.end != len(read.data):
+        return None  # a header, which the message follows
+    return _broken(read, None, site.end, site.end, random.randbytes(random.randint(1, 8)), "")
+
+
+def _no_key(read: Input, site: Site, random: Random) -> _Broken | None:
+    if site.item is None or site.item.name != "request_api_key" or len(read.trace.parts) < 2:
+        return None
+    return _broken(read, site.holder, site.start, site.end, b"\x7f\xff", site.path)
+
+
+RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
+    "the bytes end inside a field": (("message",), truncated),
+    "bytes after the message": (("message",), _trailing),
+    "a length or count beyond the end": (("sized", "array"), _beyond),
+    "a negative length or count": (("sized", "array"), _negative),
+    "null where there is no null": (("sized", "array"), _null),
+    "a text of more than 32767 bytes": (("sized",), _too_long),
+    "a text that is not UTF-8": (("sized",), _bad_text),
+    "a boolean that is neither 0 nor 1": (("fixed",), _bad_boolean),
+    "a marker of null that is none": (("struct", "fixed"), _bad_marker),
+    "a varint that is longer than it need be": (("sized", "array", "section", "entry"), _not_shortest),
+    "a varint of more than five bytes": (("sized", "array", "section", "entry"), _endless),
+    "a varint above 2^31 - 1": (("sized", "array", "section", "entry"), _too_high),
+    "more tagged fields than bytes for them": (("section",), _tags_beyond),
+    "a tagged field beyond the end": (("entry",), _tag_beyond),
+    "a tag twice": (("entry",), _tag_twice),
+    "tags that descend": (("entry",), _tags_swapped),
+    "bytes after the value of a tagged field": (("entry",), _after_value),
+    "a tagged field that is too short": (("entry",), _cut_value),
+    "an API key that nobody has": (("fixed",), _no_key),
+}
+"""Each rule of Kafka's format by its name in `Fault.rule`: the kinds of site at which it is broken, and how."""
+
+DIALECT_RULES: Final[dict[str, tuple[tuple[str, ...], _Break]]] = {
+    "a number that its enum does not have": (("fixed",), no_member),
+    "two elements with the same key": (("array",), same_key),
+    "no alternative of a union": (("section",), no_alternative),
+    "two alternatives of a union": (("section",), two_alternatives),
+}
+"""Those that only messages of the tagwire dialect have."""
+
+_ALL: Final = RULES | DIALECT_RULES

@@ -1,0 +1,266 @@
+"""The places of an input, and how bytes are put there so that all around them still fits.
+
+A site is a node of the input's trace with the part of the layout that it was read by, and the
+sites around it. `splice` puts other bytes in a range and makes what states something about them
+agree: counts of arrays and tag sections, sizes of tagged fields, the size before a frame. These
+are changed by as much as the bytes are, so the lies of an input with a fault stay the same lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.explain.nodes import Node
+from tagwire.interpreter.writer import LayoutWriter
+from tagwire.layout import (
+    UVARINT,
+    Array,
+    Fixed,
+    Item,
+    Layout,
+    LengthCode,
+    Nested,
+    NullableFixed,
+    OptionalBuffer,
+    Sized,
+    StructLayout,
+    TaggedSection,
+    Type,
+)
+from tagwire.wire.varint import uvarint_bytes
+
+if TYPE_CHECKING:
+    from tagwire_workbench.fuzzing.framing import Input
+
+__all__ = ["Patch", "Site", "Spliced", "length_bytes", "sites_of", "splice", "value_bytes"]
+
+_SIZE: Final = 4
+
+
+class Site:
+    """A node with what it was read by; `kind` says which of these it is."""
+
+    __slots__ = ("around", "begin", "inner", "item", "kind", "node", "number", "struct", "type")
+
+    def __init__(self, kind: str, node: Node, begin: int, around: tuple[Site, ...]) -> None:
+        self.kind = kind
+        """fixed, sized, array, struct, section, entry, buffer, optional, raw, or message."""
+        self.node = node
+        self.begin = begin
+        """Where the message or frame begins in the input."""
+        self.around = around
+        """The sites that hold it, the outermost first."""
+        self.inner: list[Site] = []
+        self.type: Type | None = None
+        """Of a field or an element."""
+        self.item: Item | None = None
+        """Of a field, and of the entry of one."""
+        self.struct: StructLayout | None = None
+        """Of a struct and its section; of others, that of the struct that holds them."""
+        self.number = 0
+        """The position among the inner sites of the one around it."""
+
+    @property
+    def path(self) -> str:
+        return self.node.path
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the input."""
+        return self.begin + self.node.offset
+
+    @property
+    def end(self) -> int:
+        return self.begin + self.node.end
+
+    @property
+    def head(self) -> int:
+        """Where what is in it begins: behind a count, a tag and its size, or a marker."""
+        return self.inner[0].start if self.inner else self.end - self.node.trailer_length
+
+    @property
+    def is_null(self) -> bool:
+        return self.node.value is None
+
+    @property
+    def is_union(self) -> bool:
+        """Whether it is one of several fields that exclude each other."""
+        struct = self.around[-1].struct if self.around else None
+        if struct is None or self.item is None:
+            return False
+        return any(self.item.name in union.alternatives for union in struct.unions)
+
+    @property
+    def holder(self) -> Site:
+        """The site that holds it; messages, which nothing holds, have none."""
+        return self.around[-1]
+
+    def walk(self) -> Iterator[Site]:
+        """This site and all in it, in the order of their bytes."""
+        yield self
+        for site in self.inner:
+            yield from site.walk()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.path or 'message'}, bytes {self.start} to {self.end}>"
+
+
+class Patch(NamedTuple):
+    """Other bytes for a range of an input."""
+
+    start: int
+    end: int
+    data: bytes
+
+
+class Spliced(NamedTuple):
+    """An input with patches in it."""
+
+    data: bytes
+    patches: tuple[Patch, ...]
+
+    @property
+    def at(self) -> int:
+        """Where the new bytes are."""
+        start = self.patches[0].start
+        return start + sum(len(data) - end + begin for begin, end, data in self.patches[1:] if end <= start)
+
+
+def sites_of(read: Input) -> list[Site]:
+    """The sites of a header and a message; fields of record formats, which have checksums, are left out."""
+    if not read.trace.structs:
+        return []
+    parts = zip(read.trace.parts, read.trace.structs, strict=False)
+    return [site for node, struct in parts for site in _message(node, struct, read.begin)]
+
+
+def _message(node: Node, struct: StructLayout, begin: int) -> Iterator[Site]:
+    site = Site("message", node, begin, ())
+    if not struct.framing:
+        _fill(site, struct)
+        yield site
+
+
+def _fill(site: Site, struct: StructLayout) -> None:
+    """Add the fields and sections of a struct."""
+    site.struct = struct
+    items = {item.name: item for item in struct.items}
+    for node in site.node.parts():
+        if node.layout_type is None:
+            _add_section(site, node, struct)
+        else:
+            _add(site, node, node.layout_type, items[node.path.rpartition(".")[2]])
+
+
+def _add(around: Site, node: Node, type: Type, item: Item) -> None:
+    """Add the site of a field or an element."""
+    site = _inside(around, _kind(type), node)
+    site.type = type
+    site.item = item
+    if isinstance(type, Nested) and not site.is_null:
+        _fill(site, type.struct)
+    elif isinstance(type, Array):
+        for element in node.parts():
+            _add(site, element, type.element, item)
+
+
+def _inside(around: Site, kind: str, node: Node) -> Site:
+    site = Site(kind, node, around.begin, (*around.around, around))
+    site.struct = around.struct
+    site.number = len(around.inner)
+    around.inner.append(site)
+    return site
+
+
+def _kind(type: Type) -> str:
+    if isinstance(type, Fixed | NullableFixed):
+        return "fixed"
+    if isinstance(type, Sized):
+        return "sized"
+    return "array" if isinstance(type, Array) else "struct" if isinstance(type, Nested) else "raw"
+
+
+def _add_section(around: Site, node: Node, struct: StructLayout) -> None:
+    section = struct.section
+    if not isinstance(section, TaggedSection | OptionalBuffer):
+        return
+    is_tagged = isinstance(section, TaggedSection)
+    site = _inside(around, "section" if is_tagged else "buffer", node)
+    fields = {field.tag: field for field in section.fields}
+    for entry_node in node.parts():
+        entry = _inside(site, "entry" if is_tagged else "optional", entry_node)
+        entry.item = fields.get(int(entry_node.type.removeprefix("tag ")))
+        for value in entry_node.parts():
+            if value.layout_type is None or entry.item is None:
+                _inside(entry, "raw", value)
+            else:
+                _add(entry, value, value.layout_type, entry.item)
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def value_bytes(type: Type, value: object) -> bytes:
+    """A value as its type stands in a message."""
+    out = bytearray()
+    LayoutWriter(_NO_LAYOUT, bytearray).value(type, value, out)
+    return bytes(out)
+
+
+def length_bytes(code: LengthCode, size: int) -> bytes:
+    """A length or count."""
+    out = bytearray()
+    LayoutWriter(_NO_LAYOUT, bytearray).length(code, size, out)
+    return bytes(out)
+
+
+_NO_LAYOUT: Final = Layout("", None, StructLayout("", ()))
+"""Only errors would name it."""
+
+
+def splice(read: Input, holds: Site | None, start: int, end: int, data: bytes, *, elements: int = 0) -> Spliced:
+    """`data` in the place of a range, with the counts and sizes before it made to fit.
+
+    `holds` is the site that holds the range, None for what is in none. `elements`
+    is by how many its elements or entries become more.
+    """
+    patches = [Patch(start, end, data)]
+    grown = len(data) - (end - start)
+    for holder in reversed((*holds.around, holds) if holds is not None else ()):
+        patch = _fitted(read.data, holder, grown, elements if holder is holds else 0)
+        if patch is not None:
+            patches.append(patch)
+            grown += len(patch.data) - (patch.end - patch.start)
+    if read.has_size:
+        stated = int.from_bytes(read.data[:_SIZE], "big") + grown
+        patches.append(Patch(0, _SIZE, (stated & 0xFFFFFFFF).to_bytes(_SIZE, "big")))
+    out = bytearray(read.data)
+    for patch in sorted(patches, reverse=True):
+        out[patch.start : patch.end] = patch.data
+    return Spliced(bytes(out), tuple(patches))
+
+
+def _fitted(data: bytes, holder: Site, grown: int, elements: int) -> Patch | None:
+    """What a count, or the size of a tagged field, becomes; None where it stays."""
+    node, head = holder.node, Patch(holder.start, holder.head, b"")
+    if not isinstance(node.value, int):
+        return None
+    if holder.kind in ("array", "section") and elements:
+        code = holder.type.length if isinstance(holder.type, Array) else UVARINT
+        return head._replace(data=length_bytes(code, max(node.value + elements, 0))) if code else None
+    if holder.kind == "entry" and grown:
+        tag = int(node.type.removeprefix("tag "))
+        return head._replace(data=uvarint_bytes(tag) + uvarint_bytes(max(node.value + grown, 0)))
+    if holder.kind == "optional" and grown:
+        return _optional_head(data, holder, grown)
+    return None
+
+
+def _optional_head(data: bytes, holder: Site, grown: int) -> Patch:
+    """The length before the tag, which is the last two bytes of the head."""
+    section = holder.struct.section if holder.struct is not None else None
+    assert isinstance(section, OptionalBuffer) and isinstance(holder.node.value, int)
+    size = max(holder.node.value + grown, 0) + (2 if section.counts_tag else 0)
+    tag = data[holder.head - 2 : holder.head]
+    return Patch(holder.start, holder.head, length_bytes(section.length, size) + tag)

@@ -1,0 +1,150 @@
+"""What may be written where the cursor is: keys of the object, words of the schema, types, names of fields.
+
+It looks at the tokens before the cursor and at nothing that a text must be
+complete for. An offer says which characters it replaces and what it becomes.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tagwire.errors import VersionsError
+from tagwire.versions import Versions
+from tagwire.wire.types import KAFKA_TYPES, RECORD_TYPES, WIRE_TYPES, WireType
+from tagwire_workbench.language.schema_places import SchemaPlace, may_extend, offered_keys, place_of
+from tagwire_workbench.language.spec_names import SpecNames, is_field
+from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_tree import Slot, TextTree, Value
+
+__all__ = ["Offer", "OfferKind", "completions", "wire_form"]
+
+OfferKind = Literal["key", "word", "type", "struct", "field", "versions", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Something to write: what a list of offers calls it, and the text that replaces `span`."""
+
+    label: str
+    kind: OfferKind
+    text: str
+    span: Span
+    detail: str = ""
+    description: str = ""
+    behind_cursor: int = 0
+    """How many characters at the end of the text the cursor goes before."""
+
+
+def completions(
+    text: str,
+    offset: int,
+    *,
+    is_extended: bool = False,
+    registers: Collection[str] = (),
+    shared: Collection[str] = (),
+) -> list[Offer]:
+    """What may be written at an offset, the likeliest first. Raises nothing, whatever the text.
+
+    `is_extended` says whether the set may use the tagwire dialect; `registers` and `shared` name its registers and
+    shared structs.
+    """
+    tree = TextTree(text)
+    slot = tree.slot(offset)
+    if slot.owner is None:
+        return []
+    if slot.role == "key" and slot.owner.kind == "object":
+        return list(_keys(tree, slot, slot.owner, is_extended))
+    if slot.role != "value":
+        return []
+    around = place = place_of(slot.owner)
+    if slot.owner.kind == "object":
+        key = place.key(slot.entry.key) if place is not None and slot.entry is not None else None
+        place = key.place if key else None
+    elif place is not None:
+        place = place.items()
+    if place is not None and place.kind == "registerName":
+        return [Offer(name, "register", json.dumps(name), slot.written) for name in registers]
+    if around is not None and around.kind == "import" and place is not None and place.kind == "structName":
+        return [Offer(name, "struct", json.dumps(name), slot.written) for name in shared]
+    return [] if place is None else list(_values(tree, slot, slot.owner, place, is_extended))
+
+
+def _keys(tree: TextTree, slot: Slot, owner: Value, is_extended: bool) -> Iterator[Offer]:
+    written = slot.written
+    is_followed = _text_follows(tree.text, written.end, ":")
+    present = {entry.key for entry in owner.entries if entry.span != written}
+    for key in offered_keys(owner, tree.root, present, is_extended=is_extended):
+        before, behind = ("", "") if is_followed else _skeleton(key.place)
+        text = f"{json.dumps(key.name)}{'' if is_followed else ': '}{before}{behind}"
+        detail = "required" if key.is_required else ""
+        yield Offer(key.name, "key", text, written, detail, key.description, len(behind))
+
+
+def _skeleton(place: SchemaPlace) -> tuple[str, str]:
+    """What a value begins as: what stands before the cursor, and what behind it."""
+    words = place.words()
+    if words and all(isinstance(word, bool) for word in words):
+        return "true", ""
+    brackets = {"array": ("[", "]"), "object": ("{", "}"), "integer": ("", "")}
+    return brackets.get(next(iter(place.types()), ""), ('"', '"'))
+
+
+def _values(tree: TextTree, slot: Slot, owner: Value, place: SchemaPlace, is_extended: bool) -> Iterator[Offer]:
+    span = slot.written
+    for word in place.words():
+        yield Offer(str(word), "word", json.dumps(word), span, description=place.description)
+    if place.kind == "fieldType":
+        yield from _types(tree, owner, span, is_extended)
+    elif place.kind in ("range", "versions"):
+        yield from (Offer(range, "versions", json.dumps(range), span) for range in _ranges(tree.root))
+    elif place.kind == "word" or (slot.entry is not None and slot.entry.key == "field"):
+        others = (name for name in SpecNames(tree).near(owner) if name != owner.word("name"))
+        yield from (Offer(name, "field", json.dumps(name), span) for name in others)
+
+
+def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Iterator[Offer]:
+    is_format = tree.root.word("type") == "format"
+    has_all = may_extend(tree.root, is_extended)
+    rows = [row for row in WIRE_TYPES.values() if has_all or row.name in KAFKA_TYPES]
+    rows += RECORD_TYPES.values() if is_format else ()
+    names = [name for name, place in SpecNames(tree).structs.items() if place.value.entry is not None]
+    common = [name for name in dict.fromkeys(names) if _may_use(name, owner, tree)]
+    for row in rows:
+        yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))
+    for name in common:
+        yield Offer(name, "struct", json.dumps(name), span, "struct")
+    for name in [*(row.name for row in rows if row.name != "records"), *common]:
+        yield Offer(f"[]{name}", "struct" if name in common else "type", json.dumps(f"[]{name}"), span, "array")
+
+
+def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
+    """Whether a field may have this struct: a common one, or its own inline one."""
+    declared = SpecNames(tree).structs.get(name)
+    if declared is None or declared.value.parent is None:
+        return True
+    return declared.value.parent is owner or not is_field(declared.value.parent)
+
+
+def wire_form(row: WireType) -> str:
+    """How a value of a primitive is written, in a few words."""
+    if row.width:
+        return "1 byte" if row.width == 1 else f"{row.width} bytes"
+    return f"a length, {row.length} or compact, then bytes" if row.length else "variable width"
+
+
+def _ranges(root: Value) -> Iterator[str]:
+    """The ranges that a version is likely to be in: all from one on, the last one's first."""
+    yield "0+"
+    try:
+        valid = Versions.parse(root.word("validVersions"))
+    except VersionsError:
+        valid = Versions(0, 0)
+    if valid and valid.highest < 100:
+        yield from (f"{version}+" for version in range(valid.highest, max(valid.lowest, 1) - 1, -1))
+    yield "none"
+
+
+def _text_follows(text: str, offset: int, mark: str) -> bool:
+    """Whether the next character that is not blank is this one."""
+    return text[offset:].lstrip().startswith(mark)

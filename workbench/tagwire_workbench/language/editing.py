@@ -1,0 +1,135 @@
+"""What an editor changes in a spec at the user's request: a name everywhere, a slip, all that formatting changes.
+
+Nothing is changed before it was tried: a renamed or mended text is read, and
+what would break a rule that held before is refused or not offered.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import Problem, quoted
+from tagwire_generator.reading.spec import ReadResult
+from tagwire_generator.syntax.parse import parse
+from tagwire_workbench.language.spec_names import Name, SpecNames
+from tagwire_workbench.language.text_places import Span, TextPlaces
+from tagwire_workbench.language.text_tree import TextTree
+
+__all__ = ["Edit", "Fix", "Read", "applied", "changed", "fixes", "newly_broken", "renamable", "rename_edits"]
+
+_MEANT: Final = re.compile(r"did you mean (?:'[^']*', )*(?:'[^']*' or )?'[^']*'\?")
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_TRAILING_COMMA: Final = "TW105"
+
+
+Read: TypeAlias = Callable[[str], ReadResult]
+"""Reads a text as the spec that is edited, with the options of its set."""
+
+
+class Edit(NamedTuple):
+    """Characters that become other ones."""
+
+    span: Span
+    text: str
+
+
+class Fix(NamedTuple):
+    """A change that mends a problem, and what it is called."""
+
+    title: str
+    edit: Edit
+
+
+def applied(text: str, edits: Sequence[Edit]) -> str:
+    """The text after edits that do not overlap."""
+    for edit in sorted(edits, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
+def renamable(text: str, offset: int) -> Name | None:
+    """The name of a struct or a field at an offset; None for everything else."""
+    names = SpecNames(TextTree(text))
+    return names.struct_at(offset) or names.field_at(offset)
+
+
+def rename_edits(text: str, offset: int, name: str, read: Read, *, file: str) -> list[Edit]:
+    """The edits that rename the struct or the field at an offset wherever the spec names it.
+
+    Raises SpecError if nothing here has a name that can change, if the text is no JSON, and if the new name would
+    break a rule.
+    """
+    if parse(text, file=file).root is None:
+        raise SpecError(f"{file}: this text is not a JSON object, so not all uses of a name can be found", file=file)
+    names = SpecNames(TextTree(text))
+    struct, field = names.struct_at(offset), names.field_at(offset)
+    if struct is not None and struct.text in names.imports:
+        raise SpecError(f"{struct.text} is a spec of its own, and no set of specs here has it", file=file)
+    if struct is not None:
+        places = names.struct_places(struct.text)
+    elif field is not None:
+        places = names.field_places(field)
+    else:
+        raise SpecError("only structs and fields can be renamed: put the cursor on the name of one", file=file)
+    edits = [Edit(place.span, json.dumps(name, ensure_ascii=False)[1:-1]) for place in places]
+    broken = newly_broken(read(text).problems, read(applied(text, edits)).problems)
+    if broken is not None:
+        raise SpecError(
+            f"{places[0].text} can't be renamed to {quoted(name)}: {broken.message} ({broken.rule})", file=file
+        )
+    return edits
+
+
+def newly_broken(before: Iterable[Problem], after: Iterable[Problem]) -> Problem | None:
+    """The first error of a rule that fewer errors had before."""
+    old = Counter(problem.rule for problem in _errors(before))
+    for problem in _errors(after):
+        old[problem.rule] -= 1
+        if old[problem.rule] < 0:
+            return problem
+    return None
+
+
+def _errors(problems: Iterable[Problem]) -> Iterator[Problem]:
+    return (problem for problem in problems if problem.severity == "error")
+
+
+def fixes(text: str, problem: Problem, read: Read) -> list[Fix]:
+    """What would mend a problem of this text, the likeliest first: the name that was meant, no trailing comma."""
+    token = TextTree(text).token_at(TextPlaces(text).of_problem(problem.line, problem.column))
+    written = text[token.start : token.end]
+    tried: list[Fix] = []
+    if problem.rule == _TRAILING_COMMA and written == ",":
+        tried.append(Fix("Remove the comma", Edit(token, "")))
+    for meant in _QUOTED.findall("".join(_MEANT.findall(problem.message))) if written.startswith('"') else ():
+        array = "[]" if written.startswith('"[]') and not meant.startswith("[]") else ""
+        tried.append(Fix(f"Change to {meant}", Edit(token, json.dumps(array + meant))))
+    return [fix for fix in tried if _mends(text, fix, problem, read)]
+
+
+def _mends(text: str, fix: Fix, problem: Problem, read: Read) -> bool:
+    before, after = (
+        sum(each.rule == problem.rule for each in read(version).problems)
+        for version in (text, applied(text, [fix.edit]))
+    )
+    return after < before
+
+
+def changed(text: str, formatted: str) -> list[Edit]:
+    """The smallest single edit that makes one text of another; none where they are the same."""
+    if formatted == text:
+        return []
+    start = _common(text, formatted)
+    end = _common(text[start:][::-1], formatted[start:][::-1])
+    return [Edit(Span(start, len(text) - end), formatted[start : len(formatted) - end])]
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with; not half of a line end."""
+    number = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    while number and one[number - 1 : number] == "\r":
+        number -= 1
+    return number

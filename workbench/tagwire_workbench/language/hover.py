@@ -1,0 +1,195 @@
+"""What an editor shows of the thing under the cursor, as Markdown: a key, a field, a struct, a type, a broken rule.
+
+Keys and their meaning come from the schema; what a field says from its own
+keys, so that every key is shown; its bytes from the message, where the spec
+can be read.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from tagwire.wire.types import RECORD_TYPES, WIRE_TYPES
+from tagwire_generator.diagnostics.rule_catalogue import CHANGE_RULES, DESIGN_RULES, RULES
+from tagwire_generator.diagnostics.rule_examples import EXAMPLES, example_lines
+from tagwire_generator.model import MessageSpec
+from tagwire_workbench.language.completion import wire_form
+from tagwire_workbench.language.examples import field_example
+from tagwire_workbench.language.schema_places import place_of
+from tagwire_workbench.language.spec_names import MEMBERS, SpecNames, is_field, type_name
+from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_tree import TextTree, Value
+
+__all__ = ["Hover", "hover", "register_hover", "rule_text"]
+
+_MOST: Final = 48
+"""Of an example, so many bytes are shown."""
+_ENTRIES: Final = 40
+"""Of a register, so many entries are shown."""
+_TOLD: Final = ("name", "type", "about", "$schema")
+"""Keys that are told in the first lines, or not at all."""
+
+
+class Hover(NamedTuple):
+    """Markdown, and the characters that it is about."""
+
+    span: Span
+    text: str
+
+
+def hover(text: str, offset: int, message: MessageSpec | None = None, rules: Sequence[str] = ()) -> Hover | None:
+    """What is to say about the place; None where there is nothing. Raises nothing, whatever the text.
+
+    `message` is what the text was read as, if it has no errors; `rules` are the ids of those broken at the place.
+    """
+    tree = TextTree(text)
+    found = _of_key(tree, offset) or _of_value(tree, offset, message)
+    broken = "\n\n---\n\n".join(filter(None, map(rule_text, dict.fromkeys(rules))))
+    if not broken:
+        return found
+    if found is None:
+        return Hover(tree.token_at(offset), broken)
+    return Hover(found.span, f"{broken}\n\n---\n\n{found.text}")
+
+
+def rule_text(rule_id: str) -> str:
+    """A rule in Markdown, with its example: what `tagwire rule` prints; "" if there is no such rule."""
+    rule = RULES.get(rule_id) or CHANGE_RULES.get(rule_id) or DESIGN_RULES.get(rule_id)
+    if rule is None:
+        return ""
+    parts = [f"**{rule.id}** ({rule.severity}): {rule.title}", rule.explanation]
+    example = EXAMPLES.get(rule.id)
+    if example is not None and not example.file:
+        shown = [f"// {title}\n" + "\n".join(example_lines(text)) for title, text in _texts(example.bad, example.good)]
+        parts.append("```jsonc\n" + "\n".join(shown) + "\n```")
+    return "\n\n".join(parts)
+
+
+def _entry(entry: Value) -> str:
+    """A member of a register."""
+    reason = entry.get("deprecated")
+    said = [entry.word("description"), "" if reason is None else f"(deprecated: {entry.word('deprecated')})"]
+    return " ".join([f"- {_number(entry)} `{_code(entry.word('name'))}`", *filter(None, said)])
+
+
+def register_hover(text: str, offset: int, register: str) -> Hover | None:
+    """What is to say about the register that a field has as its enum; `register` is the text of its file."""
+    name = SpecNames(TextTree(text)).register_at(offset)
+    root = TextTree(register).root
+    if name is None or root.word("name") != name.text:
+        return None
+    entries = root.get("entries")
+    rows = [each for each in (entries.items if entries is not None else ()) if each.kind == "object"]
+    lines = [_entry(each) for each in rows]
+    more = [f"- ... {len(lines) - _ENTRIES} more"] if len(lines) > _ENTRIES else []
+    return Hover(name.span, "\n".join([_about(root), "", *lines[:_ENTRIES], *more]))
+
+
+def _number(entry: Value) -> str:
+    key = entry.get("key")
+    return key.text if key is not None else "?"
+
+
+def _texts(bad: str, good: str) -> Iterator[tuple[str, str]]:
+    yield "bad", bad
+    yield "good", good
+
+
+def _of_key(tree: TextTree, offset: int) -> Hover | None:
+    found = tree.entry_at(offset)
+    if found is None:
+        return None
+    owner, entry = found
+    place = place_of(owner)
+    key = place.key(entry.key) if place is not None else None
+    if key is None or not key.description:
+        return None
+    words = [f"`{word}`" if isinstance(word, str) else f"`{json.dumps(word)}`" for word in key.place.words()]
+    parts = [f"**{entry.key}**: {key.description}", f"One of {', '.join(words)}" if words else ""]
+    return Hover(entry.span, "\n\n".join(filter(None, [*parts, "Required" if key.is_required else ""])))
+
+
+def _of_value(tree: TextTree, offset: int, message: MessageSpec | None) -> Hover | None:
+    value = tree.value_at(offset)
+    if value is None or value.kind in ("object", "list"):
+        return None
+    names = SpecNames(tree)
+    owner = value.parent
+    struct = names.struct_at(offset)
+    if struct is not None:
+        return Hover(struct.span, _struct(names, struct.text))
+    key = value.entry.key if value.entry else ""
+    field = names.field_at(offset)
+    if field is not None:
+        declared = names.declared(field)
+        holder = declared.value.parent if declared is not None else None
+        return None if holder is None else Hover(field.span, _field(names, holder, message))
+    if key == "name" and owner is tree.root:
+        return Hover(value.span, _about(tree.root))
+    name = type_name(value).text
+    row = WIRE_TYPES.get(name) or RECORD_TYPES.get(name)
+    if row is not None and key == "type" and owner is not None and is_field(owner):
+        limits = f", from {row.low} to {row.high}" if row.high else ""
+        return Hover(value.span, f"**{name}**: {wire_form(row)}{limits}")
+    return _of_place(value, key)
+
+
+def _of_place(value: Value, key: str) -> Hover | None:
+    """A word or a number says what its key is for."""
+    place = place_of(value.parent) if value.parent is not None else None
+    found = place.key(key) if place is not None and key else None
+    return Hover(value.span, f"**{key}**: {found.description}") if found is not None and found.description else None
+
+
+def _field(names: SpecNames, field: Value, message: MessageSpec | None) -> str:
+    struct = _struct_around(names, field)
+    parts = [_about(field, f"field of {struct}")]
+    example = field_example(message, struct, field.word("name")) if message is not None else None
+    if example is not None:
+        shown = " ".join(f"{byte:02x}" for byte in example.data[:_MOST])
+        more = f" ... ({len(example.data)} bytes)" if len(example.data) > _MOST else ""
+        value = json.dumps(example.value, ensure_ascii=False)
+        parts.append(f"Version {example.version} writes `{_code(value)}` as `{shown or 'no bytes'}`{more}")
+    return "\n\n".join(parts)
+
+
+def _struct_around(names: SpecNames, field: Value) -> str:
+    """The name of the struct that a field is in."""
+    at = field.parent
+    while at is not None and at.kind != "object":
+        at = at.parent
+    if at is None:
+        return names.tree.root.word("name")
+    type = at.get("type")
+    return type_name(type).text if is_field(at) and type is not None else at.word("name")
+
+
+def _struct(names: SpecNames, text: str) -> str:
+    declared = names.structs.get(text)
+    owner = declared.value.parent if declared is not None else None
+    if owner is None:
+        return f"**{text}**: a struct that is declared elsewhere, or nowhere"
+    lines = [_about(owner, "struct", text)]
+    for key in MEMBERS:
+        members = owner.get(key)
+        for item in members.items if members is not None else ():
+            lines.append(f"- {item.word('name')}: `{item.word('type')}` {item.word('versions')}".rstrip())
+    return "\n".join([lines[0], "", *lines[1:]])
+
+
+def _about(owner: Value, what: str = "", name: str = "") -> str:
+    """An object in its own words: name, type, what it is for, and each key that says something short."""
+    type = owner.word("type")
+    kind = ", ".join(filter(None, [f"`{type}`" if type and not name else "", what]))
+    title = f"**{name or owner.word('name')}**" + (f": {kind}" if kind else "")
+    facts = [
+        f"- {entry.key}: `{_code(entry.value.text)}`"
+        for entry in owner.entries
+        if entry.value is not None and entry.key not in _TOLD and entry.value.kind in ("string", "word")
+    ]
+    return "\n\n".join(filter(None, [title, owner.word("about"), "\n".join(facts)]))
+
+
+def _code(text: str) -> str:
+    """Text between backticks."""
+    return text.replace("`", "'")

@@ -1,0 +1,22 @@
+"""Where a name is declared, and where it is used."""
+
+from tagwire_workbench.language.spec_names import SpecNames
+from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_tree import TextTree
+
+__all__ = ["definition", "references"]
+
+
+def definition(text: str, offset: int) -> Span | None:
+    """Where the struct or the field under the cursor is declared; None for anything else."""
+    found = references(text, offset)
+    return found[0] if found else None
+
+
+def references(text: str, offset: int) -> list[Span]:
+    """Where the struct or the field under the cursor is named, its declaration first if it has one."""
+    names = SpecNames(TextTree(text))
+    struct, field = names.struct_at(offset), names.field_at(offset)
+    if struct is not None:
+        return [name.span for name in names.struct_places(struct.text)]
+    return [name.span for name in names.field_places(field)] if field is not None else []

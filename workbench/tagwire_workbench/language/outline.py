@@ -1,0 +1,60 @@
+"""The outline of a spec: the message with its fields, the members of structs below them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tagwire_workbench.language.spec_names import MEMBERS
+from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_tree import TextTree, Value
+
+__all__ = ["Symbol", "SymbolKind", "outline"]
+
+SymbolKind = Literal["message", "struct", "field", "entry"]
+
+
+_LISTS: Final[Mapping[str, SymbolKind]] = {
+    **dict.fromkeys(MEMBERS, "field"),
+    "commonStructs": "struct",
+    "entries": "entry",
+}
+"""The keys that hold what an outline has lines for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A line of the outline."""
+
+    name: str
+    detail: str
+    kind: SymbolKind
+    span: Span
+    """All of it."""
+    name_span: Span
+    children: "tuple[Symbol, ...]"
+
+
+def outline(text: str) -> list[Symbol]:
+    """The outline of a text; empty if it has no object with a name. Raises nothing, whatever the text."""
+    return _symbols([TextTree(text).root], "message")
+
+
+def _symbols(owners: list[Value], kind: SymbolKind) -> list[Symbol]:
+    return [_symbol(owner, kind) for owner in owners if owner.kind == "object" and owner.word("name")]
+
+
+def _symbol(owner: Value, kind: SymbolKind) -> Symbol:
+    name = owner.get("name")
+    assert name is not None
+    children = [each for key, of in _LISTS.items() for each in _symbols(_objects(owner.get(key)), of)]
+    key = owner.get("key")
+    versions = owner.word("versions") or owner.word("taggedVersions") or owner.word("validVersions")
+    detail = " ".join(filter(None, [owner.word("type"), versions, key.text if key is not None else ""]))
+    return Symbol(name.text, detail, kind, owner.span, name.span, tuple(children))
+
+
+def _objects(value: Value | None) -> list[Value]:
+    """The items of a list; a single one may stand for it."""
+    if value is None:
+        return []
+    return value.items if value.kind == "list" else [value]

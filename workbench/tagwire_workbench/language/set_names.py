@@ -1,0 +1,98 @@
+"""The names that the specs of a set share, of structs and of registers: where they are named, and renamed together.
+
+One spec declares such a name, as its own, and any other may import the struct or have the register as an `enum`.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import Problem, quoted
+from tagwire_generator.syntax.parse import parse
+from tagwire_workbench.language.editing import Edit, applied, newly_broken
+from tagwire_workbench.language.spec_names import Name, SpecNames
+from tagwire_workbench.language.text_tree import TextTree
+from tagwire_workbench.language.workspace import Workspace
+
+__all__ = ["SetName", "rename_in_set", "set_name_at"]
+
+
+class SetName(NamedTuple):
+    """A name of a set where a cursor touches it, and everywhere that it stands: by file, its declaration first."""
+
+    here: Name
+    places: dict[Path, list[Name]]
+
+
+def set_name_at(specs: Workspace, path: Path, offset: int) -> SetName | None:
+    """The name of a shared struct or a register at an offset of a file; None for all else.
+
+    Raises SpecError where the folder of the specs can't be read.
+    """
+    names = SpecNames(TextTree(specs.text(path)))
+    own, struct, register = names.own_name, names.struct_at(offset), names.register_at(offset)
+    if own is not None and own.value.span.has(offset):
+        here = own
+    elif struct is not None and struct.text in names.imports:
+        here = struct
+    elif register is not None:
+        here = register
+    else:
+        return None
+    declared = path if here is own else specs.context(path).places.get(here.text)
+    if declared is None:
+        return None
+    is_register = SpecNames(TextTree(specs.text(declared))).is_register
+    places = {declared: list(_named(specs, declared, here.text, is_register))}
+    for file in specs.files(path):
+        found = list(_named(specs, file, here.text, is_register)) if file != declared else []
+        if found:
+            places[file] = found
+    return SetName(here, places)
+
+
+def _named(specs: Workspace, path: Path, text: str, is_register: bool) -> Iterator[Name]:
+    """Where a file names a shared struct or a register."""
+    source = specs.text(path)
+    if text not in source:
+        return
+    names = SpecNames(TextTree(source))
+    if names.own_name is not None and names.own_name.text == text and names.is_register == is_register:
+        yield names.own_name
+    if is_register:
+        yield from (use for use in names.register_uses if use.text == text)
+    elif text in names.imports:
+        yield from names.struct_places(text)
+
+
+def rename_in_set(specs: Workspace, found: SetName, name: str) -> dict[Path, list[Edit]]:
+    """The edits, by file, that rename a shared struct or a register in all specs of its set.
+
+    Raises SpecError if one of the files is no JSON, and if the new name would break a rule in any file of the set.
+    """
+    old = found.here.text
+    written = json.dumps(name, ensure_ascii=False)[1:-1]
+    edits: dict[Path, list[Edit]] = {}
+    for file, places in found.places.items():
+        if parse(specs.text(file), file=str(file)).root is None:
+            reason = "this text is not a JSON object, so not all uses of a name can be found"
+            raise SpecError(f"{file}: {reason}", file=str(file))
+        edits[file] = [Edit(place.span, written) for place in places]
+    renamed = specs.with_texts({file: applied(specs.text(file), each) for file, each in edits.items()})
+    declared = next(iter(found.places))
+    broken = newly_broken(_problems(specs, declared), _problems(renamed, declared))
+    if broken is not None:
+        place = f"{Path(broken.file).name}: " if broken.file else ""
+        raise SpecError(
+            f"{old} can't be renamed to {quoted(name)}: {place}{broken.message} ({broken.rule})", file=str(declared)
+        )
+    return edits
+
+
+def _problems(specs: Workspace, path: Path) -> list[Problem]:
+    """What is wrong in the set of a file, in the file itself first."""
+    of_files, of_set = specs.set_problems(path)
+    files = sorted({*of_files, *of_set}, key=lambda file: (file != path, file))
+    return [problem for file in files for problem in (*of_files.get(file, ()), *of_set.get(file, ()))]

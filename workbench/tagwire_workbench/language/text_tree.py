@@ -1,0 +1,252 @@
+"""A spec's text as a tree, however broken: what completion, hover and renaming look at while somebody is typing.
+
+`syntax.parse` gives the tree that counts, and none at all for a text with a
+comma too few. This one is made in one pass over the tokens, closes what is
+left open, and takes every text. Its values know where they begin and end,
+and which of them a cursor is in.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal, NamedTuple
+
+from tagwire_workbench.language.text_places import Span
+
+__all__ = ["Entry", "Role", "Slot", "TextTree", "Value"]
+
+_TOKEN: Final = re.compile(
+    r"""(?P<comment>//[^\r\n]*|/\*.*?(?:\*/|\Z))|(?P<string>"(?:[^"\\\r\n]|\\[^\r\n])*"?)"""
+    r"""|(?P<mark>[{}\[\],:])|(?P<word>[^\s{}\[\],:"/]+|/)""",
+    re.DOTALL,
+)
+
+_CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_FOLLOWING: Final = ',:{}[]"/'
+"""What may follow a string, or a slip."""
+_WORD: Final = re.compile(r"\w*")
+
+Kind = Literal["object", "list", "string", "word"]
+Role = Literal["key", "value", "comma", "nothing"]
+"""What may come at a place: a key, a value, what ends or separates, or nothing (a comment)."""
+
+
+@dataclass(slots=True, eq=False)
+class Value:
+    """A value; of an object or a list, `end` is behind its bracket or, without one, where the text ends."""
+
+    kind: Kind
+    start: int
+    end: int
+    text: str = ""
+    """Of a string its content, of a word the word."""
+    is_closed: bool = True
+    """Whether a string has its closing quote."""
+    parent: "Value | None" = None
+    """The object or list that it stands in."""
+    entry: "Entry | None" = None
+    """The entry of the object that it stands in."""
+    entries: "list[Entry]" = field(default_factory=list)
+    items: "list[Value]" = field(default_factory=list)
+
+    @property
+    def span(self) -> Span:
+        """The characters of the value."""
+        return Span(self.start, self.end)
+
+    @property
+    def content(self) -> Span:
+        """The characters between a string's quotes; of any other value, all."""
+        if self.kind != "string":
+            return self.span
+        return Span(self.start + 1, self.end - self.is_closed)
+
+    def get(self, key: str) -> "Value | None":
+        """The first value of a key."""
+        return next((entry.value for entry in self.entries if entry.key == key and entry.value), None)
+
+    def word(self, key: str) -> str:
+        """The text of a key's string, or ""."""
+        value = self.get(key)
+        return value.text if value is not None and value.kind == "string" else ""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A key of an object with its value, if that is there yet."""
+
+    key: str
+    start: int
+    end: int
+    value: Value | None = None
+
+    @property
+    def span(self) -> Span:
+        """The characters of the key, with its quotes."""
+        return Span(self.start, self.end)
+
+
+class Slot(NamedTuple):
+    """Where a cursor stands: what may come there, in which object or list, under which key."""
+
+    role: Role
+    owner: Value | None
+    """None outside of everything."""
+    entry: Entry | None
+    """Of a value in an object, its entry."""
+    written: Span
+    """The token that the cursor is in, which an answer replaces; empty between tokens."""
+
+
+class TextTree:
+    """The tree of a text. `root` is the first object, an empty one if there is none."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._slots: list[tuple[int, int, str, Slot]] = []
+        """Of each token its start, end and kind, and the slot before it."""
+        self._open: list[Value] = []
+        self._role: Role = "value"
+        self._roots: list[Value] = []
+        for found in _TOKEN.finditer(text):
+            self._add(str(found.lastgroup), found[0], found.start(), found.end())
+        self._last = self._slot(Span(len(text), len(text)))
+        for value in self._open:
+            value.end = len(text)
+        objects = (value for value in self._roots if value.kind == "object")
+        self.root = next(objects, Value("object", 0, 0))
+
+    def slot(self, offset: int) -> Slot:
+        """Where a cursor at an offset stands."""
+        for start, end, kind, slot in self._slots:
+            if start >= offset:
+                return slot._replace(written=Span(offset, offset))
+            if kind == "comment" and (offset < end or self.text.startswith("//", start)) and offset <= end:
+                return Slot("nothing", slot.owner, None, Span(start, end))
+            if kind == "string" and (offset < end or (offset == end and not _is_closed(self.text[start:end]))):
+                return _as_key(slot)._replace(written=self._written(start, end, offset))
+            if kind == "word" and offset <= end:
+                return _as_key(slot)._replace(written=Span(start, end))
+        return self._last._replace(written=Span(offset, offset))
+
+    def values(self) -> Iterator[Value]:
+        """The root and all values in it, in the order of the text."""
+        waiting = [self.root]
+        while waiting:
+            value = waiting.pop()
+            yield value
+            inner = value.items or [entry.value for entry in value.entries if entry.value]
+            waiting += reversed(inner)
+
+    def value_at(self, offset: int) -> Value | None:
+        """The innermost value that a cursor at an offset touches."""
+        found = None
+        for value in self.values():
+            if value.span.has(offset) and (found is None or value.kind in ("string", "word") or value.start < offset):
+                found = value
+        return found
+
+    def entry_at(self, offset: int) -> tuple[Value, Entry] | None:
+        """The key that a cursor at an offset touches, with the object that has it."""
+        for value in self.values():
+            for entry in value.entries:
+                if entry.span.has(offset):
+                    return value, entry
+        return None
+
+    def token_at(self, offset: int) -> Span:
+        """The token that begins at an offset, or has it; empty where there is none."""
+        found = next((Span(start, end) for start, end, *_ in self._slots if start <= offset < end), None)
+        return found or Span(offset, offset)
+
+    def _written(self, start: int, end: int, offset: int) -> Span:
+        """What an answer replaces of a string; one without its closing quote may hold the rest of the line.
+
+        Its closing quote is not its own either where a word follows: that one begins the next string.
+        """
+        follows = self.text[end:].lstrip()[:1]
+        if _is_closed(self.text[start:end]) and (not follows or follows in _FOLLOWING):
+            return Span(start, end)
+        rest = _WORD.match(self.text, offset)
+        return Span(start, min(rest.end() if rest else offset, end))
+
+    def _slot(self, written: Span) -> Slot:
+        owner = self._open[-1] if self._open else None
+        has_entry = owner is not None and owner.kind == "object" and self._role == "value"
+        entry = owner.entries[-1] if owner is not None and has_entry and owner.entries else None
+        return Slot(self._role, owner, entry, written)
+
+    def _add(self, kind: str, text: str, start: int, end: int) -> None:
+        self._slots.append((start, end, kind, self._slot(Span(start, end))))
+        if kind == "comment":
+            return
+        if kind == "mark" and text not in "{[":
+            self._mark(text, end)
+            return
+        top = self._open[-1] if self._open else None
+        if top is not None and top.kind == "object" and self._role != "value" and text not in "{[":
+            top.entries.append(Entry(_content(text), start, end))
+            self._role = "comma"
+            return
+        self._value(kind, text, start, end)
+
+    def _value(self, kind: str, text: str, start: int, end: int) -> None:
+        made: Kind = {"{": "object", "[": "list"}.get(text, kind)  # type: ignore[assignment]
+        content = _content(text) if kind == "string" else text if kind == "word" else ""
+        value = Value(made, start, end, content, kind != "string" or _is_closed(text))
+        top = self._open[-1] if self._open else None
+        if top is None:
+            self._roots.append(value)
+        elif top.kind == "list":
+            value.parent = top
+            top.items.append(value)
+        else:
+            value.parent = top
+            value.entry = top.entries[-1] if top.entries and self._role == "value" else None
+            if value.entry is not None and value.entry.value is None:
+                value.entry.value = value
+        if text in "{[":
+            self._open.append(value)
+            self._role = "key" if text == "{" else "value"
+        else:
+            self._role = "comma"
+
+    def _mark(self, text: str, end: int) -> None:
+        if text in "}]":
+            wanted = "object" if text == "}" else "list"
+            if any(value.kind == wanted for value in self._open):
+                while self._open:
+                    closed = self._open.pop()
+                    closed.end = end
+                    if closed.kind == wanted:
+                        break
+            self._role = "comma"
+        elif text == ":":
+            self._role = "value"
+        elif self._open:
+            self._role = "key" if self._open[-1].kind == "object" else "value"
+
+
+def _as_key(slot: Slot) -> Slot:
+    """What is written where a comma should be is the next key, without the comma."""
+    is_key = slot.role == "comma" and slot.owner is not None and slot.owner.kind == "object"
+    return slot._replace(role="key") if is_key else slot
+
+
+def _is_closed(token: str) -> bool:
+    """Whether a string's token has its closing quote."""
+    return _CLOSED.fullmatch(token) is not None
+
+
+def _content(token: str) -> str:
+    """What stands between the quotes of a string; of another token, all."""
+    if not token.startswith('"'):
+        return token
+    bare = token[1:-1] if _is_closed(token) else token[1:]
+    if "\\" not in bare:
+        return bare
+    try:
+        return str(json.loads(f'"{bare}"'))
+    except ValueError:
+        return bare

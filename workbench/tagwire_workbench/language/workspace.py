@@ -1,0 +1,267 @@
+"""The specs of a project as an editor has them: unsaved texts over what is on disk.
+
+It gives the problems that `tagwire validate` and `tagwire lint` report for a
+folder, rules about the set among them. What was read stays until its text changes, so that a
+letter typed costs reading one spec.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.editing.formatting import format_spec
+from tagwire_generator.model import KINDS, MessageSpec
+from tagwire_generator.model.spec_set_rules import check_set
+from tagwire_generator.project.options import SpecOptions
+from tagwire_generator.project.settings import Settings, SpecSet, find_root, load
+from tagwire_generator.project.spec_files import SpecFile, find_specs
+from tagwire_generator.reading.spec import ReadResult, read_file, read_spec
+from tagwire_workbench.designs.lint import lint
+from tagwire_workbench.designs.set_lint import lint_pairs
+from tagwire_workbench.language.linting import lint_problems
+from tagwire_workbench.language.set_context import ALONE, SetContext, asks_for_others, context_of, may_be_used
+from tagwire_workbench.language.text_tree import TextTree
+
+__all__ = ["SetProblems", "Workspace"]
+
+_SPEC_KEYS: Final = ("validVersions", "flexibleVersions", "versionsWithOptional")
+"""Keys that only a spec has: a file outside of all spec sets may be anything."""
+
+
+class SetProblems(NamedTuple):
+    """What is wrong in a set, by file; files without problems are left out."""
+
+    of_files: dict[Path, list[Problem]]
+    """By the rules about one file."""
+    of_set: dict[Path, list[Problem]]
+    """By the rules about the set: empty while a file can't be read, as in `tagwire validate`."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What a file was read as, and for which text, component and options."""
+
+    stamp: tuple[object, ...]
+    result: ReadResult
+    linted: tuple[Settings, list[Problem]] | None = None
+    """What `tagwire lint` says of it by some settings, if somebody has asked."""
+
+
+class Workspace:
+    """Specs by path; all paths are absolute."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Path, str] = {}
+        self._known: dict[Path, _Read] = {}
+        self._settings: dict[Path, tuple[object, Settings]] = {}
+        self._contexts: dict[str, tuple[dict[Path, bytes], SetContext]] = {}
+        """By the package of a set, what its specs offer to each other, and the texts that say so."""
+        self._data: dict[Path, tuple[object, bytes]] = {}
+
+    def write(self, path: Path, text: str) -> None:
+        """The editor's text of a file, saved or not."""
+        self._texts[path] = text
+
+    def forget(self, path: Path) -> None:
+        """From now on the file is what is on disk."""
+        self._texts.pop(path, None)
+
+    def with_texts(self, texts: Mapping[Path, str]) -> "Workspace":
+        """The same specs, some with other texts: to see what would be wrong with them."""
+        other = Workspace()
+        other._texts = {**self._texts, **texts}
+        other._known = dict(self._known)
+        other._settings = self._settings
+        other._data = self._data
+        return other
+
+    def text(self, path: Path) -> str:
+        """The text of a file as the editor has it, else as it is on disk; "" if it can't be read."""
+        text = self._texts.get(path)
+        if text is not None:
+            return text
+        try:
+            return path.read_text("utf-8")
+        except (OSError, ValueError):
+            return ""
+
+    def settings(self, path: Path) -> Settings:
+        """The settings of the project that a file is in. Raises SettingsError for some that can't be read."""
+        root = find_root(path.parent)
+        stamp = _stamp(root / "pyproject.toml")
+        known = self._settings.get(root)
+        if known is None or known[0] != stamp:
+            known = self._settings[root] = stamp, load(root)
+        return known[1]
+
+    def spec_set(self, path: Path) -> SpecSet | None:
+        """The set that a file belongs to. Raises SettingsError as `settings` does."""
+        sets = self.settings(path).sets
+        return next((each for each in sets if any(map(path.is_relative_to, each.sources))), None)
+
+    def options(self, path: Path) -> SpecOptions:
+        """The options that a file is read with. Raises SettingsError as `spec_set` does."""
+        spec_set = self.spec_set(path)
+        return spec_set.options if spec_set else SpecOptions()
+
+    def is_spec(self, path: Path) -> bool:
+        """Whether a file is one of a set, or looks like a spec."""
+        if self.spec_set(path) is not None:
+            return True
+        root = TextTree(self.text(path)).root
+        return root.word("type") in (*KINDS, "register") or any(root.get(key) for key in _SPEC_KEYS)
+
+    def read(self, path: Path) -> ReadResult:
+        """What a file says. Raises SettingsError as `spec_set` does."""
+        context = self.context(path) if asks_for_others(self._bytes(path)) else ALONE
+        return self._read(SpecFile(self._component(path), path), self.options(path), context)
+
+    def read_as(self, path: Path, text: str) -> ReadResult:
+        """What a file would say if this were its text."""
+        options = self.options(path)
+        known = self.context(path).known(options)
+        return read_spec(text, file=str(path), component=self._component(path), options=options, **known)
+
+    def context(self, path: Path) -> SetContext:
+        """What a file can use of the other specs of its set. Raises SpecError as `set_problems` does."""
+        spec_set = self.spec_set(path)
+        if spec_set is None:
+            return ALONE
+        data = {spec.path: self._bytes(spec.path) for spec in self._files(spec_set)}
+        offered = {place: each for place, each in data.items() if may_be_used(each)}
+        known = self._contexts.get(spec_set.package)
+        if known is None or known[0] != offered:
+            known = self._contexts[spec_set.package] = offered, context_of(offered)
+        return known[1]
+
+    def files(self, path: Path) -> list[Path]:
+        """The specs of the set of a file, those that are not saved yet among them; of no set, none.
+
+        Raises SpecError as `set_problems` does.
+        """
+        spec_set = self.spec_set(path)
+        return [spec.path for spec in self._files(spec_set)] if spec_set is not None else []
+
+    def formatted(self, path: Path) -> str:
+        """The text of a file in its normal form, as `tagwire fmt` writes it.
+
+        Raises SpecError for a spec with errors, and for one that can't be formatted without losing a comment.
+        """
+        return format_spec(self.text(path), file=str(path), options=self.options(path))
+
+    def message(self, path: Path) -> MessageSpec | None:
+        """The message of a file without errors."""
+        return self.read(path).message
+
+    def problems(self, path: Path) -> tuple[Problem, ...]:
+        """What is wrong with a file itself, and, if that is no error, what is unwise about it."""
+        if not self.is_spec(path):
+            return ()
+        result = self.read(path)
+        return (*result.problems, *self._linted(path, result.message)) if result.message else result.problems
+
+    def set_problems(self, path: Path) -> SetProblems:
+        """What is wrong in the set of a file; of a file without a set, with that alone.
+
+        Raises SpecError where the folder of the specs or the settings can't be read.
+        """
+        spec_set = self.spec_set(path)
+        if spec_set is None:
+            return SetProblems({path: list(found)} if (found := self.problems(path)) else {}, {})
+        of_set: defaultdict[Path, list[Problem]] = defaultdict(list)
+        of_files: dict[Path, list[Problem]] = {}
+        messages: list[MessageSpec] = []
+        are_all_read = True
+        context = self.context(path)
+        for spec in self._files(spec_set):
+            result = self._read(spec, spec_set.options, context)
+            if result.problems:
+                of_files[spec.path] = list(result.problems)
+            are_all_read = are_all_read and not result.has_errors
+            messages += [result.message] if result.message else []
+        if are_all_read:
+            linted = lint_problems(lint_pairs(messages), messages, self.settings(path), self._text_of)
+            for problem in (*check_set([each.summary() for each in messages], spec_set.options), *linted):
+                of_set[Path(problem.file)].append(problem)
+        return SetProblems(of_files, dict(of_set))
+
+    def counterpart(self, path: Path) -> MessageSpec | None:
+        """The response of a request or the request of a response, by the API key."""
+        mine, spec_set = self.message(path), self.spec_set(path)
+        wanted = {"request": "response", "response": "request"}.get(mine.kind) if mine is not None else None
+        if mine is None or spec_set is None or wanted is None:
+            return None
+        context = self.context(path)
+        read = (self._read(spec, spec_set.options, context).message for spec in self._files(spec_set))
+        return next((each for each in read if each and each.kind == wanted and each.api_key == mine.api_key), None)
+
+    def _linted(self, path: Path, message: MessageSpec) -> list[Problem]:
+        known, settings = self._known[path], self.settings(path)
+        if known.linted is None or known.linted[0] is not settings:
+            known.linted = settings, lint_problems(lint(message), [message], settings, self._text_of)
+        return known.linted[1]
+
+    def _text_of(self, file: str) -> str:
+        return self.text(Path(file))
+
+    def _files(self, spec_set: SpecSet) -> list[SpecFile]:
+        """The files of a set, those among them that are not saved yet."""
+        found = {spec.path: spec for folder in spec_set.sources for spec in _specs(folder)}
+        for path in [*self._texts]:
+            if path not in found and path.suffix == ".json" and any(map(path.is_relative_to, spec_set.sources)):
+                found[path] = SpecFile(self._component(path), path)
+        return sorted(found.values())
+
+    def _component(self, path: Path) -> str:
+        """The subfolder of the set that a file is in."""
+        spec_set = self.spec_set(path)
+        folder = next((each for each in spec_set.sources if path.is_relative_to(each)), None) if spec_set else None
+        parts = path.relative_to(folder).parts[:-1] if folder else ()
+        return parts[0] if parts else ""
+
+    def _bytes(self, path: Path) -> bytes:
+        """The bytes of a file as the editor has it; none if it can't be read."""
+        text = self._texts.get(path)
+        if text is not None:
+            return text.encode("utf-8", "replace")
+        stamp, known = _stamp(path), self._data.get(path)
+        if known is None or known[0] != stamp:
+            known = self._data[path] = stamp, path.read_bytes() if stamp and path.is_file() else b""
+        return known[1]
+
+    def _read(self, spec: SpecFile, options: SpecOptions, context: SetContext) -> ReadResult:
+        text = self._texts.get(spec.path)
+        used = context if asks_for_others(self._bytes(spec.path)) else ALONE
+        stamp = (text if text is not None else _stamp(spec.path), spec.component, options, used)
+        known = self._known.get(spec.path)
+        if known is None or known.stamp != stamp:
+            words: dict[str, Any] = {"component": spec.component, "options": options, **used.known(options)}
+            if text is not None:
+                result = read_spec(text, file=str(spec.path), **words)
+            else:
+                result = read_file(spec.path, **words)
+            known = self._known[spec.path] = _Read(stamp, result)
+        return known.result
+
+
+def _specs(folder: Path) -> list[SpecFile]:
+    """The specs of a folder; none while it is empty."""
+    try:
+        return find_specs(folder)
+    except SpecError:
+        if any(folder.rglob("*.json")):
+            raise
+        return []
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes with a file; None if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,323 @@
+"""The requests and notifications that the server answers, each a thin layer over a pure function."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from tagwire.errors import TagwireError
+from tagwire_workbench.language.completion import Offer, completions
+from tagwire_workbench.language.editing import Edit, changed, fixes, renamable, rename_edits
+from tagwire_workbench.language.hover import hover, register_hover
+from tagwire_workbench.language.navigation import definition, references
+from tagwire_workbench.language.outline import Symbol, outline
+from tagwire_workbench.language.set_context import ALONE
+from tagwire_workbench.language.set_names import SetName, rename_in_set, set_name_at
+from tagwire_workbench.language.spec_names import SpecNames
+from tagwire_workbench.language.text_places import Span
+from tagwire_workbench.language.text_tree import TextTree
+from tagwire_workbench.language_server.documents import Document, uri_of
+from tagwire_workbench.language_server.server import SpecServer
+
+__all__ = ["make_server"]
+
+_ITEM_KINDS: Final = {
+    "key": types.CompletionItemKind.Property,
+    "word": types.CompletionItemKind.EnumMember,
+    "type": types.CompletionItemKind.Keyword,
+    "struct": types.CompletionItemKind.Struct,
+    "field": types.CompletionItemKind.Field,
+    "versions": types.CompletionItemKind.Value,
+    "register": types.CompletionItemKind.Enum,
+}
+_SYMBOL_KINDS: Final = {
+    "message": types.SymbolKind.Class,
+    "struct": types.SymbolKind.Struct,
+    "field": types.SymbolKind.Field,
+    "entry": types.SymbolKind.EnumMember,
+}
+_WATCHED: Final = ("**/*.json", "**/pyproject.toml")
+
+
+def make_server() -> SpecServer:
+    """A server that answers; `start_io` begins to."""
+    logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_news)
+    server = SpecServer()
+    feature = server.feature
+    feature(types.INITIALIZED)(_initialized)
+    feature(types.TEXT_DOCUMENT_DID_OPEN)(_did_open)
+    feature(types.TEXT_DOCUMENT_DID_CHANGE)(_did_change)
+    feature(types.TEXT_DOCUMENT_DID_SAVE)(_check)
+    feature(types.TEXT_DOCUMENT_DID_CLOSE)(_did_close)
+    feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(_files_changed)
+    feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', "[", "{", ",", ":"]))(
+        _completion
+    )
+    feature(types.TEXT_DOCUMENT_HOVER)(_hover)
+    feature(types.TEXT_DOCUMENT_DEFINITION)(_definition)
+    feature(types.TEXT_DOCUMENT_REFERENCES)(_references)
+    feature(types.TEXT_DOCUMENT_PREPARE_RENAME)(_prepare_rename)
+    feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))(_rename)
+    feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)(_symbols)
+    feature(types.TEXT_DOCUMENT_FORMATTING)(_formatting)
+    kinds = [types.CodeActionKind.QuickFix]
+    feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=kinds))(_code_actions)
+    return server
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not the traceback of a request that was refused on purpose: the editor has its message."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], JsonRpcException)
+
+
+# ---------------------------------------------------------------- texts
+
+
+async def _initialized(ls: SpecServer, params: types.InitializedParams) -> None:
+    """Ask to be told of files that change on disk, if the editor can do that."""
+    workspace = ls.client_capabilities.workspace
+    watching = workspace.did_change_watched_files if workspace else None
+    if watching is None or not watching.dynamic_registration:
+        return
+    watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _WATCHED]
+    options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+    method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+    registration = types.Registration("tagwire-files", method, options)
+    ls.client_register_capability(types.RegistrationParams([registration]))
+
+
+async def _did_open(ls: SpecServer, params: types.DidOpenTextDocumentParams) -> None:
+    ls.opened(params.text_document.uri, params.text_document.text)
+    await ls.check_set_soon(params.text_document.uri)
+
+
+async def _did_change(ls: SpecServer, params: types.DidChangeTextDocumentParams) -> None:
+    ls.opened(params.text_document.uri, params.content_changes[-1].text)
+    await ls.check_set_soon(params.text_document.uri)
+
+
+async def _check(ls: SpecServer, params: types.DidSaveTextDocumentParams) -> None:
+    await ls.check_set_soon(params.text_document.uri)
+
+
+async def _did_close(ls: SpecServer, params: types.DidCloseTextDocumentParams) -> None:
+    ls.closed(params.text_document.uri)
+    await ls.check_set_soon(params.text_document.uri)
+
+
+async def _files_changed(ls: SpecServer, params: types.DidChangeWatchedFilesParams) -> None:
+    for uri in list(dict.fromkeys(change.uri for change in params.changes))[:1]:
+        await ls.check_set_soon(uri)
+
+
+# ---------------------------------------------------------------- questions
+
+
+def _completion(ls: SpecServer, params: types.CompletionParams) -> list[types.CompletionItem]:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return []
+    is_extended = ls.told(lambda: ls.specs.options(document.path).dialect == "tagwire", False)
+    context = ls.told(lambda: ls.specs.context(document.path), ALONE)
+    registers = sorted(context.registers or ())
+    shared = sorted(context.places.keys() - {*registers})
+    offset = document.offset(params.position)
+    offers = completions(document.text, offset, is_extended=is_extended, registers=registers, shared=shared)
+    text_document = ls.client_capabilities.text_document
+    item = text_document.completion.completion_item if text_document and text_document.completion else None
+    has_snippets = bool(item and item.snippet_support)
+    return [_item(document, number, offer, has_snippets) for number, offer in enumerate(offers)]
+
+
+def _item(document: Document, number: int, offer: Offer, has_snippets: bool) -> types.CompletionItem:
+    text = offer.text
+    is_snippet = has_snippets and offer.behind_cursor > 0
+    if is_snippet:
+        cut = len(text) - offer.behind_cursor
+        text = f"{_escaped(text[:cut])}$1{_escaped(text[cut:])}"
+    written = document.text[offer.span.start : offer.span.end]
+    is_bare = bool(written) and not written.startswith('"')
+    return types.CompletionItem(
+        offer.label,
+        kind=_ITEM_KINDS[offer.kind],
+        detail=offer.detail or None,
+        documentation=offer.description or None,
+        sort_text=f"{number:04}",
+        filter_text=offer.label if is_bare else json.dumps(offer.label),
+        text_edit=types.TextEdit(document.range(offer.span), text),
+        insert_text_format=types.InsertTextFormat.Snippet if is_snippet else types.InsertTextFormat.PlainText,
+    )
+
+
+def _escaped(text: str) -> str:
+    """Text within a snippet."""
+    return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
+
+
+def _hover(ls: SpecServer, params: types.HoverParams) -> types.Hover | None:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return None
+    offset, tree = document.offset(params.position), TextTree(document.text)
+    rules = [each.rule for each in ls.problems(document.path) if document.span_of(each, tree).has(offset)]
+    message = ls.told(lambda: ls.specs.message(document.path), None)
+    register = SpecNames(tree).register_at(offset)
+    file = _elsewhere(ls, document, offset) if register is not None and not rules else None
+    if file is not None:
+        found = register_hover(document.text, offset, ls.specs.text(file))
+    else:
+        found = hover(document.text, offset, message, rules)
+    if found is None:
+        return None
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), document.range(found.span))
+
+
+def _definition(ls: SpecServer, params: types.DefinitionParams) -> types.Location | None:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return None
+    offset = document.offset(params.position)
+    place = _elsewhere(ls, document, offset)
+    span = definition(document.text, offset)
+    if place is None and span is not None:
+        return types.Location(params.text_document.uri, document.range(span))
+    found = ls.document(uri_of(place)) if place is not None else None
+    name = TextTree(found.text).root.get("name") if found is not None else None
+    if found is None or name is None:
+        return None
+    return types.Location(uri_of(found.path), found.range(name.span))
+
+
+def _elsewhere(ls: SpecServer, document: Document, offset: int) -> Path | None:
+    """The file that a place leads to: of a register, of a shared struct, of the other half of an API from its key."""
+    tree = TextTree(document.text)
+    names = SpecNames(tree)
+    used = names.register_at(offset) or names.struct_at(offset)
+    if used is not None:
+        is_ours = used.text in names.structs and used.text not in names.imports
+        return None if is_ours else ls.told(lambda: ls.specs.context(document.path), ALONE).places.get(used.text)
+    value = tree.value_at(offset)
+    if value is None or value.parent is not tree.root or value.entry is None or value.entry.key != "apiKey":
+        return None
+    other = ls.told(lambda: ls.specs.counterpart(document.path), None)
+    return Path(other.file) if other is not None else None
+
+
+def _set_name(ls: SpecServer, document: Document, offset: int) -> SetName | None:
+    return ls.told(lambda: set_name_at(ls.specs, document.path, offset), None)
+
+
+def _references(ls: SpecServer, params: types.ReferenceParams) -> list[types.Location]:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return []
+    offset = document.offset(params.position)
+    shared = _set_name(ls, document, offset)
+    declaration: tuple[Document, Span | None]
+    if shared is not None:
+        found = [(ls.file(path), name.span) for path, names in shared.places.items() for name in names]
+        declaration = found[0]
+    else:
+        found = [(document, span) for span in references(document.text, offset)]
+        declaration = (document, definition(document.text, offset))
+    wanted = [each for each in found if params.context.include_declaration or each != declaration]
+    return [types.Location(ls.uri(each.path), each.range(span)) for each, span in wanted]
+
+
+def _prepare_rename(ls: SpecServer, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return None
+    offset = document.offset(params.position)
+    shared = _set_name(ls, document, offset)
+    name = shared.here if shared is not None else renamable(document.text, offset)
+    return types.PrepareRenamePlaceholder(document.range(name.span), name.text) if name is not None else None
+
+
+def _rename(ls: SpecServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return None
+    path, offset = document.path, document.offset(params.position)
+    shared = _set_name(ls, document, offset)
+    try:
+        if shared is not None:
+            edits = rename_in_set(ls.specs, shared, params.new_name)
+            return _edit_of_set(ls, shared, edits, params.new_name)
+        own = rename_edits(
+            document.text, offset, params.new_name, lambda text: ls.specs.read_as(path, text), file=path.name
+        )
+    except TagwireError as error:
+        raise ls.refused(error) from None
+    return types.WorkspaceEdit({params.text_document.uri: [document.edit(edit) for edit in own]})
+
+
+def _edit_of_set(ls: SpecServer, shared: SetName, edits: dict[Path, list[Edit]], name: str) -> types.WorkspaceEdit:
+    """Edits of several files. A file that is named after what it declares is renamed too, if the editor can do that."""
+    changes = {path: [ls.file(path).edit(edit) for edit in each] for path, each in edits.items()}
+    declared = next(iter(shared.places))
+    target = declared.with_name(f"{name}.json")
+    if declared.name != f"{shared.here.text}.json" or target.exists() or not ls.renames_files:
+        return types.WorkspaceEdit({ls.uri(path): each for path, each in changes.items()})
+    steps: list[Any] = []
+    for path, each in changes.items():
+        identifier = types.OptionalVersionedTextDocumentIdentifier(ls.uri(path))
+        steps.append(types.TextDocumentEdit(identifier, list(each)))
+    steps.append(types.RenameFile(ls.uri(declared), uri_of(target)))
+    return types.WorkspaceEdit(document_changes=steps)
+
+
+def _symbols(ls: SpecServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    document = ls.document(params.text_document.uri)
+    return [_symbol(document, each) for each in outline(document.text)] if document is not None else []
+
+
+def _symbol(document: Document, symbol: Symbol) -> types.DocumentSymbol:
+    return types.DocumentSymbol(
+        symbol.name,
+        _SYMBOL_KINDS[symbol.kind],
+        document.range(symbol.span),
+        document.range(symbol.name_span),
+        detail=symbol.detail,
+        children=[_symbol(document, each) for each in symbol.children],
+    )
+
+
+def _formatting(ls: SpecServer, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+    """Nothing for a spec with errors: editors format when they save, and the errors are shown already."""
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return []
+    try:
+        formatted = ls.specs.formatted(document.path)
+    except TagwireError as error:
+        ls.log(f"not formatted: {error}")
+        return []
+    return [document.edit(edit) for edit in changed(document.text, formatted)]
+
+
+def _code_actions(ls: SpecServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    document = ls.document(params.text_document.uri)
+    if document is None:
+        return []
+    path, tree = document.path, TextTree(document.text)
+    asked = Span(document.offset(params.range.start), document.offset(params.range.end))
+    actions: list[types.CodeAction] = []
+    for problem in ls.problems(path):
+        span = document.span_of(problem, tree)
+        if span.end < asked.start or asked.end < span.start:
+            continue
+        for fix in fixes(document.text, problem, lambda text: ls.specs.read_as(path, text)):
+            change: dict[str, Any] = {params.text_document.uri: [document.edit(fix.edit)]}
+            actions.append(
+                types.CodeAction(
+                    fix.title,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[document.diagnostic(problem, tree, ls.rules_page)],
+                    edit=types.WorkspaceEdit(change),
+                )
+            )
+    return actions

@@ -1,0 +1,154 @@
+"""The server: what an editor asks, answered by `tagwire_workbench.language`.
+
+One file's problems are published as soon as its text changes. Those of its
+set, which may take reading many files, follow when the typing pauses, from
+another thread. Texts come whole with every change: specs are small, and
+whose idea of a line applies then does not matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+import tagwire
+from tagwire.errors import TagwireError
+from tagwire_generator.diagnostics.problems import Problem
+from tagwire_workbench.language.text_tree import TextTree
+from tagwire_workbench.language.workspace import SetProblems, Workspace
+from tagwire_workbench.language_server.documents import Document, encoding_named, path_of, uri_of
+
+__all__ = ["SpecServer"]
+
+_PAUSE: Final = 0.2
+"""Seconds without a change after which the rules about the whole set are checked."""
+_REFUSED: Final = -32803
+"""The protocol's RequestFailed: the request was fine, but can't be fulfilled."""
+
+T = TypeVar("T")
+
+
+class SpecServer(LanguageServer):
+    """The state of the server: texts, what was published, and for which files."""
+
+    def __init__(self) -> None:
+        super().__init__("tagwire", tagwire.__version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.specs = Workspace()
+        self.rules_page = _rules_page()
+        self._uris: dict[Path, str] = {}
+        """The files that are open in the editor, under the names that it gave them."""
+        self._sets: dict[str, SetProblems] = {}
+        """By the package of each set, what was wrong when it was checked last."""
+        self._published: set[Path] = set()
+        self._changes = 0
+        self._said = ""
+
+    def document(self, uri: str) -> Document | None:
+        """The spec of a URI; None for a file that is none."""
+        path = path_of(uri)
+        return self.file(path) if self.told(lambda: self.specs.is_spec(path), True) else None
+
+    def file(self, path: Path) -> Document:
+        """A file with the text that the editor has of it."""
+        return Document(path, self.specs.text(path), encoding_named(str(self._encoding)))
+
+    def uri(self, path: Path) -> str:
+        """The URI of a file: the editor's own, if it has it open."""
+        return self._uris.get(path) or uri_of(path)
+
+    @property
+    def renames_files(self) -> bool:
+        """Whether the editor renames files where an edit says so."""
+        workspace = self.client_capabilities.workspace
+        edit = workspace.workspace_edit if workspace else None
+        return bool(
+            edit and edit.document_changes and types.ResourceOperationKind.Rename in (edit.resource_operations or ())
+        )
+
+    def problems(self, path: Path) -> list[Problem]:
+        """The problems of a file, those that its set had when it was checked last among them."""
+        own: tuple[Problem, ...] = self.told(lambda: self.specs.problems(path), tuple[Problem, ...]())
+        return [*own, *(problem for known in self._sets.values() for problem in known.of_set.get(path, ()))]
+
+    def opened(self, uri: str, text: str) -> None:
+        """Take the text of a file from the editor, and publish what is wrong with it."""
+        path = path_of(uri)
+        self._uris[path] = uri
+        self.specs.write(path, text)
+        self._publish(path, self.problems(path))
+
+    def closed(self, uri: str) -> None:
+        """The file is as it is on disk again."""
+        path = path_of(uri)
+        self._uris.pop(path, None)
+        self.specs.forget(path)
+        self._publish(path, [])
+
+    async def check_set_soon(self, uri: str) -> None:
+        """Publish what is wrong with the set of a file, unless something changes before that."""
+        self._changes += 1
+        mine = self._changes
+        await asyncio.sleep(_PAUSE)
+        if mine != self._changes:
+            return
+        path = path_of(uri)
+        spec_set = self.told(lambda: self.specs.spec_set(path), None)
+        name = spec_set.package if spec_set is not None else uri
+        found = await asyncio.to_thread(self.told, lambda: self.specs.set_problems(path), None)
+        if found is None or mine != self._changes:
+            return
+        before = self._sets.get(name, SetProblems({}, {}))
+        self._sets[name] = found
+        places = [each for known in (before, found) for files in known for each in files]
+        for place in dict.fromkeys([*places, *self._uris]):
+            elsewhere = [*found.of_files.get(place, ()), *found.of_set.get(place, ())]
+            self._publish(place, self.problems(place) if place in self._uris else elsewhere)
+
+    def told(self, answer: Callable[[], T], otherwise: T) -> T:
+        """An answer; where settings or folders can't be read, `otherwise`, and the editor's user is told once."""
+        try:
+            return answer()
+        except TagwireError as error:
+            if str(error) != self._said:
+                self._said = str(error)
+                self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"tagwire: {error}"))
+            return otherwise
+
+    def refused(self, error: TagwireError) -> JsonRpcException:
+        """A request that can't be fulfilled, for a reason that the user should read."""
+        return JsonRpcException(str(error), code=_REFUSED)
+
+    def log(self, text: str) -> None:
+        """A line for the editor's log."""
+        self.window_log_message(types.LogMessageParams(types.MessageType.Info, text))
+
+    def _publish(self, path: Path, problems: Iterable[Problem]) -> None:
+        """Send the problems of a file: of one that is not open, errors alone, and only those of its own."""
+        shown = [each for each in problems if path in self._uris or (each.severity == "error" and not each.because)]
+        if not shown and path not in self._published and path not in self._uris:
+            return
+        (self._published.add if shown else self._published.discard)(path)
+        document = self.file(path)
+        tree = TextTree(document.text)
+        diagnostics = [document.diagnostic(each, tree, self.rules_page) for each in dict.fromkeys(shown)]
+        uri = self.uri(path)
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics))
+
+    @property
+    def _encoding(self) -> Any:
+        return getattr(self.server_capabilities.position_encoding, "value", self.server_capabilities.position_encoding)
+
+
+def _rules_page() -> str:
+    """Where the rules are explained to people who look at a diagnostic; "" where the installation does not say."""
+    try:
+        links = metadata("tagwire").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    pages = dict(link.split(", ", 1) for link in links)
+    return f"{pages['Documentation']}/spec-language.md#rules" if "Documentation" in pages else ""

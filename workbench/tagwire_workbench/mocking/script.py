@@ -1,0 +1,128 @@
+"""A script becomes a mock peer: checked as a whole, with the place of each fault, before anything is served."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tagwire.frames.registry import Registry
+from tagwire.testing.peer import MockPeer, Received, Reply
+from tagwire_cli.arguments.packages import find_registry
+from tagwire_workbench.mocking.answers import AnswerMaker
+from tagwire_workbench.mocking.request_path import RequestPath
+from tagwire_workbench.mocking.script_schema import check_shape
+from tagwire_workbench.mocking.values import Scene, Setting, ValueReader, evaluated
+from tagwire_workbench.mocking.yaml_tree import Steps, Tree, read_tree
+
+__all__ = ["Script", "read_script"]
+
+
+def read_script(path: Path) -> "Script":
+    """The script of a file. Raises ScriptError for one that has not the shape of a script, and OSError."""
+    tree = read_tree(path)
+    check_shape(tree)
+    return Script(tree)
+
+
+class Script:
+    """A script of the right shape. What it says of messages is checked when the peer is made."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.package: str | None = tree.data.get("package")
+
+    def registry(self) -> Registry:
+        """The messages of its package. Raises ScriptError for one with a fault, SettingsError for bad settings."""
+        try:
+            return find_registry(self.package)
+        except click.BadParameter as error:
+            self.tree.add_fault(("package",), error.message)
+            self.tree.refuse_faults()
+            raise
+
+    def peer(self, registry: Registry) -> MockPeer:
+        """A mock peer that plays the script. Raises ScriptError with all faults."""
+        peer = MockPeer(registry)
+        rules: list[dict[str, Any]] = self.tree.data["rules"]
+        names = {name for rule in rules for name in rule.get("keep", {})}
+        kept: dict[str, Any] = {}
+        for index, rule in enumerate(rules):
+            _RuleReader(self.tree, ("rules", index), peer, kept, names).read(rule)
+        for request, versions in self.tree.data.get("offer", {}).items():
+            with self.tree.faults_of(("offer", request)):
+                peer.offer(request, str(versions))
+        self.tree.refuse_faults()
+        return peer
+
+
+class _RuleReader:
+    """Reads one rule, and adds it to the peer, or its faults to the tree.
+
+    `kept` is what rules keep while the peer runs, `names` are all names that they keep it under.
+    """
+
+    def __init__(self, tree: Tree, steps: Steps, peer: MockPeer, kept: dict[str, Any], names: set[str]) -> None:
+        self.tree = tree
+        self.steps = steps
+        self.peer = peer
+        self.registry = peer.registry
+        self.kept = kept
+        self.names = names
+
+    def read(self, rule: dict[str, Any]) -> None:
+        classes = None
+        with self.tree.faults_of((*self.steps, "request")):
+            classes = self.peer.api(rule["request"])
+        if classes is None:
+            return
+        self.request, self.response = classes
+        values = ValueReader(self.tree, Setting(self.request, self.registry.request_header, self.names))
+        conditions = [
+            (self.path(path, "when", path), values.read(value, (*self.steps, "when", path)))
+            for path, value in rule.get("when", {}).items()
+        ]
+        keeping = [(name, self.path(path, "keep", name)) for name, path in rule.get("keep", {}).items()]
+        answers = self.answers(rule["reply"], values)
+        with self.tree.faults_of((*self.steps, "versions")):
+            versions = rule.get("versions")
+            self.peer.on(
+                rule["request"],
+                versions=None if versions is None else str(versions),
+                when=lambda request: all(self.holds(path, value, request) for path, value in conditions),
+                times=rule.get("times"),
+            ).reply([self.keeping(answer, keeping) for answer in answers])
+
+    def path(self, text: str, *steps: str) -> RequestPath | None:
+        """A path to a value of the request; None for one with a fault."""
+        with self.tree.faults_of((*self.steps, *steps)):
+            return RequestPath(text, self.request, self.registry.request_header)
+        return None
+
+    def holds(self, path: RequestPath | None, expected: Any, request: Received) -> bool:
+        """Whether a condition is met."""
+        assert path is not None, "a script with faults is not played"
+        return bool(path.value(request) == evaluated(expected, Scene(request, self.kept)))  # ABSENT equals nothing
+
+    def answers(self, reply: Any, values: ValueReader) -> list[AnswerMaker]:
+        """The answers of a rule, checked."""
+        steps = (*self.steps, "reply")
+        if not isinstance(reply, list):
+            return [AnswerMaker(reply or {}, self.response, self.registry, values, steps)]
+        return [
+            AnswerMaker(each or {}, self.response, self.registry, values, (*steps, index))
+            for index, each in enumerate(reply)
+        ]
+
+    def keeping(
+        self, answer: AnswerMaker, keeping: list[tuple[str, RequestPath | None]]
+    ) -> Callable[[Received], Reply]:
+        """The function that answers a request, and first keeps what the rule wants of it."""
+
+        def reply(request: Received) -> Reply:
+            for name, path in keeping:
+                assert path is not None, "a script with faults is not played"
+                self.kept[name] = path.json(request)
+            return answer.reply(Scene(request, self.kept))
+
+        return reply

@@ -1,0 +1,67 @@
+"""The shape of a script: `script.schema.json` says it, and each of its errors gets a place and a sentence."""
+
+import functools
+import json
+from importlib.resources import files
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator, validators
+
+from tagwire.text_format import near
+from tagwire_workbench.mocking.yaml_tree import Tree, found
+
+__all__ = ["check_shape", "schema_text"]
+
+_KINDS: Final = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "an integer",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+
+
+def schema_text() -> bytes:
+    """The JSON Schema of scripts, for editors."""
+    return (files("tagwire_workbench.mocking") / "script.schema.json").read_bytes()
+
+
+@functools.cache
+def _validator() -> Any:
+    """To JSON Schema, 3.0 is an integer. To Python and to messages it is none."""
+    kinds = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    extend: Any = validators.extend  # has no types
+    return extend(Draft202012Validator, type_checker=kinds)(json.loads(schema_text()))
+
+
+def check_shape(tree: Tree) -> None:
+    """Raise ScriptError, with the place of each fault, for a file that is no script."""
+    for error in _validator().iter_errors(tree.data):
+        _add(tree, error)
+    tree.refuse_faults()
+
+
+def _add(tree: Tree, error: Any) -> None:
+    steps = tuple(error.absolute_path)
+    match error.validator:
+        case "additionalProperties":
+            known = list(error.schema["properties"])
+            for key in error.instance:
+                if key not in known:
+                    tree.add_fault((*steps, key), f"there is no key {key!r} here{near(key, known)}", of_key=True)
+        case "required":
+            for key in error.validator_value:  # each missing key is an error of its own, which does not name it
+                if key not in error.instance:
+                    tree.add_fault(steps, f"the key {key!r} is missing")
+        case "type":
+            kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+            expected = " or ".join(_KINDS[kind] for kind in kinds)
+            tree.add_fault(steps, f"{found(error.instance)} was found, {expected} was expected")
+        case "minimum":
+            tree.add_fault(steps, f"{found(error.instance)} was found, {error.validator_value} or more was expected")
+        case "minItems":
+            tree.add_fault(steps, "the list is empty, an answer was expected")
+        case _:  # the pattern of tags
+            tree.add_fault(steps, f"{found(error.instance)} is no number of a tag")

@@ -1,0 +1,227 @@
+"""Values of a script that JSON does not have: objects with one of the keys of `FORMS`.
+
+They stand where the JSON of a message has a value, and give JSON too: bytes are base64. All are
+read with the script. Those that depend on a request become a `Later`.
+
+    {$peer: host}, {$peer: port}      where the client connected to
+    {$request: topics[0].name}        a value of the request, null if it has none
+    {$kept: batch}                    what a rule has kept of an earlier request, null if there was none
+    {$records: [{key: k, value: v}]}  a batch of records; beside it, the arguments of `tagwire.records.build`
+    {$text: ...}, {$hex: ...}         bytes
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.message import Message
+from tagwire.testing.peer import Received
+from tagwire.text_format import shown, suggestion
+from tagwire_workbench.mocking.request_path import RequestPath
+from tagwire_workbench.mocking.yaml_tree import Steps, Tree, found
+
+__all__ = ["FORMS", "Later", "Scene", "Setting", "ValueFault", "ValueReader", "as_bytes", "evaluated"]
+
+_RECORD_KEYS: Final = ("key", "value", "headers", "timestamp", "offset")
+_QUOTE: Final = "; quote what YAML reads as something else"
+
+
+class ValueFault(TagwireError):
+    """A value that its form can't make."""
+
+
+class Setting(NamedTuple):
+    """What values are checked against: the classes of the request and of its header, and the names that rules keep."""
+
+    request: type[Message]
+    header: type[Message]
+    kept: set[str]
+
+
+class Scene(NamedTuple):
+    """What values are made from."""
+
+    request: Received
+    kept: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A value that is made when a request comes."""
+
+    make: Callable[[Scene], Any]
+
+
+_FAULTY: Final = Later(lambda _: None)
+"""A value with a fault. A script that has one is not played."""
+
+
+class ValueReader:
+    """Reads the values of a rule, and adds their faults to the tree."""
+
+    def __init__(self, tree: Tree, setting: Setting) -> None:
+        self.tree = tree
+        self.setting = setting
+
+    def read(self, value: Any, steps: Steps) -> Any:
+        """The value, with what its objects of forms make, which may be a `Later`."""
+        form = _form_of(value)
+        if form is not None:
+            with self.tree.faults_of(steps):
+                return _read_form(form, value, self.setting)
+            return _FAULTY
+        if isinstance(value, dict):
+            return {key: self.read(each, (*steps, key)) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.read(each, (*steps, index)) for index, each in enumerate(value)]
+        return value
+
+
+def evaluated(value: Any, scene: Scene) -> Any:
+    """A value that was read, with what a request makes of it."""
+    if isinstance(value, Later):
+        return value.make(scene)
+    if isinstance(value, dict):
+        return {key: evaluated(each, scene) for key, each in value.items()}
+    if isinstance(value, list):
+        return [evaluated(each, scene) for each in value]
+    return value
+
+
+def as_bytes(value: Any) -> bytes:
+    """The bytes that JSON has as base64. Raises ValueFault."""
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError):
+        raise ValueFault(f"{shown(value)} is no base64; write {{$text: ...}} or {{$hex: ...}} for bytes") from None
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+# ---------------------------------------------------------------- the forms
+
+
+def _peer(value: dict[str, Any], setting: Setting) -> Later:
+    part = value["$peer"]
+    if part not in ("host", "port"):
+        raise ValueFault(f"{shown(part)} was found, host or port was expected")
+    return Later(lambda scene: getattr(scene.request.address, part))
+
+
+def _request(value: dict[str, Any], setting: Setting) -> Later:
+    path = RequestPath(value["$request"], setting.request, setting.header)
+    return Later(lambda scene: path.json(scene.request))
+
+
+def _kept(value: dict[str, Any], setting: Setting) -> Later:
+    name = value["$kept"]
+    if name not in setting.kept:
+        raise ValueFault(f"no rule keeps {shown(name)}; {suggestion(name, sorted(setting.kept))}")
+    return Later(lambda scene: scene.kept.get(name))
+
+
+def _text(value: dict[str, Any], setting: Setting) -> str:
+    return _base64(value["$text"].encode())
+
+
+def _hex(value: dict[str, Any], setting: Setting) -> str:
+    try:
+        return _base64(bytes.fromhex(value["$hex"]))
+    except ValueError:
+        raise ValueFault(f"{shown(value['$hex'])} is no hex") from None
+
+
+def _records(value: dict[str, Any], setting: Setting) -> str:
+    from tagwire.records import build
+
+    first = _integer(value, "base_offset", 0)
+    records = [_record(each, offset, setting) for offset, each in enumerate(value["$records"], first)]
+    settings = {key: value[key] for key in ("format", "compression") if key in value}
+    for key, each in settings.items():
+        if not isinstance(each, str):
+            raise ValueFault(f"{key}: {found(each)} was found, a text was expected")
+    return _base64(build(records, **settings).encode())
+
+
+def _record(value: Any, offset: int, setting: Setting) -> Any:
+    from tagwire.records import Record
+
+    if not isinstance(value, dict):
+        raise ValueFault(f"{found(value)} was found, a record such as {{key: k, value: v}} was expected")
+    unknown = [key for key in value if key not in _RECORD_KEYS]
+    if unknown:
+        raise ValueFault(f"a record has no {unknown[0]!r}; {suggestion(unknown[0], _RECORD_KEYS)}")
+    headers = value.get("headers") or {}
+    if not isinstance(headers, dict):
+        raise ValueFault(f"{found(headers)} was found, headers such as {{name: value}} were expected")
+    return Record(
+        _integer(value, "offset", offset),
+        _integer(value, "timestamp", 0),
+        _plain(value.get("key"), setting),
+        _plain(value.get("value"), setting),
+        tuple((name, _plain(each, setting)) for name, each in headers.items()),
+    )
+
+
+def _integer(value: dict[str, Any], key: str, default: int) -> int:
+    made = value.get(key, default)
+    if not isinstance(made, int) or isinstance(made, bool):
+        raise ValueFault(f"{key}: {found(made)} was found, an integer was expected")
+    return made
+
+
+def _plain(value: Any, setting: Setting) -> bytes | None:
+    """Key or value of a record, or value of a header: a text as UTF-8, or an object of $hex or $text."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode()
+    form = _form_of(value)
+    if form not in _BYTES:
+        raise ValueFault(f"{found(value)} was found, a text, $text or $hex was expected{_QUOTE}")
+    return as_bytes(_read_form(form, value, setting))
+
+
+class Form(NamedTuple):
+    """How an object becomes a value: `read` checks it, and gives what it makes."""
+
+    read: Callable[[dict[str, Any], Setting], Any]
+    kind: type = str
+    """The kind of what stands under its key."""
+    expected: str = f"a text was expected{_QUOTE}"
+    beside: tuple[str, ...] = ()
+    """The keys that may stand beside its own."""
+
+
+_BYTES: Final = {"$text": Form(_text), "$hex": Form(_hex)}
+FORMS: Final = {
+    "$peer": Form(_peer),
+    "$request": Form(_request),
+    "$kept": Form(_kept),
+    "$records": Form(_records, list, "a list of records was expected", ("format", "compression", "base_offset")),
+    **_BYTES,
+}
+
+
+def _form_of(value: Any) -> str | None:
+    """The key that says how an object becomes a value; None for what is a value itself."""
+    if not isinstance(value, dict):
+        return None
+    return next((key for key in value if key.startswith("$")), None)
+
+
+def _read_form(form: str, value: dict[str, Any], setting: Setting) -> Any:
+    """What an object makes. Raises ValueFault and other errors of TagwireError."""
+    if form not in FORMS:
+        raise ValueFault(f"there is no {form!r}; {suggestion(form, FORMS)}")
+    row = FORMS[form]
+    others = [key for key in value if key != form and key not in row.beside]
+    if others:
+        raise ValueFault(f"{others[0]!r} can't stand beside {form}")
+    if not isinstance(value[form], row.kind):
+        raise ValueFault(f"{found(value[form])} was found, {row.expected}")
+    return row.read(value, setting)

@@ -1,0 +1,32 @@
+"""A recording proxy: it passes bytes between clients and servers, and gives the frames in them to whom it may concern.
+
+    RecordingProxy(server, on_frame)       the proxy; Kafka's messages where no registry is given
+    async with proxy.serving() as address  on sockets, in the event loop that runs
+    proxy.connect()                        without a socket: bytes in, bytes out
+    CaptureFile(path).add                  an `on_frame` that writes a capture file
+
+It is for tests and captures, as `tagwire record` uses it. docs/howto-recording.md describes it.
+"""
+
+from typing import TYPE_CHECKING
+
+from tagwire.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tagwire_workbench.proxy.capture_file import CaptureFile
+    from tagwire_workbench.proxy.connection import ProxyConnection
+    from tagwire_workbench.proxy.errors import ProxyError
+    from tagwire_workbench.proxy.recorded import RecordedFrame
+    from tagwire_workbench.proxy.recording_proxy import RecordingProxy
+
+__all__ = ["CaptureFile", "ProxyConnection", "ProxyError", "RecordedFrame", "RecordingProxy"]
+
+_MODULES = {
+    "tagwire_workbench.proxy.capture_file": ("CaptureFile",),
+    "tagwire_workbench.proxy.connection": ("ProxyConnection",),
+    "tagwire_workbench.proxy.errors": ("ProxyError",),
+    "tagwire_workbench.proxy.recorded": ("RecordedFrame",),
+    "tagwire_workbench.proxy.recording_proxy": ("RecordingProxy",),
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,0 +1,185 @@
+"""Writing frames to a capture file while they pass.
+
+A process of its own writes them (`writing`), and a thread gives them to it, so that passing
+frames wait for neither. When more waits than a limit, `add` waits, and with it all who pass
+frames: no frame is left out, and memory is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tagwire.errors import TagwireError
+from tagwire_workbench.proxy.errors import ProxyError
+from tagwire_workbench.proxy.memory import KEEPING
+from tagwire_workbench.proxy.recorded import RecordedFrame, line_start
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tagwire.frames.redaction import Redaction
+
+__all__ = ["CaptureFile"]
+
+_MOST_WAITING: Final = 1 << 26
+_PIPE_SIZE: Final = 1 << 20
+_WRITER: Final = Path(__file__).with_name("writing.py")
+
+
+class CaptureFile:
+    """A new capture file; gzipped if its name ends in .gz.
+
+    `run` is the name of the recording in each line, by default the time; `label` is that of
+    the clients, by default their client id. With a `redaction`, frames are written without
+    secrets; those that can't be read may have some, so they are left out, and
+    `on_problem` is told (by another thread). Raises ProxyError for a file that is there.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        run: str | None = None,
+        label: str | None = None,
+        redaction: Redaction | None = None,
+        on_problem: Callable[[str], object] | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self.counts = {True: 0, False: 0}
+        """How many requests (True) and responses were written."""
+        self._run = run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._label = label
+        self._redaction = redaction
+        self._on_problem = on_problem
+        self._waiting: deque[RecordedFrame] = deque()
+        self._size = 0
+        self._is_closing = False
+        self._error: OSError | None = None
+        self._changed = threading.Condition()
+        self._process = self._started()
+        self._thread = threading.Thread(target=self._work, name="tagwire capture file", daemon=True)
+        self._thread.start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process that writes. An interrupt does not reach it: it ends when it has written everything."""
+        command = [sys.executable, "-I", "-S", str(_WRITER), "gzip" if self.path.suffix == ".gz" else "plain"]
+        try:
+            with self.path.open("xb") as file:
+                return subprocess.Popen(
+                    command,
+                    bufsize=0,
+                    stdin=subprocess.PIPE,
+                    stdout=file,
+                    stderr=subprocess.PIPE,
+                    env=os.environ | KEEPING,
+                    start_new_session=True,
+                )
+        except FileExistsError:
+            raise ProxyError(
+                f"{self.path} is there already; a recording begins a new file, so choose another name"
+            ) from None
+
+    def add(self, frame: RecordedFrame) -> None:
+        """Write a frame soon. Waits while too many bytes wait. Raises OSError where the file can't be written."""
+        with self._changed:
+            while self._size > _MOST_WAITING and self._error is None:
+                self._changed.wait()
+            if self._error is not None:
+                raise self._error
+            self._waiting.append(frame)
+            self._size += len(frame.data)
+            if len(self._waiting) == 1:
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Write what waits, and close the file. Raises OSError."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def __enter__(self) -> CaptureFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the file. If nothing was written before an error, it is removed."""
+        self.close()
+        if kind is not None and not any(self.counts.values()):
+            self.path.unlink(missing_ok=True)
+
+    def _work(self) -> None:
+        """Give frames to the process, and wait for its end."""
+        process = self._process
+        assert process.stdin is not None and process.stderr is not None
+        _widen(process.stdin.fileno())
+        with suppress(OSError), process.stdin:  # it has ended, and says why
+            while (frame := self._next()) is not None:
+                self._write(frame)
+        why = process.stderr.read().decode(errors="replace").strip()
+        process.stderr.close()
+        if process.wait() or not self._is_closing:
+            with self._changed:
+                self._error = OSError(f"{self.path}: {why or f'its writer ended with {process.returncode}'}")
+                self._changed.notify_all()
+
+    def _next(self) -> RecordedFrame | None:
+        """The next frame; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            return self._waiting.popleft() if self._waiting else None
+
+    def _write(self, frame: RecordedFrame) -> None:
+        written = self._redacted(frame)
+        if written is not None:
+            start = line_start(written, self._run, self._label)
+            self._put(len(start).to_bytes(4, "big") + len(written.data).to_bytes(4, "big") + start)
+            self._put(written.data)
+            self.counts[frame.is_request] += 1
+        with self._changed:
+            self._size -= len(frame.data)
+            self._changed.notify_all()
+
+    def _put(self, data: bytes) -> None:
+        assert self._process.stdin is not None
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._process.stdin.write(rest) or 0 :]
+
+    def _redacted(self, frame: RecordedFrame) -> RecordedFrame | None:
+        """The frame without secrets; None if it can't be read."""
+        if self._redaction is None:
+            return frame
+        try:
+            data = (
+                self._redaction.request(frame.data)
+                if frame.is_request
+                else self._redaction.response(frame.data, frame.api_key, frame.version)
+            )
+        except TagwireError as error:
+            if self._on_problem is not None:
+                side = "request" if frame.is_request else "response"
+                self._on_problem(
+                    f"connection {frame.connection}: a {side} is not recorded, for it can't be redacted: {error}"
+                )
+            return None
+        return replace(frame, data=data)
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold more than the usual 64 KB, where that can be had: fewer switches between the processes."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)

@@ -1,0 +1,112 @@
+"""The proxy: what its connections share, without any I/O; `server` puts it on sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Final
+
+from tagwire.frames.frame_headers import names_request
+from tagwire.frames.splitter import DEFAULT_MAX_SIZE
+from tagwire.testing.addresses import LOOPBACK, Address
+from tagwire_workbench.proxy.advertised import Advertised
+from tagwire_workbench.proxy.connection import ProxyConnection
+from tagwire_workbench.proxy.errors import ProxyError
+from tagwire_workbench.proxy.pairing import Silent, has_leading_ids
+from tagwire_workbench.proxy.passing import Budget
+from tagwire_workbench.proxy.recorded import RecordedFrame
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire_workbench.proxy.advertised import Moved
+
+__all__ = ["RecordingProxy"]
+
+_MOST_HELD: Final = 1 << 28
+_PROBLEMS_KEPT: Final = 1_000
+
+
+class RecordingProxy:
+    """Passes bytes between clients and servers, and gives the frames in them to `on_frame`.
+
+    `server` is where clients go that come to the first address; Kafka's messages are meant
+    where no registry is given. `max_size` bounds a frame, and `max_held` the incomplete
+    frames of all connections, in bytes. Raises ProxyError for a package whose requests do not
+    say what they are.
+    """
+
+    def __init__(
+        self,
+        server: Address | tuple[str, int],
+        on_frame: Callable[[RecordedFrame], object],
+        registry: Registry | None = None,
+        *,
+        on_problem: Callable[[str], object] | None = None,
+        max_size: int = DEFAULT_MAX_SIZE,
+        max_held: int = _MOST_HELD,
+    ) -> None:
+        if registry is None:
+            from tagwire.frames.known_packages import kafka_messages
+
+            registry = kafka_messages()
+        if not names_request(registry.request_header):
+            raise ProxyError(
+                f"{registry!r}: its RequestHeader does not begin with RequestApiKey and RequestApiVersion in every "
+                "version, so a proxy can't tell what is asked"
+            )
+        self.server = Address(*server)
+        self.registry = registry
+        self.max_size = max_size
+        self.budget = Budget(max_held)
+        self.advertised = Advertised(registry)
+        self.is_silent = Silent(registry)
+        self.has_leading_ids = has_leading_ids(registry)
+        self.record = on_frame
+        self.listeners: dict[Address, Address] = {}
+        """Where it listens, while it does: by the address of the server that clients come to there."""
+        self.problems: list[str] = []
+        """What was no frame, could not be rewritten or could not be reached; the first thousand."""
+        self.problem_count = 0
+        self._on_problem = on_problem
+        self._connections = 0
+
+    def connect(self, server: Address | None = None, moved: Moved | None = None) -> ProxyConnection:
+        """A connection without a socket. `moved` gives the address that clients get for one that a server advertises;
+        without it, none is changed."""
+        self._connections += 1
+        return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
+
+    def note(self, problem: str) -> None:
+        """Note a problem. May be called by any thread."""
+        self.problem_count += 1
+        if len(self.problems) < _PROBLEMS_KEPT:
+            self.problems.append(problem)
+        if self._on_problem is not None:
+            self._on_problem(problem)
+
+    def serving(
+        self,
+        host: str = LOOPBACK,
+        port: int = 0,
+        *,
+        allow_remote: bool = False,
+        on_listening: Callable[[Address, Address], object] | None = None,
+    ) -> AbstractAsyncContextManager[Address]:
+        """Listen in the event loop that runs: `async with proxy.serving() as address`.
+
+        Port 0 is any free one. For each further server that is advertised, one more free port
+        of the host is listened on; `on_listening` gets each address, and that of its server.
+        Raises ProxyError for a host that other machines reach, unless `allow_remote` is set,
+        for an address that can't be had, and for a server that would be the proxy itself.
+        """
+        from tagwire_workbench.proxy.server import serving
+
+        return serving(self, host, port, allow_remote=allow_remote, on_listening=on_listening)
+
+    @property
+    def connection_count(self) -> int:
+        """How many connections there have been."""
+        return self._connections
+
+    def __repr__(self) -> str:
+        return f"<recording proxy of {self.registry!r} for {self.server}>"

@@ -1,0 +1,284 @@
+"""A proxy on sockets: listeners, one for each server, and links between two transports.
+
+All decisions about bytes are made in `connection`. Here is only what needs a socket. A side
+that can't take more pauses the reading of the other one, so nothing piles up. A side that
+has sent all it has is told to the other one, which may still send.
+
+Protocols are used and not streams, because these copy everything once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Final, cast
+
+from tagwire.testing.addresses import Address, check_listening
+from tagwire_workbench.proxy.errors import ProxyError
+
+if TYPE_CHECKING:
+    from tagwire_workbench.proxy.connection import ProxyConnection
+    from tagwire_workbench.proxy.passing import Bytes
+    from tagwire_workbench.proxy.recording_proxy import RecordingProxy
+
+__all__ = ["serving"]
+
+_BACKLOG: Final = 512
+_MOST_LISTENERS: Final = 1_000
+_CONNECTING: Final = 30.0
+"""Seconds in which a server must accept a connection."""
+
+
+@asynccontextmanager
+async def serving(
+    proxy: RecordingProxy,
+    host: str,
+    port: int,
+    *,
+    allow_remote: bool,
+    on_listening: Callable[[Address, Address], object] | None,
+) -> AsyncGenerator[Address]:
+    """See `RecordingProxy.serving`."""
+    check_listening(host, "a recording proxy", ProxyError, allow_remote=allow_remote)
+    if proxy.listeners:
+        raise ProxyError(f"the proxy listens at {next(iter(proxy.listeners.values()))} already; make another one")
+    listeners = _Listeners(proxy, host, on_listening)
+    try:
+        try:
+            address = listeners.listen(proxy.server, port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            text = f"can't listen at {Address(host, port)}: {reason}; choose another port, or 0 for any that is free"
+            raise ProxyError(text) from None
+        if listeners.is_ours(proxy.server, host):
+            raise ProxyError(f"{proxy.server} is where the proxy itself listens; give it the address of the server")
+        yield address
+    finally:
+        await listeners.close()
+
+
+class _Listeners:
+    """The sockets on which a proxy listens, and the links that came through them."""
+
+    def __init__(
+        self, proxy: RecordingProxy, host: str, on_listening: Callable[[Address, Address], object] | None
+    ) -> None:
+        self.proxy = proxy
+        self.links: set[_Link] = set()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.unreachable: set[Address] = set()
+        """Servers that could not be reached when they were last tried."""
+        self._host = host
+        self._on_listening = on_listening
+        self._loop = asyncio.get_running_loop()
+        self._servers: list[asyncio.Server] = []
+        self._sockets: list[socket.socket] = []
+
+    def listen(self, server: Address, port: int = 0) -> Address:
+        """Listen for clients of a server. Raises OSError."""
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            self._host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        # At once, not by `create_server`: the response that says where to connect to waits for it.
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(where)
+            listening.listen(_BACKLOG)
+            listening.setblocking(False)
+        except OSError:
+            listening.close()
+            raise
+        self._sockets.append(listening)
+        address = Address(*listening.getsockname()[:2])
+        self.proxy.listeners[server] = address
+        self.start(self._accept(listening, server))
+        if self._on_listening is not None:
+            self._on_listening(address, server)
+        return address
+
+    def is_ours(self, server: Address, came_to: str) -> bool:
+        """Whether the proxy listens at an address itself: it would connect to itself, again and again."""
+        return any(
+            server.port == each.port and server.host in (each.host, came_to, "localhost")
+            for each in self.proxy.listeners.values()
+        )
+
+    def moved(self, came_to: str, host: str, port: int) -> tuple[str, int]:
+        """The address of ours for one that a server advertises, with the host that the client came to."""
+        server = Address(host, port)
+        if self.is_ours(server, came_to):
+            return host, port
+        address = self.proxy.listeners.get(server)
+        if address is None:
+            if len(self.proxy.listeners) >= _MOST_LISTENERS:
+                self.proxy.note(f"{server} is passed on as it is: there are {_MOST_LISTENERS} listeners already")
+                return host, port
+            try:
+                address = self.listen(server)
+            except OSError as error:
+                self.proxy.note(f"{server} is passed on as it is: no further port can be listened on: {error}")
+                return host, port
+        return came_to, address.port
+
+    def start(self, work: Coroutine[None, None, None]) -> None:
+        """Run a coroutine up to its end, or that of the proxy."""
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def note_unreachable(self, server: Address, number: int, reason: str) -> None:
+        """Note it once, until the server is reached: clients try again many times a second."""
+        if server not in self.unreachable:
+            self.unreachable.add(server)
+            self.proxy.note(f"connection {number}: {server} can't be reached: {reason}")
+
+    async def close(self) -> None:
+        """Listen no more, and end all links."""
+        for listening in self._servers:
+            listening.close()
+        for task in [*self.tasks]:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        for link in [*self.links]:
+            link.abort()
+        await asyncio.sleep(0)  # transports tell of their end in the next round
+        for each in self._sockets:
+            each.close()
+        self.proxy.listeners.clear()
+
+    async def _accept(self, listening: socket.socket, server: Address) -> None:
+        made = await self._loop.create_server(lambda: _Link(self, server).client, sock=listening, backlog=_BACKLOG)
+        self._servers.append(made)
+
+
+class _Link:
+    """A client, a server, and what connects them."""
+
+    def __init__(self, listeners: _Listeners, server: Address) -> None:
+        self.listeners = listeners
+        self.server_address = server
+        self.client = _Side(self)
+        self.server = _Side(self)
+        self.client.other, self.server.other = self.server, self.client
+        self.connection: ProxyConnection | None = None
+
+    def begin(self) -> None:
+        """The client is there: connect to the server, and let the client send only then."""
+        transport = self.client.transport
+        assert transport is not None
+        came_to = transport.get_extra_info("sockname")[0]
+        listeners = self.listeners
+        listeners.links.add(self)
+        self.connection = listeners.proxy.connect(
+            self.server_address, lambda host, port: listeners.moved(came_to, host, port)
+        )
+        self.client.receive, self.server.receive = (
+            self.connection.receive_from_client,
+            self.connection.receive_from_server,
+        )
+        self.client.pause("connecting")
+        listeners.start(self._connect())
+
+    async def _connect(self) -> None:
+        assert self.connection is not None
+        loop = asyncio.get_running_loop()
+        try:
+            connecting = loop.create_connection(lambda: self.server, *self.server_address)
+            await asyncio.wait_for(connecting, _CONNECTING)
+        except (OSError, TimeoutError) as error:
+            reason = str(error) or f"no answer within {_CONNECTING:g} s"
+            self.listeners.note_unreachable(self.server_address, self.connection.number, reason)
+            self.abort()
+            return
+        self.listeners.unreachable.discard(self.server_address)
+        if self.client.is_gone:
+            self.abort()
+        self.client.resume("connecting")
+
+    def abort(self) -> None:
+        """End both sides at once."""
+        self.listeners.links.discard(self)
+        for side in (self.client, self.server):
+            if side.transport is not None:
+                side.transport.abort()
+
+
+class _Side(asyncio.Protocol):
+    """One side of a link: what it sends goes to the other one."""
+
+    other: _Side
+
+    def __init__(self, link: _Link) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.receive: Callable[[bytes], Iterable[Bytes]] = lambda data: ()
+        self.is_gone = False
+        self._link = link
+        self._has_ended = False
+        self._pauses: set[str] = set()
+
+    # ------------------------------------------------------------ what asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        with suppress(OSError, AttributeError):
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self is self._link.client:
+            self._link.begin()
+
+    def data_received(self, data: bytes) -> None:
+        self._send_on(self.receive(data))
+
+    def eof_received(self) -> bool:
+        """This side sends no more. The other one is told, and may still send."""
+        self._end()
+        return True  # do not close
+
+    def pause_writing(self) -> None:
+        self.other.pause("writing")
+
+    def resume_writing(self) -> None:
+        self.other.resume("writing")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """This side is closed: the other one gets what is still on its way, and is closed, too."""
+        self.is_gone = True
+        self._end()
+        self._link.listeners.links.discard(self._link)
+        other = self.other.transport
+        if other is not None and not self.other.is_gone:
+            other.abort() if exc is not None else other.close()
+
+    # ------------------------------------------------------------ what the link does
+
+    def pause(self, why: str) -> None:
+        """Read no more from this side, until each pause is over."""
+        self._pauses.add(why)
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+
+    def resume(self, why: str) -> None:
+        self._pauses.discard(why)
+        if not self._pauses and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def _end(self) -> None:
+        if self._has_ended:
+            return
+        self._has_ended = True
+        self._send_on(self.receive(b""))
+        to = self.other.transport
+        if to is not None and not to.is_closing():
+            with suppress(OSError):
+                to.write_eof()
+            if self.other._has_ended and self.transport is not None:
+                self.transport.close()
+                to.close()
+
+    def _send_on(self, parts: Iterable[Bytes]) -> None:
+        to = self.other.transport
+        for part in parts:  # all are taken, also if they can't be sent: frames are recorded then
+            if to is not None and not to.is_closing():
+                to.write(part)

@@ -1,0 +1,127 @@
+"""Where an answer differs from the one that was recorded, field by field, but for fields that may differ."""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.frames.message_index import UnknownMessageError
+from tagwire.selection.paths import NoPathError, SelectionError
+from tagwire.selection.selection import select
+from tagwire.testing.peer.differences import Difference, differences
+from tagwire.text_format import a_kind, shown
+from tagwire_workbench.proxy.advertised import address_structs
+from tagwire_workbench.replaying.ordering import in_order_of
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+    from tagwire.message import Message
+    from tagwire_workbench.replaying.carrying import Carried
+
+__all__ = ["ALWAYS_IGNORED", "Ignored", "answer_differences", "response_name"]
+
+ALWAYS_IGNORED: Final = ("throttle_time_ms", "finalized_features_epoch")
+"""Fields that say how busy a server was, and how much its log of metadata has grown."""
+_INDEX: Final = re.compile(r"\[\d+\]")
+_HEADER: Final = "header."
+
+
+class _Path(NamedTuple):
+    message: str
+    """The only response that is meant; empty for all."""
+    path: str
+
+
+class Ignored:
+    """Paths of fields that may differ: `brokers[].host`, `MetadataResponse.cluster_id`, `header.unknown_tags`."""
+
+    def __init__(self, registry: "Registry", texts: Iterable[str], responses: Collection["type[Message]"]) -> None:
+        """Raises SelectionError for a path that none of these responses has.
+
+        Addresses that servers advertise may always differ, because another server is asked.
+        """
+        self._paths = [_parsed(registry, text, responses) for text in texts]
+        self._paths += [
+            _Path(cls.NAME, f"{struct}{name}")
+            for cls in responses
+            for struct in address_structs(cls)
+            for name in ("host", "port")
+        ]
+
+    def __contains__(self, found: tuple[str, str]) -> bool:
+        """Whether a field of a message may differ."""
+        name, place = found
+        path = _INDEX.sub("[]", place)
+        return path.rpartition(".")[2] in ALWAYS_IGNORED or any(
+            each.message in ("", name) and (path == each.path or path.startswith((f"{each.path}.", f"{each.path}[")))
+            for each in self._paths
+        )
+
+
+def _parsed(registry: "Registry", text: str, responses: Collection["type[Message]"]) -> _Path:
+    name, dot, rest = text.partition(".")
+    if dot and name in registry:
+        cls = registry[name]
+        if cls.KIND != "response":
+            raise SelectionError(f"{text}: {cls.NAME} is {a_kind(cls.KIND)}; only fields of responses are compared")
+        _check(registry, cls, rest)
+        return _Path(cls.NAME, rest)
+    errors = []
+    for cls in responses:
+        try:
+            _check(registry, cls, text)
+        except NoPathError:
+            raise
+        except SelectionError as error:
+            errors.append(error)
+    if errors and len(errors) == len(responses):
+        raise SelectionError(f"no response of the capture has the field {text}: {errors[0]}")
+    return _Path("", text)
+
+
+def _check(registry: "Registry", cls: "type[Message]", path: str) -> None:
+    if path.startswith(_HEADER):
+        cls, path = registry.response_header, path.removeprefix(_HEADER)
+    holder, _, last = path.rpartition(".")
+    if last != "unknown_tags":
+        select(cls, path)
+    elif holder:
+        select(cls, holder)
+
+
+def response_name(registry: "Registry", api_key: int) -> str:
+    """The name of a response; one that the package lacks has a number."""
+    try:
+        return registry.response(api_key).NAME
+    except UnknownMessageError:
+        return f"API {api_key}"
+
+
+def answer_differences(
+    registry: "Registry",
+    api_key: int,
+    version: int,
+    recorded: bytes,
+    received: bytes,
+    ignored: Ignored,
+    carried: "Carried",
+) -> list[Difference]:
+    """The fields in which an answer differs, but for ids, which are carried from here on.
+
+    Where one of both can't be read, their bytes are compared.
+    """
+    try:
+        one = registry.decode_response(recorded, api_key, version)
+    except TagwireError:
+        return [] if recorded == received else [Difference("", shown(recorded), shown(received))]
+    try:
+        other = registry.decode_response(received, api_key, version)
+    except TagwireError as error:
+        return [Difference("", f"a {type(one.message).NAME}", f"what can't be read: {error}")]
+    carried.learn(one.message, other.message)
+    name = type(one.message).NAME
+    found = [] if one.version == other.version else [Difference("version", str(one.version), str(other.version))]
+    found += differences(one.header, other.header, "header")
+    expected = carried.message(one.message)
+    found += differences(expected, in_order_of(expected, other.message))
+    return [each for each in found if (name, each.path) not in ignored]

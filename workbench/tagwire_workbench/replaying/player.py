@@ -1,0 +1,169 @@
+"""Playing the steps of a capture against a server, on sockets.
+
+Answers are read all the time, so that a server is never kept from writing them; what no step
+waits for is dropped.
+"""
+
+import asyncio
+import os
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
+from errno import errorcode
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.frames.splitter import FrameSplitter
+from tagwire_workbench.replaying.steps import Step
+
+if TYPE_CHECKING:
+    from tagwire.testing.addresses import Address
+
+__all__ = ["Answer", "UnreachableServerError", "play"]
+
+_READ_SIZE: Final = 1 << 16
+
+
+class UnreachableServerError(TagwireError):
+    """A server that takes no connection."""
+
+
+class Answer(NamedTuple):
+    """What became of a recorded response."""
+
+    step: Step
+    data: bytes | None
+    """The frame that came in its place; None if there was none."""
+    reason: str = ""
+    """Why there was none."""
+
+
+async def play(
+    steps: Sequence[Step],
+    server: "Address",
+    timeout: float,
+    sent: Callable[[bytes], bytes] = bytes,
+    *,
+    is_paced: bool = False,
+) -> AsyncGenerator[Answer]:
+    """Send the requests, and yield an answer for each response.
+
+    `sent` gives what is sent for a recorded request. If it is paced, requests are sent no
+    earlier than in the recording, counted from the first. Raises UnreachableServerError.
+    """
+    awaited: dict[str, Counter[int | None]] = defaultdict(Counter)
+    for step in steps:
+        awaited[step.connection][step.key] += not step.is_request
+    connections: dict[str, _Connection] = {}
+    waiting = _pace(steps) if is_paced else None
+    try:
+        for step in steps:
+            if step.connection not in connections:
+                opened = await _opened(server, timeout)
+                connections[step.connection] = _Connection(*opened, awaited[step.connection], timeout)
+            connection = connections[step.connection]
+            if step.is_request:
+                if waiting is not None:
+                    await asyncio.sleep(waiting(step))
+                await connection.send(sent(step.data))
+            else:
+                yield await connection.answer(step)
+    finally:
+        for connection in connections.values():
+            await connection.close()
+
+
+async def _opened(server: "Address", timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the server. Raises UnreachableServerError."""
+    try:
+        return await asyncio.wait_for(asyncio.open_connection(*server), timeout)
+    except TimeoutError:
+        why = f"it took no connection within {timeout:g} s"
+    except OSError as error:
+        number = error.errno or 0
+        why = os.strerror(number) if number in errorcode else error.strerror or "none of its addresses answers"
+    host, port = server
+    text = f"{host}:{port}: the server can't be reached: {why}; start it, or name another with --to"
+    raise UnreachableServerError(text)
+
+
+def _pace(steps: Sequence[Step]) -> Callable[[Step], float]:
+    """For a request how many seconds it is too early; steps without a time are never too early."""
+    first = next((step.time for step in steps if step.time is not None), 0.0)
+    start = time.monotonic()
+    return lambda step: 0.0 if step.time is None else max(step.time - first - (time.monotonic() - start), 0.0)
+
+
+class _Connection:
+    """A connection to the server, up to its first failure."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        awaited: Counter[int | None],
+        timeout: float,
+    ) -> None:
+        self._writer = writer
+        self._awaited = awaited
+        self._timeout = timeout
+        self._failure = ""
+        self._answers: dict[int | None, deque[bytes]] = defaultdict(deque)
+        self._changed = asyncio.Event()
+        self._reading = asyncio.ensure_future(self._read(reader))
+
+    async def send(self, frame: bytes) -> None:
+        """Send a request. What fails is said where its response is awaited."""
+        if self._failure:
+            return
+        self._writer.write(len(frame).to_bytes(4, "big") + frame)
+        try:
+            await asyncio.wait_for(self._writer.drain(), self._timeout)
+        except TimeoutError:
+            self._fail(f"the server took no bytes for {self._timeout:g} s")
+        except OSError as error:
+            self._fail(f"the connection was lost: {error}")
+
+    async def answer(self, step: Step) -> Answer:
+        """The answer in the place of a recorded response."""
+        found = self._answers[step.key]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._timeout):
+                while not found and not self._failure:
+                    self._changed.clear()
+                    await self._changed.wait()
+        if found:
+            return Answer(step, found.popleft())
+        self._fail(f"there was none within {self._timeout:g} s")
+        return Answer(step, None, self._failure)
+
+    async def close(self) -> None:
+        """Close it, and wait for its end."""
+        self._reading.cancel()
+        self._writer.transport.abort()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        splitter = FrameSplitter()
+        try:
+            while data := await reader.read(_READ_SIZE):
+                splitter.feed(data)
+                for frame in splitter:
+                    self._take(frame)
+            self._fail("the server closed the connection")
+        except OSError as error:
+            self._fail(f"the connection was lost: {error}")
+        except TagwireError as error:
+            self._fail(f"the server sent what is no frame: {error}")
+
+    def _take(self, frame: bytes) -> None:
+        number = None if None in self._awaited else int.from_bytes(frame[:4], "big", signed=True)
+        if self._awaited[number] > 0:
+            self._awaited[number] -= 1
+            self._answers[number].append(frame)
+            self._changed.set()
+
+    def _fail(self, why: str) -> None:
+        self._failure = self._failure or why
+        self._changed.set()

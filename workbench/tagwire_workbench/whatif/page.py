@@ -1,0 +1,141 @@
+"""What was found, as one page that needs nothing else: bars are plain elements, colours follow the reader's settings.
+
+The words and numbers of the page are worked out here; the template prints them.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from tagwire.log.whatif import Measure
+from tagwire.text_format import count
+from tagwire_cli.output.echo import shown_value
+from tagwire_workbench.whatif.plots import BarRow, Plot, Scale, scale_of
+from tagwire_workbench.whatif.summary import Summary, percent
+
+__all__ = ["render_page"]
+
+
+def render_page(summary: Summary) -> str:
+    """The page as HTML."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=shown_value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.jinja").render(
+        question=summary.question,
+        to=summary.to,
+        answers=list(_answers(summary)),
+        facts=_facts(summary),
+        plots=list(_plots(summary)),
+        tables=[
+            (section.title, section.more, [(name, *_cells(measure)) for name, measure in section.rows])
+            for section in summary.sections
+        ],
+        total=_cells(summary.total),
+        losses=summary.found.losses.rows(),
+    )
+
+
+def _answers(summary: Summary) -> Iterator[str]:
+    """What was asked, answered in sentences."""
+    total = summary.total
+    for how, before, after in (
+        ("With compression as it is", total.packed_before, total.packed_after),
+        ("Without compression", total.unpacked_before, total.unpacked_after),
+    ):
+        share = percent(abs(before - after), before)
+        change = "no change" if before == after else f"{share:.2f} % {'less' if after < before else 'more'}"
+        yield f"{how}, {after:,} bytes instead of {before:,}: {change}."
+    heads = summary.head_saved
+    if len(heads) == 1:
+        saved, _ = heads[0]
+        change = f"{count(abs(saved), 'byte')} {'shorter' if saved > 0 else 'longer'}" if saved else "as long as before"
+        yield f"The head of every batch is {change}."
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    total = summary.total
+    return [
+        (f"{total.batches:,}", f"batches compared, with {count(total.records, 'record')}"),
+        (f"{total.saved_per_batch:.2f} bytes", "saved in the head of a batch, on average"),
+        (f"{total.saved_per_record:.2f} bytes", "saved in a record before compression, on average"),
+        (f"{total.left_out:,}", "batches left out: the new format can't hold them"),
+        (f"{total.seconds:.1f} s", f"of processor time to read and convert, {summary.speed / 1e6:.1f} MB/s"),
+    ]
+
+
+def _plots(summary: Summary) -> Iterator[Plot]:
+    total = summary.total
+    sizes = (
+        ("with compression", total.packed_before, total.packed_after),
+        ("without compression", total.unpacked_before, total.unpacked_after),
+    )
+    scale = scale_of((size for _, *both in sizes for size in both), "bytes")
+    yield Plot(
+        f"Size of all batches, before and after the change to {summary.to}",
+        scale,
+        [
+            BarRow(
+                f"{name}, {when}",
+                [scale.bar("before" if when == "before" else "packed", size, f"{size:,} bytes")],
+            )
+            for name, before, after in sizes
+            for when, size in (("before", before), ("after", after))
+        ],
+    )
+    compared = [section for section in summary.sections if len(section.rows) > 1]
+    scale = scale_of((value for each in compared for _, measure in each.rows for value in _shares(measure)), "% saved")
+    for section in compared:
+        yield Plot(f"Saved, by {section.title}", scale, [_saved_row(scale, *row) for row in section.rows])
+    heads = summary.head_saved
+    if len(heads) > 1:
+        scale = scale_of((percent(number, total.batches) for _, number in heads), "% of batches")
+        rows = [(count(saved, "byte"), percent(number, total.batches), number) for saved, number in heads]
+        bars = [
+            BarRow(name, [scale.bar("packed", share, f"{share:.1f} %, {count(number, 'batch')}")])
+            for name, share, number in rows
+        ]
+        yield Plot("How many batches save how many bytes in their heads", scale, bars)
+
+
+def _shares(measure: Measure) -> tuple[float, float]:
+    """The saved percent with and without compression."""
+    return (
+        percent(measure.saved_packed, measure.packed_before),
+        percent(measure.saved_unpacked, measure.unpacked_before),
+    )
+
+
+def _saved_row(scale: Scale, name: str, measure: Measure) -> BarRow:
+    packed, unpacked = _shares(measure)
+    return BarRow(
+        name,
+        [
+            scale.bar("packed", packed, f"{packed:.2f} %, {measure.saved_packed:,} bytes"),
+            scale.bar("unpacked", unpacked, f"{unpacked:.2f} %, {measure.saved_unpacked:,} bytes"),
+        ],
+    )
+
+
+def _cells(measure: Measure) -> tuple[str, ...]:
+    """The cells of a measure in the order of the table's columns."""
+    packed, unpacked = _shares(measure)
+    return (
+        f"{measure.batches:,}",
+        f"{measure.records:,}",
+        f"{measure.packed_before:,}",
+        f"{measure.saved_packed:,}",
+        f"{packed:.2f}",
+        f"{measure.unpacked_before:,}",
+        f"{measure.saved_unpacked:,}",
+        f"{unpacked:.2f}",
+        f"{measure.saved_per_batch:.2f}",
+        f"{measure.saved_per_record:.2f}",
+        f"{measure.left_out:,}",
+    )
