@@ -24,9 +24,11 @@ class Seen(NamedTuple):
     position: int
     batch: RecordBatch
     records: int
-    """How many it has."""
+    """The number of records that could be read."""
     marker: int | None
-    """The type of its first control record, 0 for an abort, 1 for a commit; None if it is no control batch."""
+    """The type of the first record of a control batch, 0 for an abort, 1 for a commit; None for other batches."""
+    is_whole: bool = True
+    """Whether all records could be read."""
 
 
 def check_order(file: str, position: int, batch: RecordBatch, before: int) -> None:
@@ -82,26 +84,25 @@ class BatchRules:
     def _records(self, position: int, batch: RecordBatch) -> Seen:
         """Read the records; a fault in them is reported at the batch that holds their bytes."""
         before = batch.base_offset - 1
-        latest, count, marker = -1, 0, None
+        latest, count, marker, is_whole = None, 0, None, True
         try:
             for record in batch:
                 self._offset(position, batch, record, before)
                 before = max(before, record.offset)
-                latest = max(latest, record.timestamp)
+                latest = record.timestamp if latest is None else max(latest, record.timestamp)
                 marker = _marker(record) if batch.is_control and not count else marker
                 count += 1
         except DecodeError as error:
-            at = position + error.offset
-            self.problems.add(
-                at, "TWL106", f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
-            )
-        if latest > batch.max_timestamp:
+            what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
+            self.problems.add(error.offset, "TWL106", what)
+            is_whole = False
+        if latest is not None and latest > batch.max_timestamp:
             self.problems.add(
                 position,
                 "TWL113",
                 f"a record with timestamp {latest}, but the batch gives {batch.max_timestamp} as its highest",
             )
-        return Seen(position, batch, count, marker)
+        return Seen(position, batch, count, marker, is_whole)
 
     def _offset(self, position: int, batch: RecordBatch, record: Record, before: int) -> None:
         is_right = before < record.offset <= batch.last_offset

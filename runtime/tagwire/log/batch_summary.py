@@ -9,9 +9,7 @@ sequence or in parallel.
 from collections.abc import Callable
 from typing import Any, Final
 
-from tagwire.errors import DecodeError
 from tagwire.limits import Limits
-from tagwire.log.errors import placed
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import ABORT, COMMIT
 from tagwire.records import Record, RecordBatch
@@ -170,11 +168,8 @@ def summarize(
 ) -> BatchSummary:
     """Summarise all batches of a segment; with `partial`, a last batch that is cut off is left out. Raises LogError."""
     found = BatchSummary()
-    for position, batch in segment.placed_batches(None, format, limits, partial=partial):
-        try:
-            found.see(batch)
-        except DecodeError as error:
-            raise placed(error, segment.name, "TWL106", position) from None
+    for batch in segment.batches(None, format, limits, partial=partial):
+        found.see(batch)
         if tell:
             tell(batch.size)
     return found

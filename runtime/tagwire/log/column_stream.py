@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import ArrowSchema, spare_frames
 from tagwire.arrow.shape import Column
-from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import check_order
 from tagwire.log.column_table import batch_values, is_uniform, record_values, root_column
 from tagwire.log.damage import Damage, pieces
 from tagwire.log.directory import is_partition
-from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import open_file, window_of
 from tagwire.log.partition import Partition
 from tagwire.log.payloads import Payload
@@ -255,20 +254,15 @@ class Pass:
         if self.wanted.ordered:
             check_order(scan.file, position, batch, rows.last_offset)
         size = batch.size
-        try:
-            shared = batch_values(root, batch, batch.described_by, file, position, heads_only=is_outline)
-            if heads_only:
-                rows.put(shared)
-            for number, record in enumerate(() if heads_only else batch):
-                if number < done or (first_offset is not None and record.offset < first_offset):
-                    continue
-                rows.put(record_values(root, record, shared, file, position))
-                if rows.is_full:
-                    yield rows.take()
-        except DecodeError as error:
-            if isinstance(error, LogError):
-                raise
-            raise placed(error, scan.file, "TWL106", position) from None
+        shared = batch_values(root, batch, batch.described_by, file, position, heads_only=is_outline)
+        if heads_only:
+            rows.put(shared)
+        for number, record in enumerate(() if heads_only else batch):
+            if number < done or (first_offset is not None and record.offset < first_offset):
+                continue
+            rows.put(record_values(root, record, shared, file, position))
+            if rows.is_full:
+                yield rows.take()
         if refused:
             raise DisagreementError(batch.described_by.layout, f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)

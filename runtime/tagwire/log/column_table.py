@@ -126,6 +126,8 @@ def batch_values(
             values[name] = batch.timestamp_type if name in format.bits else None
         elif name == "base_offset" and heads_only and format.records is None and batch.codec != "none":
             values[name] = None
+        elif name == "last_offset" and heads_only and format.records is None:
+            values[name] = format.role(batch._head, "base_offset")  # pyright: ignore[reportPrivateUsage]
         elif name not in values and (heads_only or name not in _OF_RECORDS):
             values[name] = getattr(batch, name)
     return _checked(root, values, file, position)

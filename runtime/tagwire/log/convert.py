@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError, EncodeError, TagwireError
+from tagwire.errors import EncodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.batch_rules import BatchRules, Seen, refuse_far
 from tagwire.log.checkpoints import TopicPartition, read_offsets, write_offsets
 from tagwire.log.claim import claimed
-from tagwire.log.errors import placed, unwritable
+from tagwire.log.errors import unwritable
 from tagwire.log.loss_report import LossReport
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
@@ -90,7 +90,7 @@ class Conversion:
         batches = segment.placed_batches(None, self.source, self.limits)
         if self.size is None:
             return as_they_are(batches)
-        return rebatched(batches, self.size, self.to, segment.name)
+        return rebatched(batches, self.size, self.to)
 
     def codec_of(self, piece: Piece) -> str:
         """The codec for a batch. Markers stay unpacked, as brokers write them; emptied batches hold nothing."""
@@ -115,8 +115,6 @@ class Conversion:
             return batch
         try:
             return converted_batch(batch, target, lambda loss: losses.add((loss,), file, piece.position), codec)
-        except DecodeError as error:
-            raise placed(error, file, "TWL106", piece.position) from None
         except EncodeError as error:
             raise unwritable(error, file, piece.position) from None
 

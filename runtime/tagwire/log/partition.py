@@ -20,7 +20,6 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
 from tagwire.log.errors import LogPathError, refuse
 from tagwire.log.names import LogFile, log_file, partition_name
-from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
@@ -113,8 +112,8 @@ class Partition:
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
-        for segment, position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
-            yield PlacedBatch(batch, str(segment.path), position)
+        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield batch
 
     def placed_batches(
         self,

@@ -1,19 +1,18 @@
-"""A batch that knows its position in a file, so that errors found while its records are read have a place.
+"""A batch that knows its position in a file, so that errors in its records name both."""
 
-Functions that return positions beside batches return plain batches.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 from tagwire.errors import DecodeError
 from tagwire.log.errors import placed
 from tagwire.records import Record, RecordBatch
+from tagwire.records.walk import Walk
 
 __all__ = ["PlacedBatch"]
 
 
 class PlacedBatch(RecordBatch):
-    """A batch of a file. Iteration and `len` raise LogError with the file and the byte position."""
+    """A batch of a file. Reading its records raises LogError with the file and the byte position."""
 
     __slots__ = ("_file", "_position")
 
@@ -22,14 +21,22 @@ class PlacedBatch(RecordBatch):
         self._file = file
         self._position = position - batch._start
 
-    def __iter__(self) -> Iterator[Record]:
+    @contextmanager
+    def _placing(self) -> Generator[None]:
         try:
-            yield from super().__iter__()
+            yield
         except DecodeError as error:
             raise placed(error, self._file, "TWL106", self._position) from None
 
+    def __iter__(self) -> Iterator[Record]:
+        with self._placing():
+            yield from super().__iter__()
+
     def __len__(self) -> int:
-        try:
+        with self._placing():
             return super().__len__()
-        except DecodeError as error:
-            raise placed(error, self._file, "TWL106", self._position) from None
+
+    def walk(self) -> Walk:
+        """The same as for any batch. Raises LogError."""
+        with self._placing():
+            return super().walk()

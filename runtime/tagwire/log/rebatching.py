@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError
-from tagwire.log.errors import placed
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.moving import Movable, movable, new_run
 from tagwire.wire.varint import uvarint_bytes
@@ -58,7 +56,7 @@ def as_they_are(batches: Placed) -> Iterator[Piece]:
         yield Piece(position, batch.size, 1, batch, batch.compression)
 
 
-def rebatched(batches: Placed, size: BatchSize, to: Format | None = None, file: str = "") -> Iterator[Piece]:
+def rebatched(batches: Placed, size: BatchSize, to: Format | None = None) -> Iterator[Piece]:
     """The batches of a segment, regrouped to this size in their own format.
 
     New batches are not packed yet. Sizes are measured in the format `to`, by default their own. Raises LogError for
@@ -66,7 +64,7 @@ def rebatched(batches: Placed, size: BatchSize, to: Format | None = None, file: 
     """
     group: _Group | None = None
     for position, batch in batches:
-        source = _Source(batch, file, position, to)
+        source = _Source(batch, to)
         if batch.is_control or not source.left:
             if group:
                 yield group.piece()
@@ -102,16 +100,12 @@ class _Source:
     Raises LogError for records that can't be read.
     """
 
-    def __init__(self, batch: RecordBatch, file: str, position: int, to: Format | None) -> None:
+    def __init__(self, batch: RecordBatch, to: Format | None) -> None:
         is_moved = not batch.is_control and (to is None or to.records is not None)  # messages are measured otherwise
         self.batch = batch
-        self._place = file, "TWL106", position
         self._next: Record | None = None
-        try:
-            self.moved = movable(batch) if is_moved else None
-            self._left = len(batch)
-        except DecodeError as error:
-            raise placed(error, *self._place) from None
+        self.moved = movable(batch) if is_moved else None
+        self._left = len(batch)
         self._reading: Iterator[Record] | None = None
 
     @property
@@ -130,13 +124,10 @@ class _Source:
         """The next record as an object; all later ones are objects, too."""
         if self._next is not None:
             return self._next
-        try:
-            if self._reading is None:
-                self._reading = islice(self.batch, self._left - self.left, None)
-                self._left, self.moved = self.left, None
-            self._next = next(self._reading)
-        except DecodeError as error:
-            raise placed(error, *self._place) from None
+        if self._reading is None:
+            self._reading = islice(self.batch, self._left - self.left, None)
+            self._left, self.moved = self.left, None
+        self._next = next(self._reading)
         return self._next
 
     def took(self) -> None:

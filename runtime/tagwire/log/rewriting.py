@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError, EncodeError
+from tagwire.errors import EncodeError
 from tagwire.log.batch_rules import Seen, refuse_far
 from tagwire.log.compaction import KEPT, Compaction, CompactionError, Judge, Verdict
-from tagwire.log.errors import placed, unwritable
+from tagwire.log.errors import unwritable
 from tagwire.log.segment import Segment
 from tagwire.log.survey import modified_ms
 from tagwire.log.transactions import Transactions
@@ -151,7 +151,7 @@ class Rewriter:
 
 
 class Placed:
-    """Errors in the records of a batch with their file, and errors about the log with its name."""
+    """Adds the file and the position to errors that don't have them: of writing a batch, and of compaction."""
 
     def __init__(self, segment: Segment, position: int) -> None:
         self.segment = segment
@@ -161,8 +161,6 @@ class Placed:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, at: Any) -> None:
-        if isinstance(error, DecodeError):
-            raise placed(error, self.segment.name, "TWL106", self.position) from None
         if isinstance(error, EncodeError):
             raise unwritable(error, self.segment.name, self.position) from None
         if isinstance(error, CompactionError):

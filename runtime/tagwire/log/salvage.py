@@ -1,9 +1,10 @@
 """The intact batches of a damaged partition, as a partition that a broker can open.
 
 Batches are copied byte by byte or left out. `tagwire.log.damage` decides which bytes are a
-batch. The base offset of a magic 2 batch is not covered by its checksum, so it may be wrong
-in a batch that is otherwise intact. Where offsets do not ascend, as few batches as possible
-are left out: a single wrong offset costs its own batch, not all later ones.
+batch, and a batch whose records can't be read is left out. The base offset of a magic 2 batch
+is not covered by its checksum, so it may be wrong in a batch that is otherwise intact. Where
+offsets do not ascend, as few batches as possible are left out: a single wrong offset costs its
+own batch, not all later ones.
 
 Indexes are rebuilt, and so is the checkpoint of leader epochs if it does not match.
 Snapshots of producers are left out; a broker without them builds them from the log.
@@ -122,6 +123,9 @@ class _Salvage:
         for span in spans:
             batch = scan.batch(span.position)
             seen = rules.check(span.position, batch, None)
+            if not seen.is_whole:  # its checksum is right, but it would stop every consumer
+                self._lost += batch.size
+                continue
             writer.append(seen)
             self._epoch(batch.partition_leader_epoch, batch.base_offset)
             self._kept_batches, self._kept_records = self._kept_batches + 1, self._kept_records + seen.records

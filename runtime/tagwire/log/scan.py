@@ -16,6 +16,7 @@ from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.errors import LogError, LogPathError, placed, refuse
 from tagwire.log.file_bytes import Bytes
+from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch
 from tagwire.records.batch import read_batch
@@ -84,7 +85,7 @@ class Scan:
             position += len(chunk)
         return position
 
-    def batch(self, position: int) -> RecordBatch:
+    def batch(self, position: int) -> PlacedBatch:
         """The batch at this position, with its checksum verified. Raises LogError."""
         size = self.size(position)
         if self._sums is not None:
@@ -92,8 +93,10 @@ class Scan:
         data = self.data[position : position + size]
         try:
             if self._clear is not None:
-                return read_batch(data, 0, self._clear, self.limits)
-            return batch_at(data, 0, self.formats, self.limits)
+                found = read_batch(data, 0, self._clear, self.limits)
+            else:
+                found = batch_at(data, 0, self.formats, self.limits)
+            return PlacedBatch(found, self.file, position)
         except DecodeError as error:
             rule = "TWL104" if error.path == "crc" else "TWL105"
             raise placed(error, self.file, rule, position) from None
@@ -102,11 +105,11 @@ class Scan:
         """Prepare for trying many positions that are not batches: a wrong checksum is then found at once."""
         self._sums = self._sums or SumCheck(self.file, self.data)
 
-    def outline(self, position: int) -> RecordBatch:
+    def outline(self, position: int) -> PlacedBatch:
         """The head of the batch at this position, without verifying its checksum. Raises LogError."""
         data = self.data[position : position + self.size(position)]
         try:
-            return read_outline(data, self.formats, self.limits)
+            return PlacedBatch(read_outline(data, self.formats, self.limits), self.file, position)
         except DecodeError as error:
             raise placed(error, self.file, "TWL105", position) from None
 
@@ -128,6 +131,8 @@ class Scan:
         offset = _number(head, known.offset_at or 0, 8)
         if known.last_delta_at is not None:
             offset += _number(head, known.last_delta_at, 4)
+        elif not offset:  # a wrapper with offset 0 may hold later offsets
+            offset = self.batch(position).last_offset
         return BatchSpan(position, size, offset)
 
     def forget(self) -> None:

@@ -15,7 +15,6 @@ from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.index_lookup import IndexLookup, index_lookup
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import LogFile, log_file
-from tagwire.log.placed_batch import PlacedBatch
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
@@ -77,8 +76,8 @@ class Segment:
         One pass, in the memory of a batch. Raises LogError at the first invalid batch. With `partial`, a last batch
         that is cut off is left out.
         """
-        for position, batch in self.placed_batches(start_offset, format, limits, partial=partial):
-            yield PlacedBatch(batch, self.name, position)
+        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+            yield batch
 
     def placed_batches(
         self,
@@ -88,7 +87,7 @@ class Segment:
         *,
         partial: bool = False,
     ) -> Iterator[tuple[int, RecordBatch]]:
-        """Like `batches`, each with its position in the file; errors in records have their offset in the batch."""
+        """Like `batches`, each with its position in the file."""
         with self.opened() as data:
             scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)

@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.errors import placed
 from tagwire.log.segment import Segment
 
 __all__ = ["SegmentStat", "stat"]
@@ -97,7 +95,7 @@ def stat(
     """Count a segment; `tell` is called with the number of bytes read since the last call. Raises LogError."""
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
-    for position, batch in segment.placed_batches(None, format, limits):
+    for batch in segment.batches(None, format, limits):
         found.batches += 1
         found.formats[batch.format] += 1
         found.codecs[batch.compression] += 1
@@ -110,18 +108,15 @@ def stat(
         found.first_offset = _known(min, found.first_offset, batch.base_offset)
         found.end_offset = _known(max, found.end_offset, batch.last_offset + 1)
         before = found.records
-        try:
-            for record in batch:
-                found.records += 1
-                found.record_bytes += len(record.key or b"") + len(record.value or b"")
-                found.tombstones += record.is_tombstone and not batch.is_control
-                found.with_headers += record.headers != ()
-                found.unflagged += record.value is None and record.tombstone is False
-                if record.timestamp >= 0:
-                    found.first_timestamp = _known(min, found.first_timestamp, record.timestamp)
-                    found.last_timestamp = _known(max, found.last_timestamp, record.timestamp)
-        except DecodeError as error:
-            raise placed(error, str(segment.path), "TWL106", position) from None
+        for record in batch:
+            found.records += 1
+            found.record_bytes += len(record.key or b"") + len(record.value or b"")
+            found.tombstones += record.is_tombstone and not batch.is_control
+            found.with_headers += record.headers != ()
+            found.unflagged += record.value is None and record.tombstone is False
+            if record.timestamp >= 0:
+                found.first_timestamp = _known(min, found.first_timestamp, record.timestamp)
+                found.last_timestamp = _known(max, found.last_timestamp, record.timestamp)
         found.empty += found.records == before
         if tell:
             tell(batch.size)

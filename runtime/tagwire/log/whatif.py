@@ -11,9 +11,8 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError, EncodeError
+from tagwire.errors import EncodeError
 from tagwire.log.convert import Conversion
-from tagwire.log.errors import placed
 from tagwire.log.loss_report import LossReport
 from tagwire.log.rebatching import Piece
 from tagwire.log.segment import Segment
@@ -142,10 +141,7 @@ class WhatIf:
             piece = next(pieces, None)
             if piece is None:
                 return
-            try:
-                self._add(piece, segment, topic, begun)
-            except DecodeError as error:
-                raise placed(error, segment.name, "TWL106", piece.position) from None
+            self._add(piece, segment, topic, begun)
             if tell:
                 tell(piece.source_bytes)
 

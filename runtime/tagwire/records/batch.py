@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tagwire.errors import DecodeError
 from tagwire.interpreter.reader import decode
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.bounds import bounded
@@ -104,15 +105,19 @@ class RecordBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset; of a wrapper, that of its first message."""
-        if self._format.records is None and self._messages is not None:
-            return self._messages.first_offset
-        return self._format.role(self._head, "base_offset")
+        """The first offset; of a wrapper, that of its first message.
+
+        A wrapper whose messages can't be read has its own offset here; iterating it raises the error.
+        """
+        return self._bounds[0]
 
     @property
     def last_offset(self) -> int:
         """The last offset, whether or not compaction has left its record."""
-        return self._format.role(self._head, "base_offset") + self._format.role(self._head, "last_offset_delta", 0)
+        head = self._head
+        if self._format.records is None and not self._format.role(head, "base_offset"):  # as a client writes wrappers
+            return self._bounds[1]
+        return self._format.role(head, "base_offset") + self._format.role(head, "last_offset_delta", 0)
 
     @property
     def base_timestamp(self) -> int:
@@ -185,6 +190,15 @@ class RecordBatch:
         return self.size if self.codec == "none" else len(self._head["value"] or b"")
 
     # ------------------------------------------------------------ the records
+
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
+        """The base offset and the last offset of messages; only the base offset is used for batches."""
+        own = self._format.role(self._head, "base_offset")
+        try:
+            return (own, own) if self._messages is None else self._messages.bounds
+        except DecodeError:
+            return own, own
 
     @cached_property
     def _messages(self) -> "Messages | None":

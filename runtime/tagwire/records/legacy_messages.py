@@ -3,8 +3,10 @@
 A wrapper is a message whose value is a packed message set, of its own magic.
 In magic 0 the offsets inside are absolute (or what a producer wrote). From
 magic 1 on they are relative: the wrapper's offset is that of its last message.
-With append time, the wrapper's timestamp is that of all. Sources: KIP-31,
-KIP-32.
+Some clients write a wrapper with offset 0 around the offsets 0, 1, 2 and so on;
+as in Kafka, these are then the offsets of the messages. With append time, the
+wrapper's timestamp is that of all. Sources: KIP-31, KIP-32, KAFKA-5365, and
+DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
 from collections.abc import Iterator
@@ -57,13 +59,16 @@ class Messages:
         if not self.offsets:
             self.refuse("value", "an empty message set in a wrapper", "at least one message")
         self.shift = 0
-        if format.magic > 0:
-            self.shift = head[format.fields["base_offset"].name] - self.offsets[-1]
+        own, last = head[format.fields["base_offset"].name], self.offsets[-1]
+        if format.magic > 0 and own:
+            if own < last:
+                self.refuse("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, its last inner offset")
+            self.shift = own - last
 
     @property
-    def first_offset(self) -> int:
-        """The offset of the first message."""
-        return int(self.offsets[0] + self.shift)
+    def bounds(self) -> tuple[int, int]:
+        """The offsets of the first and the last message."""
+        return int(self.offsets[0] + self.shift), int(self.offsets[-1] + self.shift)
 
     def read_offsets(self) -> list[int]:
         """The offsets in the messages. All are read first, so that an invalid wrapper gives no records."""

@@ -12,7 +12,6 @@ from record_damage import damaged, records_for
 
 from tagwire import Limits, log
 from tagwire.arrow import ColumnError
-from tagwire.errors import DecodeError
 from tagwire.log.column_table import column_names
 from tagwire.records import FormatError, Record, build, format_names, format_of
 
@@ -24,11 +23,8 @@ def verdict(path: Path, format: str, level: str) -> tuple[Any, ...]:
     count = 0
     try:
         for position, batch in log.Segment(path).placed_batches(format=format):
-            try:
-                for _ in ROWS[level](path, position, batch):
-                    count += 1
-            except DecodeError as error:
-                return count, position + error.offset, error.path, error.found, "TWL106"
+            for _ in ROWS[level](path, position, batch):
+                count += 1
     except log.LogError as error:
         return count, error.offset, error.path, error.found, error.rule
     return count, None

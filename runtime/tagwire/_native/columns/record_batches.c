@@ -235,8 +235,15 @@ int tw_open_wrapped(tw_batches *b, const uint8_t *p, int64_t size)
             first = b->w.slots[TW_SLOT_OFFSET];
     }
     last = b->w.slots[TW_SLOT_OFFSET];
-    if (plan->is_relative && (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift)))
-        return TW_UNTRIED;
+    /* Some clients write wrappers with offset 0; the offsets inside are then not relative (KAFKA-5365). */
+    if (b->head[plan->base_offset] == 0) {
+        b->head[plan->head->items_count + TW_SLOT_LAST_OFFSET] = last;
+    } else if (plan->is_relative) {
+        if (b->head[plan->base_offset] < last)
+            return TW_REFUSED;
+        if (last == INT64_MIN || !tw_add(b->head[plan->base_offset], -last, &shift))
+            return TW_UNTRIED;
+    }
     if (!tw_add(first, shift, b->head + plan->head->items_count + TW_SLOT_BASE_OFFSET))
         return TW_UNTRIED;
     if (tw_is_out_of_order(b))
