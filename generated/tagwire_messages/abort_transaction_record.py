@@ -12,12 +12,15 @@ __all__ = ["AbortTransactionRecord"]
 
 
 class AbortTransactionRecord(Message):
-    """AbortTransactionRecord (metadata, API key 25), version 0."""
+    """AbortTransactionRecord (metadata, API key 25), version 0.
+
+    Ends a transaction of metadata records whose changes are dropped (KIP-868)."""
 
     __slots__ = ("reason", "unknown_tags")
 
     reason: str | None
-    """string, all versions, nullable, tag 0."""
+    """string, all versions, nullable, tag 0. Why the transaction was aborted, in
+    words, or null."""
 
     @constructor
     def __init__(self, *, reason: str | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,16 @@ class AbortTransactionRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("reason", "Reason", "string", "0+", default=None, nullable="0+", tag=0, tagged="0+"),)
+    FIELDS = (
+        FieldRow(
+            "reason",
+            "Reason",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=0,
+            tagged="0+",
+            about="Why the transaction was aborted, in words, or null.",
+        ),
+    )

@@ -12,18 +12,23 @@ __all__ = ["AbortedTxn"]
 
 
 class AbortedTxn(Message):
-    """AbortedTxn (data), version 0."""
+    """AbortedTxn (data), version 0.
+
+    An entry of a segment's transaction index (`.txnindex`): one aborted
+    transaction that ends in the segment (KIP-98)."""
 
     __slots__ = ("producer_id", "first_offset", "last_offset", "last_stable_offset", "unknown_tags")
 
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer whose transaction was aborted."""
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the transaction's first record."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the control record that aborts the
+    transaction."""
     last_stable_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last stable offset after the abort. Readers use it
+    to decide when they have seen enough of the index."""
 
     @constructor
     def __init__(
@@ -49,8 +54,31 @@ class AbortedTxn(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("last_stable_offset", "LastStableOffset", "int64", "0+", default=0),
+        FieldRow(
+            "producer_id", "ProducerId", "int64", "0+", default=0, about="The producer whose transaction was aborted."
+        ),
+        FieldRow(
+            "first_offset",
+            "FirstOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the transaction's first record.",
+        ),
+        FieldRow(
+            "last_offset",
+            "LastOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the control record that aborts the transaction.",
+        ),
+        FieldRow(
+            "last_stable_offset",
+            "LastStableOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The last stable offset after the abort. Readers use it to decide when they have seen enough of the index.",
+        ),
     )

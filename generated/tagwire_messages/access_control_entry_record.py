@@ -16,7 +16,9 @@ __all__ = ["AccessControlEntryRecord"]
 
 
 class AccessControlEntryRecord(Message):
-    """AccessControlEntryRecord (metadata, API key 18), version 0."""
+    """AccessControlEntryRecord (metadata, API key 18), version 0.
+
+    Adds an ACL (KIP-801)."""
 
     __slots__ = (
         "id",
@@ -31,21 +33,25 @@ class AccessControlEntryRecord(Message):
     )
 
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the ACL, by which it can be removed."""
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The name of the resource, or `*` for all of its type."""
     pattern_type: int
-    """int8, all versions."""
+    """int8, all versions. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     principal: str
-    """string, all versions."""
+    """string, all versions. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, all versions."""
+    """string, all versions. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -79,12 +85,56 @@ class AccessControlEntryRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("id", "Id", "uuid", "0+", default=0),
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("pattern_type", "PatternType", "int8", "0+", default=0),
-        FieldRow("principal", "Principal", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The ID of the ACL, by which it can be removed."),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The name of the resource, or `*` for all of its type.",
+        ),
+        FieldRow(
+            "pattern_type",
+            "PatternType",
+            "int8",
+            "0+",
+            default=0,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "0+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "0+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )

@@ -12,7 +12,9 @@ __all__ = ["AccessControlRecord"]
 
 
 class AccessControlRecord(Message):
-    """AccessControlRecord (metadata, API key 6), version 0."""
+    """AccessControlRecord (metadata, API key 6), version 0.
+
+    An ACL in the first form of KRaft, which AccessControlEntryRecord replaced."""
 
     __slots__ = (
         "resource_type",
@@ -26,19 +28,24 @@ class AccessControlRecord(Message):
     )
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name of the resource, or `*` for all of
+    its type."""
     pattern_type: int
-    """int8, all versions."""
+    """int8, all versions. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     principal: str
-    """string, all versions."""
+    """string, all versions. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, all versions."""
+    """string, all versions. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -70,11 +77,56 @@ class AccessControlRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default="", nullable="0+"),
-        FieldRow("pattern_type", "PatternType", "int8", "0+", default=0),
-        FieldRow("principal", "Principal", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The name of the resource, or `*` for all of its type.",
+        ),
+        FieldRow(
+            "pattern_type",
+            "PatternType",
+            "int8",
+            "0+",
+            default=0,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "0+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "0+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )

@@ -22,18 +22,22 @@ __all__ = ["AddOffsetsToTxnRequest"]
 
 
 class AddOffsetsToTxnRequest(Message["RequestHeader"]):
-    """AddOffsetsToTxnRequest (request, API key 25), versions 0-4."""
+    """AddOffsetsToTxnRequest (request, API key 25), versions 0-4.
+
+    Adds the offsets partition of a consumer group to a transaction, before
+    TxnOffsetCommit writes offsets there (KIP-98)."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tags")
 
     transactional_id: str
-    """string, all versions."""
+    """string, all versions. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group whose offsets the transaction will commit."""
 
     @constructor
     def __init__(
@@ -60,8 +64,36 @@ class AddOffsetsToTxnRequest(Message["RequestHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default="",
+            about="The group whose offsets the transaction will commit.",
+        ),
     )

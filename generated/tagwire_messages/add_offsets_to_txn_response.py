@@ -22,14 +22,19 @@ __all__ = ["AddOffsetsToTxnResponse"]
 
 
 class AddOffsetsToTxnResponse(Message["ResponseHeader"]):
-    """AddOffsetsToTxnResponse (response, API key 25), versions 0-4."""
+    """AddOffsetsToTxnResponse (response, API key 25), versions 0-4.
+
+    Reports whether offsets of the group can now be committed in the
+    transaction."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as INVALID_TXN_STATE (48) or
+    PRODUCER_FENCED (90)."""
 
     @constructor
     def __init__(
@@ -48,6 +53,20 @@ class AddOffsetsToTxnResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as INVALID_TXN_STATE (48) or PRODUCER_FENCED (90).",
+        ),
     )

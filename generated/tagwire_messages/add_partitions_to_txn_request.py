@@ -30,14 +30,15 @@ __all__ = ["AddPartitionsToTxnRequest", "AddPartitionsToTxnTopic", "AddPartition
 
 class AddPartitionsToTxnTopic(Struct):
     """`v3_and_below_topics[]` and `AddPartitionsToTxnTransaction.topics[]` of
-    AddPartitionsToTxnRequest, all versions."""
+    AddPartitionsToTxnRequest, all versions. Partitions of one topic to add
+    to a transaction."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -48,8 +49,8 @@ class AddPartitionsToTxnTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
@@ -59,15 +60,17 @@ class AddPartitionsToTxnTransaction(Struct):
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics", "unknown_tags")
 
     transactional_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, version 4 on."""
+    """int64, version 4 on. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, version 4 on."""
+    """int16, version 4 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     verify_only: bool
-    """bool, version 4 on."""
+    """bool, version 4 on. Whether only to verify that the partitions are in the
+    transaction, and add none (KIP-890)."""
     topics: tuple[AddPartitionsToTxnTopic, ...]
-    """[]AddPartitionsToTxnTopic, version 4 on."""
+    """[]AddPartitionsToTxnTopic, version 4 on. The partitions, by topic."""
 
     @constructor
     def __init__(
@@ -92,16 +95,56 @@ class AddPartitionsToTxnTransaction(Struct):
         return self._by_key("topics", ("name",))
 
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "4+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "4+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "4+", default=0),
-        FieldRow("verify_only", "VerifyOnly", "bool", "4+", default=False),
-        FieldRow("topics", "Topics", "[]AddPartitionsToTxnTopic", "4+", struct=AddPartitionsToTxnTopic),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "4+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "4+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "4+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "verify_only",
+            "VerifyOnly",
+            "bool",
+            "4+",
+            default=False,
+            about="Whether only to verify that the partitions are in the transaction, and add none (KIP-890).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]AddPartitionsToTxnTopic",
+            "4+",
+            struct=AddPartitionsToTxnTopic,
+            about="The partitions, by topic.",
+        ),
     )
 
 
 class AddPartitionsToTxnRequest(Message["RequestHeader"]):
-    """AddPartitionsToTxnRequest (request, API key 24), versions 0-5."""
+    """AddPartitionsToTxnRequest (request, API key 24), versions 0-5.
+
+    Registers partitions in a transaction before they are written to. Up to
+    version 3 producers send it for one transaction; from version 4 on
+    brokers send it for several, also to verify that a transaction is open
+    (KIP-890)."""
 
     __slots__ = (
         "transactions",
@@ -113,15 +156,18 @@ class AddPartitionsToTxnRequest(Message["RequestHeader"]):
     )
 
     transactions: tuple[AddPartitionsToTxnTransaction, ...]
-    """[]AddPartitionsToTxnTransaction, version 4 on."""
+    """[]AddPartitionsToTxnTransaction, version 4 on. The transactions to add
+    partitions to, or to verify."""
     v3_and_below_transactional_id: str
-    """string, versions 0-3."""
+    """string, versions 0-3. The `transactional.id` of the producer, in requests
+    for one transaction."""
     v3_and_below_producer_id: int
-    """int64, versions 0-3."""
+    """int64, versions 0-3. The producer's ID, in requests for one transaction."""
     v3_and_below_producer_epoch: int
-    """int16, versions 0-3."""
+    """int16, versions 0-3. The producer's epoch, in requests for one transaction."""
     v3_and_below_topics: tuple[AddPartitionsToTxnTopic, ...]
-    """[]AddPartitionsToTxnTopic, versions 0-3."""
+    """[]AddPartitionsToTxnTopic, versions 0-3. The partitions to add, by topic, in
+    requests for one transaction."""
 
     @constructor
     def __init__(
@@ -164,15 +210,38 @@ class AddPartitionsToTxnRequest(Message["RequestHeader"]):
             "[]AddPartitionsToTxnTransaction",
             "4+",
             struct=AddPartitionsToTxnTransaction,
+            about="The transactions to add partitions to, or to verify.",
         ),
-        FieldRow("v3_and_below_transactional_id", "V3AndBelowTransactionalId", "string", "0-3", default=""),
-        FieldRow("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", "0-3", default=0),
-        FieldRow("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", "0-3", default=0),
+        FieldRow(
+            "v3_and_below_transactional_id",
+            "V3AndBelowTransactionalId",
+            "string",
+            "0-3",
+            default="",
+            about="The `transactional.id` of the producer, in requests for one transaction.",
+        ),
+        FieldRow(
+            "v3_and_below_producer_id",
+            "V3AndBelowProducerId",
+            "int64",
+            "0-3",
+            default=0,
+            about="The producer's ID, in requests for one transaction.",
+        ),
+        FieldRow(
+            "v3_and_below_producer_epoch",
+            "V3AndBelowProducerEpoch",
+            "int16",
+            "0-3",
+            default=0,
+            about="The producer's epoch, in requests for one transaction.",
+        ),
         FieldRow(
             "v3_and_below_topics",
             "V3AndBelowTopics",
             "[]AddPartitionsToTxnTopic",
             "0-3",
             struct=AddPartitionsToTxnTopic,
+            about="The partitions to add, by topic, in requests for one transaction.",
         ),
     )

@@ -39,14 +39,15 @@ __all__ = [
 
 class AddPartitionsToTxnPartitionResult(Struct):
     """`AddPartitionsToTxnTopicResult.results_by_partition[]` of
-    AddPartitionsToTxnResponse, all versions."""
+    AddPartitionsToTxnResponse, all versions. The result for one partition."""
 
     __slots__ = ("partition_index", "partition_error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     partition_error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if the partition is in the transaction, otherwise the
+    error. If one fails, none is added."""
 
     @constructor
     def __init__(
@@ -57,22 +58,38 @@ class AddPartitionsToTxnPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("partition_error_code", "PartitionErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "partition_error_code",
+            "PartitionErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 if the partition is in the transaction, otherwise the error. If one fails, none is added.",
+        ),
     )
 
 
 class AddPartitionsToTxnTopicResult(Struct):
     """`results_by_topic_v3_and_below[]` and
     `AddPartitionsToTxnResult.topic_results[]` of
-    AddPartitionsToTxnResponse, all versions."""
+    AddPartitionsToTxnResponse, all versions. The results for the partitions
+    of one topic."""
 
     __slots__ = ("name", "results_by_partition", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
-    """[]AddPartitionsToTxnPartitionResult, all versions."""
+    """[]AddPartitionsToTxnPartitionResult, all versions. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -91,13 +108,14 @@ class AddPartitionsToTxnTopicResult(Struct):
         return self._by_key("results_by_partition", ("partition_index",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
             "0+",
             struct=AddPartitionsToTxnPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
@@ -108,9 +126,10 @@ class AddPartitionsToTxnResult(Struct):
     __slots__ = ("transactional_id", "topic_results", "unknown_tags")
 
     transactional_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The `transactional.id` of the producer."""
     topic_results: tuple[AddPartitionsToTxnTopicResult, ...]
-    """[]AddPartitionsToTxnTopicResult, version 4 on."""
+    """[]AddPartitionsToTxnTopicResult, version 4 on. The results of the
+    transaction, by topic."""
 
     @constructor
     def __init__(
@@ -129,19 +148,29 @@ class AddPartitionsToTxnResult(Struct):
         return self._by_key("topic_results", ("name",))
 
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "4+", default=""),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "4+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
         FieldRow(
             "topic_results",
             "TopicResults",
             "[]AddPartitionsToTxnTopicResult",
             "4+",
             struct=AddPartitionsToTxnTopicResult,
+            about="The results of the transaction, by topic.",
         ),
     )
 
 
 class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
-    """AddPartitionsToTxnResponse (response, API key 24), versions 0-5."""
+    """AddPartitionsToTxnResponse (response, API key 24), versions 0-5.
+
+    Reports for each partition whether it is part of the transaction."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -152,13 +181,16 @@ class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 4 on, ignorable."""
+    """int16, version 4 on, ignorable. 0 on success, otherwise an ErrorCode."""
     results_by_transaction: tuple[AddPartitionsToTxnResult, ...]
-    """[]AddPartitionsToTxnResult, version 4 on."""
+    """[]AddPartitionsToTxnResult, version 4 on. The results of each transaction in
+    the request."""
     results_by_topic_v3_and_below: tuple[AddPartitionsToTxnTopicResult, ...]
-    """[]AddPartitionsToTxnTopicResult, versions 0-3."""
+    """[]AddPartitionsToTxnTopicResult, versions 0-3. The results by topic, for
+    requests with one transaction."""
 
     @constructor
     def __init__(
@@ -193,14 +225,30 @@ class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0, ignorable=True),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            ignorable=True,
+            about="0 on success, otherwise an ErrorCode.",
+        ),
         FieldRow(
             "results_by_transaction",
             "ResultsByTransaction",
             "[]AddPartitionsToTxnResult",
             "4+",
             struct=AddPartitionsToTxnResult,
+            about="The results of each transaction in the request.",
         ),
         FieldRow(
             "results_by_topic_v3_and_below",
@@ -208,5 +256,6 @@ class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
             "[]AddPartitionsToTxnTopicResult",
             "0-3",
             struct=AddPartitionsToTxnTopicResult,
+            about="The results by topic, for requests with one transaction.",
         ),
     )

@@ -25,11 +25,11 @@ class Listener(Struct):
     __slots__ = ("name", "host", "port", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -41,14 +41,16 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
 class AddRaftVoterRequest(Message["RequestHeader"]):
-    """AddRaftVoterRequest (request, API key 80), versions 0-1."""
+    """AddRaftVoterRequest (request, API key 80), versions 0-1.
+
+    Adds a controller to the voters of the metadata quorum (KIP-853)."""
 
     __slots__ = (
         "cluster_id",
@@ -61,17 +63,22 @@ class AddRaftVoterRequest(Message["RequestHeader"]):
     )
 
     cluster_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The ID of the cluster that the sender means,
+    or null to skip the check."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may take before the request times
+    out, in milliseconds."""
     voter_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller to add."""
     voter_directory_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the metadata directory of the controller to
+    add."""
     listeners: tuple[Listener, ...]
-    """[]Listener, all versions."""
+    """[]Listener, all versions. The addresses at which other voters reach the new
+    one, by listener."""
     ack_when_committed: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether to answer once the change is committed, or
+    already when the leader has written it (KIP-1186)."""
 
     @constructor
     def __init__(
@@ -106,10 +113,46 @@ class AddRaftVoterRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default="", nullable="0+"),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
-        FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
-        FieldRow("listeners", "Listeners", "[]Listener", "0+", struct=Listener),
-        FieldRow("ack_when_committed", "AckWhenCommitted", "bool", "1+", default=True),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The ID of the cluster that the sender means, or null to skip the check.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the broker may take before the request times out, in milliseconds.",
+        ),
+        FieldRow("voter_id", "VoterId", "int32", "0+", default=0, about="The node ID of the controller to add."),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID of the metadata directory of the controller to add.",
+        ),
+        FieldRow(
+            "listeners",
+            "Listeners",
+            "[]Listener",
+            "0+",
+            struct=Listener,
+            about="The addresses at which other voters reach the new one, by listener.",
+        ),
+        FieldRow(
+            "ack_when_committed",
+            "AckWhenCommitted",
+            "bool",
+            "1+",
+            default=True,
+            about="Whether to answer once the change is committed, or already when the leader has written it (KIP-1186).",
+        ),
     )

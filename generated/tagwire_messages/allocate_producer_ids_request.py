@@ -16,14 +16,18 @@ __all__ = ["AllocateProducerIdsRequest"]
 
 
 class AllocateProducerIdsRequest(Message["RequestHeader"]):
-    """AllocateProducerIdsRequest (request, API key 67), version 0."""
+    """AllocateProducerIdsRequest (request, API key 67), version 0.
+
+    A broker asks the controller for a block of producer IDs, from which it
+    answers InitProducerId (KIP-730)."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
 
     @constructor
     def __init__(
@@ -42,6 +46,13 @@ class AllocateProducerIdsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=-1),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
     )

@@ -16,18 +16,21 @@ __all__ = ["AllocateProducerIdsResponse"]
 
 
 class AllocateProducerIdsResponse(Message["ResponseHeader"]):
-    """AllocateProducerIdsResponse (response, API key 67), version 0."""
+    """AllocateProducerIdsResponse (response, API key 67), version 0.
+
+    A block of producer IDs that no other broker gets."""
 
     __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     producer_id_start: int
-    """int64, all versions."""
+    """int64, all versions. The first producer ID of the block."""
     producer_id_len: int
-    """int32, all versions."""
+    """int32, all versions. How many producer IDs the block has."""
 
     @constructor
     def __init__(
@@ -54,8 +57,24 @@ class AllocateProducerIdsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("producer_id_start", "ProducerIdStart", "int64", "0+", default=0),
-        FieldRow("producer_id_len", "ProducerIdLen", "int32", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "producer_id_start",
+            "ProducerIdStart",
+            "int64",
+            "0+",
+            default=0,
+            about="The first producer ID of the block.",
+        ),
+        FieldRow(
+            "producer_id_len", "ProducerIdLen", "int32", "0+", default=0, about="How many producer IDs the block has."
+        ),
     )

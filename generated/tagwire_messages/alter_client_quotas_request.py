@@ -24,9 +24,11 @@ class EntityData(Struct):
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
     entity_type: str
-    """string, all versions."""
+    """string, all versions. What the quota applies to: `user`, `client-id` or
+    `ip`."""
     entity_name: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name of the user, client or address, or
+    null for the default quota of its type."""
 
     @constructor
     def __init__(
@@ -37,8 +39,23 @@ class EntityData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity_type", "EntityType", "string", "0+", default=""),
-        FieldRow("entity_name", "EntityName", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "entity_type",
+            "EntityType",
+            "string",
+            "0+",
+            default="",
+            about="What the quota applies to: `user`, `client-id` or `ip`.",
+        ),
+        FieldRow(
+            "entity_name",
+            "EntityName",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The name of the user, client or address, or null for the default quota of its type.",
+        ),
     )
 
 
@@ -48,11 +65,14 @@ class OpData(Struct):
     __slots__ = ("key", "value", "remove", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The quota, such as `producer_byte_rate` or
+    `request_percentage`."""
     value: float
-    """float64, all versions."""
+    """float64, all versions. The new limit; its unit depends on the key. Not used
+    if the quota is removed."""
     remove: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to remove the quota, so that the default
+    applies."""
 
     @constructor
     def __init__(
@@ -64,9 +84,30 @@ class OpData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "float64", "0+", default=0.0),
-        FieldRow("remove", "Remove", "bool", "0+", default=False),
+        FieldRow(
+            "key",
+            "Key",
+            "string",
+            "0+",
+            default="",
+            about="The quota, such as `producer_byte_rate` or `request_percentage`.",
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "float64",
+            "0+",
+            default=0.0,
+            about="The new limit; its unit depends on the key. Not used if the quota is removed.",
+        ),
+        FieldRow(
+            "remove",
+            "Remove",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to remove the quota, so that the default applies.",
+        ),
     )
 
 
@@ -76,9 +117,10 @@ class EntryData(Struct):
     __slots__ = ("entity", "ops", "unknown_tags")
 
     entity: tuple[EntityData, ...]
-    """[]EntityData, all versions."""
+    """[]EntityData, all versions. The parts of the entity, such as a user and a
+    client ID together."""
     ops: tuple[OpData, ...]
-    """[]OpData, all versions."""
+    """[]OpData, all versions. What to change for the entity."""
 
     @constructor
     def __init__(
@@ -93,20 +135,29 @@ class EntryData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity", "Entity", "[]EntityData", "0+", struct=EntityData),
-        FieldRow("ops", "Ops", "[]OpData", "0+", struct=OpData),
+        FieldRow(
+            "entity",
+            "Entity",
+            "[]EntityData",
+            "0+",
+            struct=EntityData,
+            about="The parts of the entity, such as a user and a client ID together.",
+        ),
+        FieldRow("ops", "Ops", "[]OpData", "0+", struct=OpData, about="What to change for the entity."),
     )
 
 
 class AlterClientQuotasRequest(Message["RequestHeader"]):
-    """AlterClientQuotasRequest (request, API key 49), versions 0-1."""
+    """AlterClientQuotasRequest (request, API key 49), versions 0-1.
+
+    Sets or removes quotas of users, client IDs and addresses (KIP-546)."""
 
     __slots__ = ("entries", "validate_only", "unknown_tags")
 
     entries: tuple[EntryData, ...]
-    """[]EntryData, all versions."""
+    """[]EntryData, all versions. The quota entities to change."""
     validate_only: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -129,6 +180,13 @@ class AlterClientQuotasRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
-        FieldRow("entries", "Entries", "[]EntryData", "0+", struct=EntryData),
-        FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),
+        FieldRow("entries", "Entries", "[]EntryData", "0+", struct=EntryData, about="The quota entities to change."),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

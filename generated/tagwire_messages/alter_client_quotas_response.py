@@ -24,9 +24,11 @@ class EntityData(Struct):
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
     entity_type: str
-    """string, all versions."""
+    """string, all versions. What the quota applies to: `user`, `client-id` or
+    `ip`."""
     entity_name: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name of the user, client or address, or
+    null for the default quota of its type."""
 
     @constructor
     def __init__(
@@ -37,8 +39,23 @@ class EntityData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity_type", "EntityType", "string", "0+", default=""),
-        FieldRow("entity_name", "EntityName", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "entity_type",
+            "EntityType",
+            "string",
+            "0+",
+            default="",
+            about="What the quota applies to: `user`, `client-id` or `ip`.",
+        ),
+        FieldRow(
+            "entity_name",
+            "EntityName",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The name of the user, client or address, or null for the default quota of its type.",
+        ),
     )
 
 
@@ -48,11 +65,13 @@ class EntryData(Struct):
     __slots__ = ("error_code", "error_message", "entity", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this entity."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this entity, or
+    null."""
     entity: tuple[EntityData, ...]
-    """[]EntityData, all versions."""
+    """[]EntityData, all versions. The parts of the entity, such as a user and a
+    client ID together."""
 
     @constructor
     def __init__(
@@ -69,21 +88,46 @@ class EntryData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("entity", "Entity", "[]EntityData", "0+", struct=EntityData),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this entity.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this entity, or null.",
+        ),
+        FieldRow(
+            "entity",
+            "Entity",
+            "[]EntityData",
+            "0+",
+            struct=EntityData,
+            about="The parts of the entity, such as a user and a client ID together.",
+        ),
     )
 
 
 class AlterClientQuotasResponse(Message["ResponseHeader"]):
-    """AlterClientQuotasResponse (response, API key 49), versions 0-1."""
+    """AlterClientQuotasResponse (response, API key 49), versions 0-1.
+
+    Reports for each entity whether its quotas were changed."""
 
     __slots__ = ("throttle_time_ms", "entries", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     entries: tuple[EntryData, ...]
-    """[]EntryData, all versions."""
+    """[]EntryData, all versions. The result for each entity of the request."""
 
     @constructor
     def __init__(
@@ -106,6 +150,20 @@ class AlterClientQuotasResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("entries", "Entries", "[]EntryData", "0+", struct=EntryData),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "entries",
+            "Entries",
+            "[]EntryData",
+            "0+",
+            struct=EntryData,
+            about="The result for each entity of the request.",
+        ),
     )

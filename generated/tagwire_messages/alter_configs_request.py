@@ -25,9 +25,9 @@ class AlterableConfig(Struct):
     __slots__ = ("name", "value", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The value, as a string."""
 
     @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -36,8 +36,8 @@ class AlterableConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default="", nullable="0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow("value", "Value", "string", "0+", default="", nullable="0+", about="The value, as a string."),
     )
 
 
@@ -47,11 +47,14 @@ class AlterConfigsResource(Struct):
     __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 32 group ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The topic, group or client metrics subscription, or
+    the broker ID as a string; empty for the default of all brokers."""
     configs: tuple[AlterableConfig, ...]
-    """[]AlterableConfig, all versions."""
+    """[]AlterableConfig, all versions. All dynamic configurations that the
+    resource has from now on."""
 
     @constructor
     def __init__(
@@ -72,21 +75,45 @@ class AlterConfigsResource(Struct):
         return self._by_key("configs", ("name",))
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("configs", "Configs", "[]AlterableConfig", "0+", struct=AlterableConfig),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The topic, group or client metrics subscription, or the broker ID as a string; empty for the default of all brokers.",
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]AlterableConfig",
+            "0+",
+            struct=AlterableConfig,
+            about="All dynamic configurations that the resource has from now on.",
+        ),
     )
 
 
 class AlterConfigsRequest(Message["RequestHeader"]):
-    """AlterConfigsRequest (request, API key 33), versions 0-2."""
+    """AlterConfigsRequest (request, API key 33), versions 0-2.
+
+    Replaces all dynamic configurations of resources: those not listed go back
+    to their defaults. IncrementalAlterConfigs changes single ones."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")
 
     resources: tuple[AlterConfigsResource, ...]
-    """[]AlterConfigsResource, all versions."""
+    """[]AlterConfigsResource, all versions. The resources to configure."""
     validate_only: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -113,6 +140,20 @@ class AlterConfigsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("resources", "Resources", "[]AlterConfigsResource", "0+", struct=AlterConfigsResource),
-        FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]AlterConfigsResource",
+            "0+",
+            struct=AlterConfigsResource,
+            about="The resources to configure.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

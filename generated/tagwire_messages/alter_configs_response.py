@@ -25,13 +25,16 @@ class AlterConfigsResourceResponse(Struct):
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as INVALID_CONFIG (40) or
+    POLICY_VIOLATION (44)."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this resource, or
+    null."""
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, a ConfigResourceType: 2 topic,
+    4 broker, 32 group ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The resource that the request named."""
 
     @constructor
     def __init__(
@@ -50,22 +53,50 @@ class AlterConfigsResourceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as INVALID_CONFIG (40) or POLICY_VIOLATION (44).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this resource, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name", "ResourceName", "string", "0+", default="", about="The resource that the request named."
+        ),
     )
 
 
 class AlterConfigsResponse(Message["ResponseHeader"]):
-    """AlterConfigsResponse (response, API key 33), versions 0-2."""
+    """AlterConfigsResponse (response, API key 33), versions 0-2.
+
+    Reports for each resource whether its configurations were replaced."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     responses: tuple[AlterConfigsResourceResponse, ...]
-    """[]AlterConfigsResourceResponse, all versions."""
+    """[]AlterConfigsResourceResponse, all versions. The result for each resource
+    of the request."""
 
     @constructor
     def __init__(
@@ -88,6 +119,20 @@ class AlterConfigsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("responses", "Responses", "[]AlterConfigsResourceResponse", "0+", struct=AlterConfigsResourceResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]AlterConfigsResourceResponse",
+            "0+",
+            struct=AlterConfigsResourceResponse,
+            about="The result for each resource of the request.",
+        ),
     )

@@ -25,9 +25,11 @@ class ReassignablePartition(Struct):
     __slots__ = ("partition_index", "replicas", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     replicas: tuple[int, ...] | None
-    """[]int32, all versions, nullable."""
+    """[]int32, all versions, nullable. The broker IDs that should have the
+    partition, the preferred leader first, or null to cancel a reassignment
+    in progress."""
 
     @constructor
     def __init__(
@@ -42,8 +44,23 @@ class ReassignablePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "replicas",
+            "Replicas",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker IDs that should have the partition, the preferred leader first, or null to cancel a reassignment in progress.",
+        ),
     )
 
 
@@ -53,9 +70,10 @@ class ReassignableTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[ReassignablePartition, ...]
-    """[]ReassignablePartition, all versions."""
+    """[]ReassignablePartition, all versions. The partitions of the topic to
+    reassign."""
 
     @constructor
     def __init__(
@@ -70,22 +88,34 @@ class ReassignableTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]ReassignablePartition", "0+", struct=ReassignablePartition),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]ReassignablePartition",
+            "0+",
+            struct=ReassignablePartition,
+            about="The partitions of the topic to reassign.",
+        ),
     )
 
 
 class AlterPartitionReassignmentsRequest(Message["RequestHeader"]):
-    """AlterPartitionReassignmentsRequest (request, API key 45), versions 0-1."""
+    """AlterPartitionReassignmentsRequest (request, API key 45), versions 0-1.
+
+    Starts, changes or cancels the move of partitions to other brokers
+    (KIP-455)."""
 
     __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")
 
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the controller may take to start the
+    reassignments, in milliseconds. Moving the data takes longer."""
     allow_replication_factor_change: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether partitions may get more or fewer replicas than
+    they have (KIP-860)."""
     topics: tuple[ReassignableTopic, ...]
-    """[]ReassignableTopic, all versions."""
+    """[]ReassignableTopic, all versions. The partitions to reassign, by topic."""
 
     @constructor
     def __init__(
@@ -110,7 +140,28 @@ class AlterPartitionReassignmentsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=60000),
-        FieldRow("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", "1+", default=True),
-        FieldRow("topics", "Topics", "[]ReassignableTopic", "0+", struct=ReassignableTopic),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long the controller may take to start the reassignments, in milliseconds. Moving the data takes longer.",
+        ),
+        FieldRow(
+            "allow_replication_factor_change",
+            "AllowReplicationFactorChange",
+            "bool",
+            "1+",
+            default=True,
+            about="Whether partitions may get more or fewer replicas than they have (KIP-860).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ReassignableTopic",
+            "0+",
+            struct=ReassignableTopic,
+            about="The partitions to reassign, by topic.",
+        ),
     )

@@ -25,11 +25,13 @@ class ReassignablePartitionResponse(Struct):
     __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -46,9 +48,31 @@ class ReassignablePartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
@@ -58,9 +82,10 @@ class ReassignableTopicResponse(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[ReassignablePartitionResponse, ...]
-    """[]ReassignablePartitionResponse, all versions."""
+    """[]ReassignablePartitionResponse, all versions. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -75,15 +100,23 @@ class ReassignableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]ReassignablePartitionResponse", "0+", struct=ReassignablePartitionResponse
+            "partitions",
+            "Partitions",
+            "[]ReassignablePartitionResponse",
+            "0+",
+            struct=ReassignablePartitionResponse,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
-    """AlterPartitionReassignmentsResponse (response, API key 45), versions 0-1."""
+    """AlterPartitionReassignmentsResponse (response, API key 45), versions 0-1.
+
+    Reports for each partition whether its reassignment was started or
+    cancelled."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -95,15 +128,18 @@ class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     allow_replication_factor_change: bool
-    """bool, version 1 on, ignorable."""
+    """bool, version 1 on, ignorable. What the request said about changes of the
+    replication factor (KIP-860)."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     responses: tuple[ReassignableTopicResponse, ...]
-    """[]ReassignableTopicResponse, all versions."""
+    """[]ReassignableTopicResponse, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -132,7 +168,14 @@ class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
         FieldRow(
             "allow_replication_factor_change",
             "AllowReplicationFactorChange",
@@ -140,8 +183,31 @@ class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
             "1+",
             default=True,
             ignorable=True,
+            about="What the request said about changes of the replication factor (KIP-860).",
         ),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("responses", "Responses", "[]ReassignableTopicResponse", "0+", struct=ReassignableTopicResponse),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]ReassignableTopicResponse",
+            "0+",
+            struct=ReassignableTopicResponse,
+            about="The results, by topic.",
+        ),
     )

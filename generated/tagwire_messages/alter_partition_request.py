@@ -31,9 +31,10 @@ class BrokerState(Struct):
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
 
     broker_id: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The ID of a broker in the new ISR."""
     broker_epoch: int
-    """int64, version 3 on."""
+    """int64, version 3 on. The epoch of that broker when it caught up, or -1 if
+    the leader doesn't know it."""
 
     @constructor
     def __init__(
@@ -44,8 +45,15 @@ class BrokerState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "3+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "3+", default=-1),
+        FieldRow("broker_id", "BrokerId", "int32", "3+", default=0, about="The ID of a broker in the new ISR."),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "3+",
+            default=-1,
+            about="The epoch of that broker when it caught up, or -1 if the leader doesn't know it.",
+        ),
     )
 
 
@@ -63,17 +71,22 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch in which the broker leads the
+    partition. An old one is rejected."""
     new_isr: tuple[int, ...]
-    """[]int32, versions 0-2."""
+    """[]int32, versions 0-2. The broker IDs of the new in-sync replicas. Version 3
+    replaces it with NewIsrWithEpochs."""
     new_isr_with_epochs: tuple[BrokerState, ...]
-    """[]BrokerState, version 3 on."""
+    """[]BrokerState, version 3 on. The new in-sync replicas with their broker
+    epochs, so that a restarted broker isn't added by mistake (KIP-903)."""
     leader_recovery_state: int
-    """int8, version 1 on."""
+    """int8, version 1 on. 1 while the leader recovers after an unclean election, 0
+    once it has recovered (KIP-704)."""
     partition_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's epoch on which the change is based. If
+    the controller has another, it rejects the change."""
 
     @constructor
     def __init__(
@@ -96,12 +109,53 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("new_isr", "NewIsr", "[]int32", "0-2"),
-        FieldRow("new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", "3+", struct=BrokerState),
-        FieldRow("leader_recovery_state", "LeaderRecoveryState", "int8", "1+", default=0),
-        FieldRow("partition_epoch", "PartitionEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The leader epoch in which the broker leads the partition. An old one is rejected.",
+        ),
+        FieldRow(
+            "new_isr",
+            "NewIsr",
+            "[]int32",
+            "0-2",
+            about="The broker IDs of the new in-sync replicas. Version 3 replaces it with NewIsrWithEpochs.",
+        ),
+        FieldRow(
+            "new_isr_with_epochs",
+            "NewIsrWithEpochs",
+            "[]BrokerState",
+            "3+",
+            struct=BrokerState,
+            about="The new in-sync replicas with their broker epochs, so that a restarted broker isn't added by mistake (KIP-903).",
+        ),
+        FieldRow(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            "1+",
+            default=0,
+            about="1 while the leader recovers after an unclean election, 0 once it has recovered (KIP-704).",
+        ),
+        FieldRow(
+            "partition_epoch",
+            "PartitionEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's epoch on which the change is based. If the controller has another, it rejects the change.",
+        ),
     )
 
 
@@ -111,11 +165,13 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, versions 0-1, ignorable."""
+    """string, versions 0-1, ignorable. The topic's name. Version 2 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 2 on, ignorable."""
+    """uuid, version 2 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic to change."""
 
     @constructor
     def __init__(
@@ -132,23 +188,50 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0-1", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "2+", default=0, ignorable=True),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_name",
+            "TopicName",
+            "string",
+            "0-1",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 2 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic to change.",
+        ),
     )
 
 
 class AlterPartitionRequest(Message["RequestHeader"]):
-    """AlterPartitionRequest (request, API key 56), versions 0-3."""
+    """AlterPartitionRequest (request, API key 56), versions 0-3.
+
+    The leader of partitions asks the controller to change their in-sync
+    replicas (KIP-497)."""
 
     __slots__ = ("broker_id", "broker_epoch", "topics", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that asks."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The partitions to change, by topic."""
 
     @constructor
     def __init__(
@@ -173,7 +256,16 @@ class AlterPartitionRequest(Message["RequestHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=-1),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker that asks."),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "topics", "Topics", "[]TopicData", "0+", struct=TopicData, about="The partitions to change, by topic."
+        ),
     )

@@ -36,19 +36,24 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as INVALID_UPDATE_VERSION (95) if
+    PartitionEpoch was not current."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that leads the partition, or -1 if
+    there is none."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's leader epoch, which grows with each
+    election."""
     isr: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the in-sync replicas now."""
     leader_recovery_state: int
-    """int8, version 1 on, ignorable."""
+    """int8, version 1 on, ignorable. 1 while the leader recovers after an unclean
+    election, 0 once it has recovered (KIP-704)."""
     partition_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's epoch now, on which the next change
+    must be based."""
 
     @constructor
     def __init__(
@@ -73,13 +78,56 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("isr", "Isr", "[]int32", "0+"),
-        FieldRow("leader_recovery_state", "LeaderRecoveryState", "int8", "1+", default=0, ignorable=True),
-        FieldRow("partition_epoch", "PartitionEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as INVALID_UPDATE_VERSION (95) if PartitionEpoch was not current.",
+        ),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the broker that leads the partition, or -1 if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow("isr", "Isr", "[]int32", "0+", about="The broker IDs of the in-sync replicas now."),
+        FieldRow(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="1 while the leader recovers after an unclean election, 0 once it has recovered (KIP-704).",
+        ),
+        FieldRow(
+            "partition_epoch",
+            "PartitionEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's epoch now, on which the next change must be based.",
+        ),
     )
 
 
@@ -89,11 +137,13 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, versions 0-1, ignorable."""
+    """string, versions 0-1, ignorable. The topic's name. Version 2 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 2 on, ignorable."""
+    """uuid, version 2 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -110,23 +160,50 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0-1", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "2+", default=0, ignorable=True),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_name",
+            "TopicName",
+            "string",
+            "0-1",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 2 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class AlterPartitionResponse(Message["ResponseHeader"]):
-    """AlterPartitionResponse (response, API key 56), versions 0-3."""
+    """AlterPartitionResponse (response, API key 56), versions 0-3.
+
+    The state that the controller has for each partition after the change."""
 
     __slots__ = ("throttle_time_ms", "error_code", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error of the whole request, such as
+    STALE_BROKER_EPOCH (77)."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -151,7 +228,21 @@ class AlterPartitionResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error of the whole request, such as STALE_BROKER_EPOCH (77).",
+        ),
+        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData, about="The results, by topic."),
     )

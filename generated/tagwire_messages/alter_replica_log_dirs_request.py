@@ -25,9 +25,9 @@ class AlterReplicaLogDirTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -38,8 +38,8 @@ class AlterReplicaLogDirTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
@@ -49,9 +49,10 @@ class AlterReplicaLogDir(Struct):
     __slots__ = ("path", "topics", "unknown_tags")
 
     path: str
-    """string, all versions."""
+    """string, all versions. The absolute path of the log directory on the broker."""
     topics: tuple[AlterReplicaLogDirTopic, ...]
-    """[]AlterReplicaLogDirTopic, all versions."""
+    """[]AlterReplicaLogDirTopic, all versions. The replicas to move to the
+    directory, by topic."""
 
     @constructor
     def __init__(
@@ -70,18 +71,30 @@ class AlterReplicaLogDir(Struct):
         return self._by_key("topics", ("name",))
 
     FIELDS = (
-        FieldRow("path", "Path", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]AlterReplicaLogDirTopic", "0+", struct=AlterReplicaLogDirTopic),
+        FieldRow(
+            "path", "Path", "string", "0+", default="", about="The absolute path of the log directory on the broker."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]AlterReplicaLogDirTopic",
+            "0+",
+            struct=AlterReplicaLogDirTopic,
+            about="The replicas to move to the directory, by topic.",
+        ),
     )
 
 
 class AlterReplicaLogDirsRequest(Message["RequestHeader"]):
-    """AlterReplicaLogDirsRequest (request, API key 34), versions 0-2."""
+    """AlterReplicaLogDirsRequest (request, API key 34), versions 0-2.
+
+    Moves replicas that a broker has to other log directories of the same broker
+    (KIP-113)."""
 
     __slots__ = ("dirs", "unknown_tags")
 
     dirs: tuple[AlterReplicaLogDir, ...]
-    """[]AlterReplicaLogDir, all versions."""
+    """[]AlterReplicaLogDir, all versions. The log directories that get replicas."""
 
     @constructor
     def __init__(self, *, dirs: Iterable[AlterReplicaLogDir] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -100,4 +113,13 @@ class AlterReplicaLogDirsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
-    FIELDS = (FieldRow("dirs", "Dirs", "[]AlterReplicaLogDir", "0+", struct=AlterReplicaLogDir),)
+    FIELDS = (
+        FieldRow(
+            "dirs",
+            "Dirs",
+            "[]AlterReplicaLogDir",
+            "0+",
+            struct=AlterReplicaLogDir,
+            about="The log directories that get replicas.",
+        ),
+    )

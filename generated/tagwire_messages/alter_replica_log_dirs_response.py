@@ -26,9 +26,10 @@ class AlterReplicaLogDirPartitionResult(Struct):
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -39,8 +40,22 @@ class AlterReplicaLogDirPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -50,9 +65,10 @@ class AlterReplicaLogDirTopicResult(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[AlterReplicaLogDirPartitionResult, ...]
-    """[]AlterReplicaLogDirPartitionResult, all versions."""
+    """[]AlterReplicaLogDirPartitionResult, all versions. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -67,26 +83,30 @@ class AlterReplicaLogDirTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]AlterReplicaLogDirPartitionResult",
             "0+",
             struct=AlterReplicaLogDirPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class AlterReplicaLogDirsResponse(Message["ResponseHeader"]):
-    """AlterReplicaLogDirsResponse (response, API key 34), versions 0-2."""
+    """AlterReplicaLogDirsResponse (response, API key 34), versions 0-2.
+
+    Reports for each replica whether its move was started."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[AlterReplicaLogDirTopicResult, ...]
-    """[]AlterReplicaLogDirTopicResult, all versions."""
+    """[]AlterReplicaLogDirTopicResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -109,6 +129,20 @@ class AlterReplicaLogDirsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("results", "Results", "[]AlterReplicaLogDirTopicResult", "0+", struct=AlterReplicaLogDirTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]AlterReplicaLogDirTopicResult",
+            "0+",
+            struct=AlterReplicaLogDirTopicResult,
+            about="The results, by topic.",
+        ),
     )

@@ -26,9 +26,9 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
     __slots__ = ("partition_index", "start_offset", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset at which the group continues."""
 
     @constructor
     def __init__(
@@ -39,8 +39,17 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "start_offset", "StartOffset", "int64", "0+", default=0, about="The offset at which the group continues."
+        ),
     )
 
 
@@ -50,9 +59,10 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[AlterShareGroupOffsetsRequestPartition, ...]
-    """[]AlterShareGroupOffsetsRequestPartition, all versions."""
+    """[]AlterShareGroupOffsetsRequestPartition, all versions. The partitions of
+    the topic to set offsets for."""
 
     @constructor
     def __init__(
@@ -67,26 +77,30 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]AlterShareGroupOffsetsRequestPartition",
             "0+",
             struct=AlterShareGroupOffsetsRequestPartition,
+            about="The partitions of the topic to set offsets for.",
         ),
     )
 
 
 class AlterShareGroupOffsetsRequest(Message["RequestHeader"]):
-    """AlterShareGroupOffsetsRequest (request, API key 91), version 0."""
+    """AlterShareGroupOffsetsRequest (request, API key 91), version 0.
+
+    Sets the offsets from which an empty share group reads (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the share group, which must have no members."""
     topics: tuple[AlterShareGroupOffsetsRequestTopic, ...]
-    """[]AlterShareGroupOffsetsRequestTopic, all versions."""
+    """[]AlterShareGroupOffsetsRequestTopic, all versions. The offsets to set, by
+    topic."""
 
     @constructor
     def __init__(
@@ -113,8 +127,20 @@ class AlterShareGroupOffsetsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow(
-            "topics", "Topics", "[]AlterShareGroupOffsetsRequestTopic", "0+", struct=AlterShareGroupOffsetsRequestTopic
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default="",
+            about="The ID of the share group, which must have no members.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]AlterShareGroupOffsetsRequestTopic",
+            "0+",
+            struct=AlterShareGroupOffsetsRequestTopic,
+            about="The offsets to set, by topic.",
         ),
     )

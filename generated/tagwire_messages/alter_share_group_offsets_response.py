@@ -27,11 +27,13 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
     __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -48,9 +50,31 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
@@ -60,11 +84,13 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[AlterShareGroupOffsetsResponsePartition, ...]
-    """[]AlterShareGroupOffsetsResponsePartition, all versions."""
+    """[]AlterShareGroupOffsetsResponsePartition, all versions. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -81,31 +107,43 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partitions",
             "Partitions",
             "[]AlterShareGroupOffsetsResponsePartition",
             "0+",
             struct=AlterShareGroupOffsetsResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class AlterShareGroupOffsetsResponse(Message["ResponseHeader"]):
-    """AlterShareGroupOffsetsResponse (response, API key 91), version 0."""
+    """AlterShareGroupOffsetsResponse (response, API key 91), version 0.
+
+    Reports for each partition whether the share group's offset was set."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     responses: tuple[AlterShareGroupOffsetsResponseTopic, ...]
-    """[]AlterShareGroupOffsetsResponseTopic, all versions."""
+    """[]AlterShareGroupOffsetsResponseTopic, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -136,14 +174,37 @@ class AlterShareGroupOffsetsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
         FieldRow(
             "responses",
             "Responses",
             "[]AlterShareGroupOffsetsResponseTopic",
             "0+",
             struct=AlterShareGroupOffsetsResponseTopic,
+            about="The results, by topic.",
         ),
     )

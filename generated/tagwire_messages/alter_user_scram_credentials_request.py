@@ -21,9 +21,9 @@ class ScramCredentialDeletion(Struct):
     __slots__ = ("name", "mechanism", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
     mechanism: int
-    """int8, all versions."""
+    """int8, all versions. The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
 
     @constructor
     def __init__(self, *, name: str = "", mechanism: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -32,8 +32,15 @@ class ScramCredentialDeletion(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The user's name."),
+        FieldRow(
+            "mechanism",
+            "Mechanism",
+            "int8",
+            "0+",
+            default=0,
+            about="The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.",
+        ),
     )
 
 
@@ -43,15 +50,17 @@ class ScramCredentialUpsertion(Struct):
     __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
     mechanism: int
-    """int8, all versions."""
+    """int8, all versions. The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     iterations: int
-    """int32, all versions."""
+    """int32, all versions. How many times SCRAM hashes the password."""
     salt: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The random bytes that are hashed with the
+    password."""
     salted_password: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The password as SCRAM hashes it with the
+    salt. The password itself is never sent."""
 
     @constructor
     def __init__(
@@ -72,23 +81,51 @@ class ScramCredentialUpsertion(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
-        FieldRow("iterations", "Iterations", "int32", "0+", default=0),
-        FieldRow("salt", "Salt", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("salted_password", "SaltedPassword", "bytes", "0+", default=b"", sensitive=True),
+        FieldRow("name", "Name", "string", "0+", default="", about="The user's name."),
+        FieldRow(
+            "mechanism",
+            "Mechanism",
+            "int8",
+            "0+",
+            default=0,
+            about="The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.",
+        ),
+        FieldRow(
+            "iterations", "Iterations", "int32", "0+", default=0, about="How many times SCRAM hashes the password."
+        ),
+        FieldRow(
+            "salt",
+            "Salt",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The random bytes that are hashed with the password.",
+        ),
+        FieldRow(
+            "salted_password",
+            "SaltedPassword",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The password as SCRAM hashes it with the salt. The password itself is never sent.",
+        ),
     )
 
 
 class AlterUserScramCredentialsRequest(Message["RequestHeader"]):
-    """AlterUserScramCredentialsRequest (request, API key 51), version 0."""
+    """AlterUserScramCredentialsRequest (request, API key 51), version 0.
+
+    Adds, changes and deletes the SCRAM credentials of users (KIP-554)."""
 
     __slots__ = ("deletions", "upsertions", "unknown_tags")
 
     deletions: tuple[ScramCredentialDeletion, ...]
-    """[]ScramCredentialDeletion, all versions."""
+    """[]ScramCredentialDeletion, all versions. The credentials to delete."""
     upsertions: tuple[ScramCredentialUpsertion, ...]
-    """[]ScramCredentialUpsertion, all versions."""
+    """[]ScramCredentialUpsertion, all versions. The credentials to add, or to
+    replace if the user has one for the mechanism."""
 
     @constructor
     def __init__(
@@ -111,6 +148,20 @@ class AlterUserScramCredentialsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("deletions", "Deletions", "[]ScramCredentialDeletion", "0+", struct=ScramCredentialDeletion),
-        FieldRow("upsertions", "Upsertions", "[]ScramCredentialUpsertion", "0+", struct=ScramCredentialUpsertion),
+        FieldRow(
+            "deletions",
+            "Deletions",
+            "[]ScramCredentialDeletion",
+            "0+",
+            struct=ScramCredentialDeletion,
+            about="The credentials to delete.",
+        ),
+        FieldRow(
+            "upsertions",
+            "Upsertions",
+            "[]ScramCredentialUpsertion",
+            "0+",
+            struct=ScramCredentialUpsertion,
+            about="The credentials to add, or to replace if the user has one for the mechanism.",
+        ),
     )

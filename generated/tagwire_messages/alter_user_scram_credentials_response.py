@@ -21,11 +21,12 @@ class AlterUserScramCredentialsResult(Struct):
     __slots__ = ("user", "error_code", "error_message", "unknown_tags")
 
     user: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this user."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this user, or
+    null."""
 
     @constructor
     def __init__(
@@ -42,21 +43,40 @@ class AlterUserScramCredentialsResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("user", "User", "string", "0+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow("user", "User", "string", "0+", default="", about="The user's name."),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this user.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this user, or null.",
+        ),
     )
 
 
 class AlterUserScramCredentialsResponse(Message["ResponseHeader"]):
-    """AlterUserScramCredentialsResponse (response, API key 51), version 0."""
+    """AlterUserScramCredentialsResponse (response, API key 51), version 0.
+
+    Reports for each user whether the credentials were changed."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[AlterUserScramCredentialsResult, ...]
-    """[]AlterUserScramCredentialsResult, all versions."""
+    """[]AlterUserScramCredentialsResult, all versions. The result for each user in
+    the request."""
 
     @constructor
     def __init__(
@@ -79,8 +99,20 @@ class AlterUserScramCredentialsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
         FieldRow(
-            "results", "Results", "[]AlterUserScramCredentialsResult", "0+", struct=AlterUserScramCredentialsResult
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]AlterUserScramCredentialsResult",
+            "0+",
+            struct=AlterUserScramCredentialsResult,
+            about="The result for each user in the request.",
         ),
     )

@@ -23,18 +23,25 @@ __all__ = ["ApiVersionsRequest"]
 
 
 class ApiVersionsRequest(Message["RequestHeader"]):
-    """ApiVersionsRequest (request, API key 18), versions 0-5."""
+    """ApiVersionsRequest (request, API key 18), versions 0-5.
+
+    Asks which versions of which requests the node supports; usually the first
+    request of a connection (KIP-35). A node that lacks the version answers
+    in version 0 (KIP-511)."""
 
     __slots__ = ("client_software_name", "client_software_version", "cluster_id", "node_id", "unknown_tags")
 
     client_software_name: str
-    """string, version 3 on, ignorable."""
+    """string, version 3 on, ignorable. The name of the client library, such as
+    `apache-kafka-java` (KIP-511)."""
     client_software_version: str
-    """string, version 3 on, ignorable."""
+    """string, version 3 on, ignorable. The version of the client library."""
     cluster_id: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. The ID of the cluster that the
+    client expects, to detect misrouted connections (KIP-1242), or null."""
     node_id: int
-    """int32, version 5 on, ignorable."""
+    """int32, version 5 on, ignorable. The ID of the node that the client expects,
+    to detect misrouted connections (KIP-1242), or -1."""
 
     @constructor
     def __init__(
@@ -61,8 +68,41 @@ class ApiVersionsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("client_software_name", "ClientSoftwareName", "string", "3+", default="", ignorable=True),
-        FieldRow("client_software_version", "ClientSoftwareVersion", "string", "3+", default="", ignorable=True),
-        FieldRow("cluster_id", "ClusterId", "string", "5+", default=None, nullable="5+", ignorable=True),
-        FieldRow("node_id", "NodeId", "int32", "5+", default=-1, ignorable=True),
+        FieldRow(
+            "client_software_name",
+            "ClientSoftwareName",
+            "string",
+            "3+",
+            default="",
+            ignorable=True,
+            about="The name of the client library, such as `apache-kafka-java` (KIP-511).",
+        ),
+        FieldRow(
+            "client_software_version",
+            "ClientSoftwareVersion",
+            "string",
+            "3+",
+            default="",
+            ignorable=True,
+            about="The version of the client library.",
+        ),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="The ID of the cluster that the client expects, to detect misrouted connections (KIP-1242), or null.",
+        ),
+        FieldRow(
+            "node_id",
+            "NodeId",
+            "int32",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The ID of the node that the client expects, to detect misrouted connections (KIP-1242), or -1.",
+        ),
     )

@@ -32,11 +32,13 @@ class ApiVersion(Struct):
     __slots__ = ("api_key", "min_version", "max_version", "unknown_tags")
 
     api_key: int
-    """int16, all versions."""
+    """int16, all versions. The API key of the request."""
     min_version: int
-    """int16, all versions."""
+    """int16, all versions. The lowest version of the request that the node
+    supports."""
     max_version: int
-    """int16, all versions."""
+    """int16, all versions. The highest version of the request that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -53,9 +55,23 @@ class ApiVersion(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("api_key", "ApiKey", "int16", "0+", default=0),
-        FieldRow("min_version", "MinVersion", "int16", "0+", default=0),
-        FieldRow("max_version", "MaxVersion", "int16", "0+", default=0),
+        FieldRow("api_key", "ApiKey", "int16", "0+", default=0, about="The API key of the request."),
+        FieldRow(
+            "min_version",
+            "MinVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The lowest version of the request that the node supports.",
+        ),
+        FieldRow(
+            "max_version",
+            "MaxVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The highest version of the request that the node supports.",
+        ),
     )
 
 
@@ -65,11 +81,13 @@ class SupportedFeatureKey(Struct):
     __slots__ = ("name", "min_version", "max_version", "unknown_tags")
 
     name: str
-    """string, version 3 on."""
+    """string, version 3 on. The feature's name, such as `metadata.version`."""
     min_version: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The lowest level of the feature that the node supports.
+    Below version 4 it is never 0."""
     max_version: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The highest level of the feature that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -81,9 +99,23 @@ class SupportedFeatureKey(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "3+", default=""),
-        FieldRow("min_version", "MinVersion", "int16", "3+", default=0),
-        FieldRow("max_version", "MaxVersion", "int16", "3+", default=0),
+        FieldRow("name", "Name", "string", "3+", default="", about="The feature's name, such as `metadata.version`."),
+        FieldRow(
+            "min_version",
+            "MinVersion",
+            "int16",
+            "3+",
+            default=0,
+            about="The lowest level of the feature that the node supports. Below version 4 it is never 0.",
+        ),
+        FieldRow(
+            "max_version",
+            "MaxVersion",
+            "int16",
+            "3+",
+            default=0,
+            about="The highest level of the feature that the node supports.",
+        ),
     )
 
 
@@ -93,11 +125,11 @@ class FinalizedFeatureKey(Struct):
     __slots__ = ("name", "max_version_level", "min_version_level", "unknown_tags")
 
     name: str
-    """string, version 3 on."""
+    """string, version 3 on. The feature's name, such as `metadata.version`."""
     max_version_level: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The highest level of the feature in effect."""
     min_version_level: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The lowest level of the feature in effect."""
 
     @constructor
     def __init__(
@@ -114,14 +146,32 @@ class FinalizedFeatureKey(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "3+", default=""),
-        FieldRow("max_version_level", "MaxVersionLevel", "int16", "3+", default=0),
-        FieldRow("min_version_level", "MinVersionLevel", "int16", "3+", default=0),
+        FieldRow("name", "Name", "string", "3+", default="", about="The feature's name, such as `metadata.version`."),
+        FieldRow(
+            "max_version_level",
+            "MaxVersionLevel",
+            "int16",
+            "3+",
+            default=0,
+            about="The highest level of the feature in effect.",
+        ),
+        FieldRow(
+            "min_version_level",
+            "MinVersionLevel",
+            "int16",
+            "3+",
+            default=0,
+            about="The lowest level of the feature in effect.",
+        ),
     )
 
 
 class ApiVersionsResponse(Message["ResponseHeader"]):
-    """ApiVersionsResponse (response, API key 18), versions 0-5."""
+    """ApiVersionsResponse (response, API key 18), versions 0-5.
+
+    The APIs that a node supports with their versions, and the features of the
+    cluster (KIP-35, KIP-584). Its header has version 0 in all versions, so
+    that clients can read it before they know more."""
 
     __slots__ = (
         "error_code",
@@ -135,19 +185,27 @@ class ApiVersionsResponse(Message["ResponseHeader"]):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success. UNSUPPORTED_VERSION (35) means that this
+    is the version 0 answer to a newer request."""
     api_keys: tuple[ApiVersion, ...]
-    """[]ApiVersion, all versions."""
+    """[]ApiVersion, all versions. The APIs that the node supports on this
+    listener."""
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     supported_features: tuple[SupportedFeatureKey, ...]
-    """[]SupportedFeatureKey, version 3 on, tag 0, ignorable."""
+    """[]SupportedFeatureKey, version 3 on, tag 0, ignorable. The features that the
+    node supports (KIP-584)."""
     finalized_features_epoch: int
-    """int64, version 3 on, tag 1, ignorable."""
+    """int64, version 3 on, tag 1, ignorable. How recent the finalized features
+    are: a higher epoch is newer. -1 if unknown."""
     finalized_features: tuple[FinalizedFeatureKey, ...]
-    """[]FinalizedFeatureKey, version 3 on, tag 2, ignorable."""
+    """[]FinalizedFeatureKey, version 3 on, tag 2, ignorable. The levels of
+    features that are in effect in the whole cluster; only valid with an
+    epoch from 0 on."""
     zk_migration_ready: bool
-    """bool, version 3 on, tag 3, ignorable."""
+    """bool, version 3 on, tag 3, ignorable. Whether the node is ready to migrate
+    the cluster from ZooKeeper to KRaft (KIP-866)."""
 
     @constructor
     def __init__(
@@ -193,9 +251,31 @@ class ApiVersionsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     FALLBACK = (0, 35)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("api_keys", "ApiKeys", "[]ApiVersion", "0+", struct=ApiVersion),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success. UNSUPPORTED_VERSION (35) means that this is the version 0 answer to a newer request.",
+        ),
+        FieldRow(
+            "api_keys",
+            "ApiKeys",
+            "[]ApiVersion",
+            "0+",
+            struct=ApiVersion,
+            about="The APIs that the node supports on this listener.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
         FieldRow(
             "supported_features",
             "SupportedFeatures",
@@ -205,6 +285,7 @@ class ApiVersionsResponse(Message["ResponseHeader"]):
             tagged="3+",
             ignorable=True,
             struct=SupportedFeatureKey,
+            about="The features that the node supports (KIP-584).",
         ),
         FieldRow(
             "finalized_features_epoch",
@@ -215,6 +296,7 @@ class ApiVersionsResponse(Message["ResponseHeader"]):
             tag=1,
             tagged="3+",
             ignorable=True,
+            about="How recent the finalized features are: a higher epoch is newer. -1 if unknown.",
         ),
         FieldRow(
             "finalized_features",
@@ -225,8 +307,17 @@ class ApiVersionsResponse(Message["ResponseHeader"]):
             tagged="3+",
             ignorable=True,
             struct=FinalizedFeatureKey,
+            about="The levels of features that are in effect in the whole cluster; only valid with an epoch from 0 on.",
         ),
         FieldRow(
-            "zk_migration_ready", "ZkMigrationReady", "bool", "3+", default=False, tag=3, tagged="3+", ignorable=True
+            "zk_migration_ready",
+            "ZkMigrationReady",
+            "bool",
+            "3+",
+            default=False,
+            tag=3,
+            tagged="3+",
+            ignorable=True,
+            about="Whether the node is ready to migrate the cluster from ZooKeeper to KRaft (KIP-866).",
         ),
     )

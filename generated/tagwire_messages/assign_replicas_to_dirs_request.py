@@ -22,14 +22,23 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+    )
 
 
 class TopicData(Struct):
@@ -38,9 +47,10 @@ class TopicData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic in the directory."""
 
     @constructor
     def __init__(
@@ -55,8 +65,22 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic in the directory.",
+        ),
     )
 
 
@@ -66,9 +90,9 @@ class DirectoryData(Struct):
     __slots__ = ("id", "topics", "unknown_tags")
 
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the log directory."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The replicas in the directory, by topic."""
 
     @constructor
     def __init__(
@@ -79,22 +103,28 @@ class DirectoryData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("id", "Id", "uuid", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The ID of the log directory."),
+        FieldRow(
+            "topics", "Topics", "[]TopicData", "0+", struct=TopicData, about="The replicas in the directory, by topic."
+        ),
     )
 
 
 class AssignReplicasToDirsRequest(Message["RequestHeader"]):
-    """AssignReplicasToDirsRequest (request, API key 73), version 0."""
+    """AssignReplicasToDirsRequest (request, API key 73), version 0.
+
+    A broker tells the controller in which log directories its replicas are
+    (KIP-858)."""
 
     __slots__ = ("broker_id", "broker_epoch", "directories", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     directories: tuple[DirectoryData, ...]
-    """[]DirectoryData, all versions."""
+    """[]DirectoryData, all versions. The log directories with their replicas."""
 
     @constructor
     def __init__(
@@ -119,7 +149,21 @@ class AssignReplicasToDirsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=-1),
-        FieldRow("directories", "Directories", "[]DirectoryData", "0+", struct=DirectoryData),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "directories",
+            "Directories",
+            "[]DirectoryData",
+            "0+",
+            struct=DirectoryData,
+            about="The log directories with their replicas.",
+        ),
     )

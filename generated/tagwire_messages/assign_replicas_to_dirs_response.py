@@ -22,9 +22,10 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -35,8 +36,22 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -46,9 +61,10 @@ class TopicData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -63,8 +79,22 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
@@ -74,9 +104,9 @@ class DirectoryData(Struct):
     __slots__ = ("id", "topics", "unknown_tags")
 
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the log directory."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The results for the directory, by topic."""
 
     @constructor
     def __init__(
@@ -87,22 +117,28 @@ class DirectoryData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("id", "Id", "uuid", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The ID of the log directory."),
+        FieldRow(
+            "topics", "Topics", "[]TopicData", "0+", struct=TopicData, about="The results for the directory, by topic."
+        ),
     )
 
 
 class AssignReplicasToDirsResponse(Message["ResponseHeader"]):
-    """AssignReplicasToDirsResponse (response, API key 73), version 0."""
+    """AssignReplicasToDirsResponse (response, API key 73), version 0.
+
+    Reports for each replica whether the controller has accepted its directory."""
 
     __slots__ = ("throttle_time_ms", "error_code", "directories", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     directories: tuple[DirectoryData, ...]
-    """[]DirectoryData, all versions."""
+    """[]DirectoryData, all versions. The results, by log directory."""
 
     @constructor
     def __init__(
@@ -127,7 +163,28 @@ class AssignReplicasToDirsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("directories", "Directories", "[]DirectoryData", "0+", struct=DirectoryData),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "directories",
+            "Directories",
+            "[]DirectoryData",
+            "0+",
+            struct=DirectoryData,
+            about="The results, by log directory.",
+        ),
     )

@@ -27,13 +27,14 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     voter_directory_id: UUID
-    """uuid, version 1 on, ignorable."""
+    """uuid, version 1 on, ignorable. The metadata directory of the voter that the
+    request is for (KIP-853)."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the new leader, which sends the request."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch in which the leader was elected."""
 
     @constructor
     def __init__(
@@ -52,10 +53,34 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=0, ignorable=True),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="The metadata directory of the voter that the request is for (KIP-853).",
+        ),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The node ID of the new leader, which sends the request.",
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The epoch in which the leader was elected."
+        ),
     )
 
 
@@ -65,9 +90,10 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic that have a new
+    leader."""
 
     @constructor
     def __init__(
@@ -82,8 +108,15 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic that have a new leader.",
+        ),
     )
 
 
@@ -93,11 +126,11 @@ class LeaderEndpoint(Struct):
     __slots__ = ("name", "host", "port", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, version 1 on."""
+    """string, version 1 on. The host name or IP address to connect to."""
     port: int
-    """uint16, version 1 on."""
+    """uint16, version 1 on. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -109,25 +142,32 @@ class LeaderEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("port", "Port", "uint16", "1+", default=0),
+        FieldRow("name", "Name", "string", "1+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "1+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "1+", default=0, about="The TCP port to connect to."),
     )
 
 
 class BeginQuorumEpochRequest(Message["RequestHeader"]):
-    """BeginQuorumEpochRequest (request, API key 53), versions 0-1."""
+    """BeginQuorumEpochRequest (request, API key 53), versions 0-1.
+
+    The new leader of the metadata quorum announces itself to the other voters
+    (KIP-595)."""
 
     __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")
 
     cluster_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The sender's cluster ID, or null to skip the
+    check."""
     voter_id: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. The node ID of the voter that the request is
+    for (KIP-853), or -1 if unknown."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The partitions with a new leader: only the
+    metadata partition, `__cluster_metadata-0`."""
     leader_endpoints: tuple[LeaderEndpoint, ...]
-    """[]LeaderEndpoint, version 1 on, ignorable."""
+    """[]LeaderEndpoint, version 1 on, ignorable. The addresses of the leader, by
+    listener (KIP-853)."""
 
     @constructor
     def __init__(
@@ -158,10 +198,39 @@ class BeginQuorumEpochRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("voter_id", "VoterId", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
         FieldRow(
-            "leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", "1+", ignorable=True, struct=LeaderEndpoint
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The sender's cluster ID, or null to skip the check.",
+        ),
+        FieldRow(
+            "voter_id",
+            "VoterId",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="The node ID of the voter that the request is for (KIP-853), or -1 if unknown.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicData",
+            "0+",
+            struct=TopicData,
+            about="The partitions with a new leader: only the metadata partition, `__cluster_metadata-0`.",
+        ),
+        FieldRow(
+            "leader_endpoints",
+            "LeaderEndpoints",
+            "[]LeaderEndpoint",
+            "1+",
+            ignorable=True,
+            struct=LeaderEndpoint,
+            about="The addresses of the leader, by listener (KIP-853).",
         ),
     )

@@ -25,13 +25,14 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the leader that the voter knows, or -1."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The latest epoch that the voter knows."""
 
     @constructor
     def __init__(
@@ -50,10 +51,33 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The node ID of the leader that the voter knows, or -1.",
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The latest epoch that the voter knows."
+        ),
     )
 
 
@@ -63,9 +87,9 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -80,8 +104,15 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
@@ -91,11 +122,11 @@ class NodeEndpoint(Struct):
     __slots__ = ("node_id", "host", "port", "unknown_tags")
 
     node_id: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The node ID of a leader."""
     host: str
-    """string, version 1 on."""
+    """string, version 1 on. The host name or IP address to connect to."""
     port: int
-    """uint16, version 1 on."""
+    """uint16, version 1 on. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -107,23 +138,27 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "1+", default=0),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("port", "Port", "uint16", "1+", default=0),
+        FieldRow("node_id", "NodeId", "int32", "1+", default=0, about="The node ID of a leader."),
+        FieldRow("host", "Host", "string", "1+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "1+", default=0, about="The TCP port to connect to."),
     )
 
 
 class BeginQuorumEpochResponse(Message["ResponseHeader"]):
-    """BeginQuorumEpochResponse (response, API key 53), versions 0-1."""
+    """BeginQuorumEpochResponse (response, API key 53), versions 0-1.
+
+    The voter accepts the new leader, or names the one that it knows."""
 
     __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The results, by topic."""
     node_endpoints: tuple[NodeEndpoint, ...]
-    """[]NodeEndpoint, version 1 on, tag 0."""
+    """[]NodeEndpoint, version 1 on, tag 0. The addresses of the leaders named in
+    the response (KIP-853)."""
 
     @constructor
     def __init__(
@@ -152,7 +187,23 @@ class BeginQuorumEpochResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
-        FieldRow("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", "1+", tag=0, tagged="1+", struct=NodeEndpoint),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData, about="The results, by topic."),
+        FieldRow(
+            "node_endpoints",
+            "NodeEndpoints",
+            "[]NodeEndpoint",
+            "1+",
+            tag=0,
+            tagged="1+",
+            struct=NodeEndpoint,
+            about="The addresses of the leaders named in the response (KIP-853).",
+        ),
     )

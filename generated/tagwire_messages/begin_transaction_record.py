@@ -12,12 +12,15 @@ __all__ = ["BeginTransactionRecord"]
 
 
 class BeginTransactionRecord(Message):
-    """BeginTransactionRecord (metadata, API key 23), version 0."""
+    """BeginTransactionRecord (metadata, API key 23), version 0.
+
+    Begins a transaction of metadata records, which take effect together
+    (KIP-868)."""
 
     __slots__ = ("name", "unknown_tags")
 
     name: str | None
-    """string, all versions, nullable, tag 0."""
+    """string, all versions, nullable, tag 0. What the transaction is for, or null."""
 
     @constructor
     def __init__(self, *, name: str | None = None, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,16 @@ class BeginTransactionRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("name", "Name", "string", "0+", default=None, nullable="0+", tag=0, tagged="0+"),)
+    FIELDS = (
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=0,
+            tagged="0+",
+            about="What the transaction is for, or null.",
+        ),
+    )

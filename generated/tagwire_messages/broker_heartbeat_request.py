@@ -21,7 +21,10 @@ __all__ = ["BrokerHeartbeatRequest"]
 
 
 class BrokerHeartbeatRequest(Message["RequestHeader"]):
-    """BrokerHeartbeatRequest (request, API key 63), versions 0-2."""
+    """BrokerHeartbeatRequest (request, API key 63), versions 0-2.
+
+    A KRaft broker tells the controller regularly that it is alive, and asks to
+    be fenced, unfenced or shut down (KIP-631)."""
 
     __slots__ = (
         "broker_id",
@@ -35,19 +38,25 @@ class BrokerHeartbeatRequest(Message["RequestHeader"]):
     )
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     current_metadata_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the metadata log that the broker has
+    applied."""
     want_fence: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the broker wants to be fenced, so that it isn't
+    a leader and clients don't see it."""
     want_shut_down: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the broker wants to shut down, once its
+    partitions have other leaders."""
     offline_log_dirs: tuple[UUID, ...]
-    """[]uuid, version 1 on, tag 0."""
+    """[]uuid, version 1 on, tag 0. The IDs of log directories that failed
+    (KIP-858)."""
     cordoned_log_dirs: tuple[UUID, ...] | None
-    """[]uuid, version 2 on, nullable, tag 1."""
+    """[]uuid, version 2 on, nullable, tag 1. The IDs of log directories that get
+    no new replicas (KIP-1066), or null if the broker can't tell."""
 
     @constructor
     def __init__(
@@ -80,13 +89,57 @@ class BrokerHeartbeatRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=-1),
-        FieldRow("current_metadata_offset", "CurrentMetadataOffset", "int64", "0+", default=0),
-        FieldRow("want_fence", "WantFence", "bool", "0+", default=False),
-        FieldRow("want_shut_down", "WantShutDown", "bool", "0+", default=False),
-        FieldRow("offline_log_dirs", "OfflineLogDirs", "[]uuid", "1+", tag=0, tagged="1+"),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
         FieldRow(
-            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", "2+", default=None, nullable="2+", tag=1, tagged="2+"
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "current_metadata_offset",
+            "CurrentMetadataOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The last offset of the metadata log that the broker has applied.",
+        ),
+        FieldRow(
+            "want_fence",
+            "WantFence",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the broker wants to be fenced, so that it isn't a leader and clients don't see it.",
+        ),
+        FieldRow(
+            "want_shut_down",
+            "WantShutDown",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the broker wants to shut down, once its partitions have other leaders.",
+        ),
+        FieldRow(
+            "offline_log_dirs",
+            "OfflineLogDirs",
+            "[]uuid",
+            "1+",
+            tag=0,
+            tagged="1+",
+            about="The IDs of log directories that failed (KIP-858).",
+        ),
+        FieldRow(
+            "cordoned_log_dirs",
+            "CordonedLogDirs",
+            "[]uuid",
+            "2+",
+            default=None,
+            nullable="2+",
+            tag=1,
+            tagged="2+",
+            about="The IDs of log directories that get no new replicas (KIP-1066), or null if the broker can't tell.",
         ),
     )

@@ -20,20 +20,25 @@ __all__ = ["BrokerHeartbeatResponse"]
 
 
 class BrokerHeartbeatResponse(Message["ResponseHeader"]):
-    """BrokerHeartbeatResponse (response, API key 63), versions 0-2."""
+    """BrokerHeartbeatResponse (response, API key 63), versions 0-2.
+
+    The controller's view of the broker."""
 
     __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as STALE_BROKER_EPOCH (77), after
+    which the broker registers again."""
     is_caught_up: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the broker has nearly caught up with the
+    metadata log."""
     is_fenced: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the broker is fenced."""
     should_shut_down: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the broker can shut down now."""
 
     @constructor
     def __init__(
@@ -62,9 +67,37 @@ class BrokerHeartbeatResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("is_caught_up", "IsCaughtUp", "bool", "0+", default=False),
-        FieldRow("is_fenced", "IsFenced", "bool", "0+", default=True),
-        FieldRow("should_shut_down", "ShouldShutDown", "bool", "0+", default=False),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as STALE_BROKER_EPOCH (77), after which the broker registers again.",
+        ),
+        FieldRow(
+            "is_caught_up",
+            "IsCaughtUp",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the broker has nearly caught up with the metadata log.",
+        ),
+        FieldRow("is_fenced", "IsFenced", "bool", "0+", default=True, about="Whether the broker is fenced."),
+        FieldRow(
+            "should_shut_down",
+            "ShouldShutDown",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the broker can shut down now.",
+        ),
     )

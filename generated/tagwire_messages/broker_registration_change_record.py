@@ -21,7 +21,9 @@ __all__ = ["BrokerRegistrationChangeRecord"]
 
 
 class BrokerRegistrationChangeRecord(Message):
-    """BrokerRegistrationChangeRecord (metadata, API key 17), versions 0-3."""
+    """BrokerRegistrationChangeRecord (metadata, API key 17), versions 0-3.
+
+    Changes the registration of a broker."""
 
     __slots__ = (
         "broker_id",
@@ -34,17 +36,22 @@ class BrokerRegistrationChangeRecord(Message):
     )
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     fenced: int
-    """int8, all versions, tag 0."""
+    """int8, all versions, tag 0. -1 unfences the broker, 1 fences it, 0 changes
+    nothing."""
     in_controlled_shutdown: int
-    """int8, version 1 on, tag 1."""
+    """int8, version 1 on, tag 1. 1 if the broker begins a controlled shutdown, 0
+    changes nothing."""
     log_dirs: tuple[UUID, ...]
-    """[]uuid, version 2 on, tag 2."""
+    """[]uuid, version 2 on, tag 2. The IDs of the broker's log directories that
+    are online, or empty for no change (KIP-858)."""
     cordoned_log_dirs: tuple[UUID, ...] | None
-    """[]uuid, version 3 on, nullable, tag 3."""
+    """[]uuid, version 3 on, nullable, tag 3. The IDs of log directories that get
+    no new replicas (KIP-1066), or null for no change."""
 
     @constructor
     def __init__(
@@ -74,12 +81,53 @@ class BrokerRegistrationChangeRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 3
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=0),
-        FieldRow("fenced", "Fenced", "int8", "0+", default=0, tag=0, tagged="0+"),
-        FieldRow("in_controlled_shutdown", "InControlledShutdown", "int8", "1+", default=0, tag=1, tagged="1+"),
-        FieldRow("log_dirs", "LogDirs", "[]uuid", "2+", tag=2, tagged="2+"),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
         FieldRow(
-            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", "3+", default=None, nullable="3+", tag=3, tagged="3+"
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=0,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "fenced",
+            "Fenced",
+            "int8",
+            "0+",
+            default=0,
+            tag=0,
+            tagged="0+",
+            about="-1 unfences the broker, 1 fences it, 0 changes nothing.",
+        ),
+        FieldRow(
+            "in_controlled_shutdown",
+            "InControlledShutdown",
+            "int8",
+            "1+",
+            default=0,
+            tag=1,
+            tagged="1+",
+            about="1 if the broker begins a controlled shutdown, 0 changes nothing.",
+        ),
+        FieldRow(
+            "log_dirs",
+            "LogDirs",
+            "[]uuid",
+            "2+",
+            tag=2,
+            tagged="2+",
+            about="The IDs of the broker's log directories that are online, or empty for no change (KIP-858).",
+        ),
+        FieldRow(
+            "cordoned_log_dirs",
+            "CordonedLogDirs",
+            "[]uuid",
+            "3+",
+            default=None,
+            nullable="3+",
+            tag=3,
+            tagged="3+",
+            about="The IDs of log directories that get no new replicas (KIP-1066), or null for no change.",
         ),
     )

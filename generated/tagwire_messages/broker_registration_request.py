@@ -28,13 +28,14 @@ class Listener(Struct):
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The listener's name, such as `PLAINTEXT`."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
     security_protocol: int
-    """int16, all versions."""
+    """int16, all versions. How connections are secured: 0 PLAINTEXT, 1 SSL, 2
+    SASL_PLAINTEXT, 3 SASL_SSL."""
 
     @constructor
     def __init__(
@@ -53,10 +54,17 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
-        FieldRow("security_protocol", "SecurityProtocol", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The listener's name, such as `PLAINTEXT`."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "security_protocol",
+            "SecurityProtocol",
+            "int16",
+            "0+",
+            default=0,
+            about="How connections are secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
+        ),
     )
 
 
@@ -66,11 +74,12 @@ class Feature(Struct):
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The feature's name, such as `metadata.version`."""
     min_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The lowest level of the feature that the node supports."""
     max_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The highest level of the feature that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -87,14 +96,31 @@ class Feature(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("min_supported_version", "MinSupportedVersion", "int16", "0+", default=0),
-        FieldRow("max_supported_version", "MaxSupportedVersion", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The feature's name, such as `metadata.version`."),
+        FieldRow(
+            "min_supported_version",
+            "MinSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The lowest level of the feature that the node supports.",
+        ),
+        FieldRow(
+            "max_supported_version",
+            "MaxSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The highest level of the feature that the node supports.",
+        ),
     )
 
 
 class BrokerRegistrationRequest(Message["RequestHeader"]):
-    """BrokerRegistrationRequest (request, API key 62), versions 0-4."""
+    """BrokerRegistrationRequest (request, API key 62), versions 0-4.
+
+    A broker registers with the KRaft controller when it starts (KIP-631).
+    Version 4 allows 0 as the lowest level of a feature."""
 
     __slots__ = (
         "broker_id",
@@ -110,23 +136,29 @@ class BrokerRegistrationRequest(Message["RequestHeader"]):
     )
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     cluster_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the cluster that the broker belongs to."""
     incarnation_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. A random ID that the node chooses at each start, so that
+    a restart can be recognized."""
     listeners: tuple[Listener, ...]
-    """[]Listener, all versions."""
+    """[]Listener, all versions. The addresses at which the broker accepts
+    connections, by listener."""
     features: tuple[Feature, ...]
-    """[]Feature, all versions."""
+    """[]Feature, all versions. The features that the broker supports."""
     rack: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
     is_migrating_zk_broker: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether this is a ZooKeeper broker in a cluster that
+    migrates to KRaft (KIP-866)."""
     log_dirs: tuple[UUID, ...]
-    """[]uuid, version 2 on, ignorable."""
+    """[]uuid, version 2 on, ignorable. The IDs of the broker's log directories
+    that are online (KIP-858)."""
     previous_broker_epoch: int
-    """int64, version 3 on, ignorable."""
+    """int64, version 3 on, ignorable. The broker's epoch before its last clean
+    shutdown, or -1 if it was not clean (KIP-966)."""
 
     @constructor
     def __init__(
@@ -171,13 +203,66 @@ class BrokerRegistrationRequest(Message["RequestHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default=""),
-        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=0),
-        FieldRow("listeners", "Listeners", "[]Listener", "0+", struct=Listener),
-        FieldRow("features", "Features", "[]Feature", "0+", struct=Feature),
-        FieldRow("rack", "Rack", "string", "0+", default="", nullable="0+"),
-        FieldRow("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", "1+", default=False),
-        FieldRow("log_dirs", "LogDirs", "[]uuid", "2+", ignorable=True),
-        FieldRow("previous_broker_epoch", "PreviousBrokerEpoch", "int64", "3+", default=-1, ignorable=True),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default="",
+            about="The ID of the cluster that the broker belongs to.",
+        ),
+        FieldRow(
+            "incarnation_id",
+            "IncarnationId",
+            "uuid",
+            "0+",
+            default=0,
+            about="A random ID that the node chooses at each start, so that a restart can be recognized.",
+        ),
+        FieldRow(
+            "listeners",
+            "Listeners",
+            "[]Listener",
+            "0+",
+            struct=Listener,
+            about="The addresses at which the broker accepts connections, by listener.",
+        ),
+        FieldRow(
+            "features", "Features", "[]Feature", "0+", struct=Feature, about="The features that the broker supports."
+        ),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
+        FieldRow(
+            "is_migrating_zk_broker",
+            "IsMigratingZkBroker",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether this is a ZooKeeper broker in a cluster that migrates to KRaft (KIP-866).",
+        ),
+        FieldRow(
+            "log_dirs",
+            "LogDirs",
+            "[]uuid",
+            "2+",
+            ignorable=True,
+            about="The IDs of the broker's log directories that are online (KIP-858).",
+        ),
+        FieldRow(
+            "previous_broker_epoch",
+            "PreviousBrokerEpoch",
+            "int64",
+            "3+",
+            default=-1,
+            ignorable=True,
+            about="The broker's epoch before its last clean shutdown, or -1 if it was not clean (KIP-966).",
+        ),
     )

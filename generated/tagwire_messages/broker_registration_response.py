@@ -22,16 +22,21 @@ __all__ = ["BrokerRegistrationResponse"]
 
 
 class BrokerRegistrationResponse(Message["ResponseHeader"]):
-    """BrokerRegistrationResponse (response, API key 62), versions 0-4."""
+    """BrokerRegistrationResponse (response, API key 62), versions 0-4.
+
+    Reports whether the broker is registered, and in which epoch."""
 
     __slots__ = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as DUPLICATE_BROKER_REGISTRATION
+    (101) or INCONSISTENT_CLUSTER_ID (104)."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker sends from now on, or -1 if
+    it was not registered."""
 
     @constructor
     def __init__(
@@ -56,7 +61,28 @@ class BrokerRegistrationResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=-1),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as DUPLICATE_BROKER_REGISTRATION (101) or INCONSISTENT_CLUSTER_ID (104).",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=-1,
+            about="The epoch that the broker sends from now on, or -1 if it was not registered.",
+        ),
     )

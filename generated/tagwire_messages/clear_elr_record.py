@@ -12,12 +12,14 @@ __all__ = ["ClearElrRecord"]
 
 
 class ClearElrRecord(Message):
-    """ClearElrRecord (metadata, API key 28), version 0."""
+    """ClearElrRecord (metadata, API key 28), version 0.
+
+    Clears the eligible leader replicas of one topic or of all topics (KIP-966)."""
 
     __slots__ = ("topic_name", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name, or empty for all topics."""
 
     @constructor
     def __init__(self, *, topic_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,8 @@ class ClearElrRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("topic_name", "TopicName", "string", "0+", default=""),)
+    FIELDS = (
+        FieldRow(
+            "topic_name", "TopicName", "string", "0+", default="", about="The topic's name, or empty for all topics."
+        ),
+    )

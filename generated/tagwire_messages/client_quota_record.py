@@ -17,9 +17,11 @@ class EntityData(Struct):
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
     entity_type: str
-    """string, all versions."""
+    """string, all versions. What the quota applies to: `user`, `client-id` or
+    `ip`."""
     entity_name: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name of the user, client or address, or
+    null for the default quota of its type."""
 
     @constructor
     def __init__(
@@ -30,24 +32,44 @@ class EntityData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity_type", "EntityType", "string", "0+", default=""),
-        FieldRow("entity_name", "EntityName", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "entity_type",
+            "EntityType",
+            "string",
+            "0+",
+            default="",
+            about="What the quota applies to: `user`, `client-id` or `ip`.",
+        ),
+        FieldRow(
+            "entity_name",
+            "EntityName",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The name of the user, client or address, or null for the default quota of its type.",
+        ),
     )
 
 
 class ClientQuotaRecord(Message):
-    """ClientQuotaRecord (metadata, API key 14), version 0."""
+    """ClientQuotaRecord (metadata, API key 14), version 0.
+
+    Sets or removes a quota (KIP-546)."""
 
     __slots__ = ("entity", "key", "value", "remove", "unknown_tags")
 
     entity: tuple[EntityData, ...]
-    """[]EntityData, all versions."""
+    """[]EntityData, all versions. The parts of the entity, such as a user and a
+    client ID together."""
     key: str
-    """string, all versions."""
+    """string, all versions. The quota, such as `producer_byte_rate` or
+    `request_percentage`."""
     value: float
-    """float64, all versions."""
+    """float64, all versions. The limit; its unit depends on the key. Not used if
+    the quota is removed."""
     remove: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the quota is removed."""
 
     @constructor
     def __init__(
@@ -73,8 +95,29 @@ class ClientQuotaRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("entity", "Entity", "[]EntityData", "0+", struct=EntityData),
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "float64", "0+", default=0.0),
-        FieldRow("remove", "Remove", "bool", "0+", default=False),
+        FieldRow(
+            "entity",
+            "Entity",
+            "[]EntityData",
+            "0+",
+            struct=EntityData,
+            about="The parts of the entity, such as a user and a client ID together.",
+        ),
+        FieldRow(
+            "key",
+            "Key",
+            "string",
+            "0+",
+            default="",
+            about="The quota, such as `producer_byte_rate` or `request_percentage`.",
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "float64",
+            "0+",
+            default=0.0,
+            about="The limit; its unit depends on the key. Not used if the quota is removed.",
+        ),
+        FieldRow("remove", "Remove", "bool", "0+", default=False, about="Whether the quota is removed."),
     )

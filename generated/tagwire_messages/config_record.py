@@ -12,18 +12,22 @@ __all__ = ["ConfigRecord"]
 
 
 class ConfigRecord(Message):
-    """ConfigRecord (metadata, API key 4), version 0."""
+    """ConfigRecord (metadata, API key 4), version 0.
+
+    Sets or removes a dynamic configuration of a resource."""
 
     __slots__ = ("resource_type", "resource_name", "name", "value", "unknown_tags")
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 32 group ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The name of the resource; empty for the default of all
+    brokers."""
     name: str
-    """string, all versions."""
+    """string, all versions. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The value as a string, or null to remove it."""
 
     @constructor
     def __init__(
@@ -49,8 +53,30 @@ class ConfigRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The name of the resource; empty for the default of all brokers.",
+        ),
+        FieldRow("name", "Name", "string", "0+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The value as a string, or null to remove it.",
+        ),
     )

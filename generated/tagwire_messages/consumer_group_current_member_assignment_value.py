@@ -17,16 +17,19 @@ __all__ = ["ConsumerGroupCurrentMemberAssignmentValue", "TopicPartitions"]
 
 class TopicPartitions(Struct):
     """`assigned_partitions[]` and `partitions_pending_revocation[]` of
-    ConsumerGroupCurrentMemberAssignmentValue, all versions."""
+    ConsumerGroupCurrentMemberAssignmentValue, all versions. Partitions of
+    one topic."""
 
     __slots__ = ("topic_id", "partitions", "assignment_epochs", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
     assignment_epochs: tuple[int, ...] | None
-    """[]int32, all versions, nullable, tag 0."""
+    """[]int32, all versions, nullable, tag 0. The epoch in which each partition
+    was assigned, in the order of Partitions, or null (KIP-1251)."""
 
     @constructor
     def __init__(
@@ -43,14 +46,32 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
-        FieldRow("assignment_epochs", "AssignmentEpochs", "[]int32", "0+", nullable="0+", tag=0, tagged="0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
+        FieldRow(
+            "assignment_epochs",
+            "AssignmentEpochs",
+            "[]int32",
+            "0+",
+            nullable="0+",
+            tag=0,
+            tagged="0+",
+            about="The epoch in which each partition was assigned, in the order of Partitions, or null (KIP-1251).",
+        ),
     )
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
-    """ConsumerGroupCurrentMemberAssignmentValue (coordinator-value, API key 8), version 0."""
+    """ConsumerGroupCurrentMemberAssignmentValue (coordinator-value, API key 8), version 0.
+
+    The partitions that a member has now, and those that it must give up."""
 
     __slots__ = (
         "member_epoch",
@@ -62,15 +83,20 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     )
 
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch: how far it has caught up with the
+    epochs of the group."""
     previous_member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch before the current one, to accept a
+    repeated heartbeat."""
     state: int
-    """int8, all versions."""
+    """int8, all versions. Where the member is in its reconciliation, as the number
+    of Kafka's MemberState."""
     assigned_partitions: tuple[TopicPartitions, ...]
-    """[]TopicPartitions, all versions."""
+    """[]TopicPartitions, all versions. The partitions that the member may read, by
+    topic."""
     partitions_pending_revocation: tuple[TopicPartitions, ...]
-    """[]TopicPartitions, all versions."""
+    """[]TopicPartitions, all versions. The partitions that the member must give up
+    first, by topic."""
 
     @constructor
     def __init__(
@@ -98,15 +124,44 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("previous_member_epoch", "PreviousMemberEpoch", "int32", "0+", default=0),
-        FieldRow("state", "State", "int8", "0+", default=0),
-        FieldRow("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", "0+", struct=TopicPartitions),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch: how far it has caught up with the epochs of the group.",
+        ),
+        FieldRow(
+            "previous_member_epoch",
+            "PreviousMemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch before the current one, to accept a repeated heartbeat.",
+        ),
+        FieldRow(
+            "state",
+            "State",
+            "int8",
+            "0+",
+            default=0,
+            about="Where the member is in its reconciliation, as the number of Kafka's MemberState.",
+        ),
+        FieldRow(
+            "assigned_partitions",
+            "AssignedPartitions",
+            "[]TopicPartitions",
+            "0+",
+            struct=TopicPartitions,
+            about="The partitions that the member may read, by topic.",
+        ),
         FieldRow(
             "partitions_pending_revocation",
             "PartitionsPendingRevocation",
             "[]TopicPartitions",
             "0+",
             struct=TopicPartitions,
+            about="The partitions that the member must give up first, by topic.",
         ),
     )

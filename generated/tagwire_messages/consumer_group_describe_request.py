@@ -19,14 +19,18 @@ __all__ = ["ConsumerGroupDescribeRequest"]
 
 
 class ConsumerGroupDescribeRequest(Message["RequestHeader"]):
-    """ConsumerGroupDescribeRequest (request, API key 69), versions 0-1."""
+    """ConsumerGroupDescribeRequest (request, API key 69), versions 0-1.
+
+    Describes groups with the consumer protocol of KIP-848. DescribeGroups does
+    that for classic groups."""
 
     __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")
 
     group_ids: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The IDs of the groups to describe."""
     include_authorized_operations: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to return the operations that the client may do
+    with each group (KIP-430)."""
 
     @constructor
     def __init__(
@@ -49,6 +53,13 @@ class ConsumerGroupDescribeRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_ids", "GroupIds", "[]string", "0+"),
-        FieldRow("include_authorized_operations", "IncludeAuthorizedOperations", "bool", "0+", default=False),
+        FieldRow("group_ids", "GroupIds", "[]string", "0+", about="The IDs of the groups to describe."),
+        FieldRow(
+            "include_authorized_operations",
+            "IncludeAuthorizedOperations",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to return the operations that the client may do with each group (KIP-430).",
+        ),
     )

@@ -21,16 +21,17 @@ __all__ = ["Assignment", "ConsumerGroupDescribeResponse", "DescribedGroup", "Mem
 
 class TopicPartitions(Struct):
     """`Assignment.topic_partitions[]` of ConsumerGroupDescribeResponse, all
-    versions."""
+    versions. Partitions of one topic."""
 
     __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -47,20 +48,28 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class Assignment(Struct):
     """`Member.assignment` and `Member.target_assignment` of
-    ConsumerGroupDescribeResponse, all versions."""
+    ConsumerGroupDescribeResponse, all versions. Partitions assigned to a
+    member."""
 
     __slots__ = ("topic_partitions", "unknown_tags")
 
     topic_partitions: tuple[TopicPartitions, ...]
-    """[]TopicPartitions, all versions."""
+    """[]TopicPartitions, all versions. The assigned partitions, by topic."""
 
     @constructor
     def __init__(
@@ -69,7 +78,16 @@ class Assignment(Struct):
         self.topic_partitions = tuple(topic_partitions)
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("topic_partitions", "TopicPartitions", "[]TopicPartitions", "0+", struct=TopicPartitions),)
+    FIELDS = (
+        FieldRow(
+            "topic_partitions",
+            "TopicPartitions",
+            "[]TopicPartitions",
+            "0+",
+            struct=TopicPartitions,
+            about="The assigned partitions, by topic.",
+        ),
+    )
 
 
 class Member(Struct):
@@ -91,27 +109,34 @@ class Member(Struct):
     )
 
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     instance_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The rack or availability zone of the member
+    (`client.rack`), or null if it is not set."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch. It equals the assignment epoch once
+    the member has its target assignment."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     subscribed_topic_names: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the member subscribes
+    to."""
     subscribed_topic_regex: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The RE2J pattern of the topics that the
+    member subscribes to, or null."""
     assignment: Assignment
-    """Assignment, all versions."""
+    """Assignment, all versions. The partitions that the member has now."""
     target_assignment: Assignment
-    """Assignment, all versions."""
+    """Assignment, all versions. The partitions that the member should have."""
     member_type: int
-    """int8, version 1 on, ignorable."""
+    """int8, version 1 on, ignorable. 0 for a member with the classic protocol, 1
+    with the consumer protocol, -1 if unknown (KIP-1099)."""
 
     @constructor
     def __init__(
@@ -144,19 +169,92 @@ class Member(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("instance_id", "InstanceId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("rack_id", "RackId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("client_id", "ClientId", "string", "0+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "0+", default=""),
-        FieldRow("subscribed_topic_names", "SubscribedTopicNames", "[]string", "0+"),
-        FieldRow("subscribed_topic_regex", "SubscribedTopicRegex", "string", "0+", default=None, nullable="0+"),
-        FieldRow("assignment", "Assignment", "Assignment", "0+", default=DEFAULT_STRUCT, struct=Assignment),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
         FieldRow(
-            "target_assignment", "TargetAssignment", "Assignment", "0+", default=DEFAULT_STRUCT, struct=Assignment
+            "instance_id",
+            "InstanceId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
         ),
-        FieldRow("member_type", "MemberType", "int8", "1+", default=-1, ignorable=True),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The rack or availability zone of the member (`client.rack`), or null if it is not set.",
+        ),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch. It equals the assignment epoch once the member has its target assignment.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "subscribed_topic_names",
+            "SubscribedTopicNames",
+            "[]string",
+            "0+",
+            about="The names of the topics that the member subscribes to.",
+        ),
+        FieldRow(
+            "subscribed_topic_regex",
+            "SubscribedTopicRegex",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The RE2J pattern of the topics that the member subscribes to, or null.",
+        ),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "Assignment",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=Assignment,
+            about="The partitions that the member has now.",
+        ),
+        FieldRow(
+            "target_assignment",
+            "TargetAssignment",
+            "Assignment",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=Assignment,
+            about="The partitions that the member should have.",
+        ),
+        FieldRow(
+            "member_type",
+            "MemberType",
+            "int8",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="0 for a member with the classic protocol, 1 with the consumer protocol, -1 if unknown (KIP-1099).",
+        ),
     )
 
 
@@ -177,23 +275,28 @@ class DescribedGroup(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this group."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this group, or
+    null."""
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     group_state: str
-    """string, all versions."""
+    """string, all versions. `Empty`, `Assigning`, `Reconciling`, `Stable` or
+    `Dead`; empty on errors."""
     group_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group's epoch, which grows when members,
+    subscriptions or topics change."""
     assignment_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group epoch for which the target assignment was
+    computed."""
     assignor_name: str
-    """string, all versions."""
+    """string, all versions. The server-side assignor that the group uses."""
     members: tuple[Member, ...]
-    """[]Member, all versions."""
+    """[]Member, all versions. The members of the group."""
     authorized_operations: int
-    """int32, all versions."""
+    """int32, all versions. What the client may do with the group: one bit for each
+    AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -222,27 +325,82 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("group_state", "GroupState", "string", "0+", default=""),
-        FieldRow("group_epoch", "GroupEpoch", "int32", "0+", default=0),
-        FieldRow("assignment_epoch", "AssignmentEpoch", "int32", "0+", default=0),
-        FieldRow("assignor_name", "AssignorName", "string", "0+", default=""),
-        FieldRow("members", "Members", "[]Member", "0+", struct=Member),
-        FieldRow("authorized_operations", "AuthorizedOperations", "int32", "0+", default=-2147483648),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this group.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this group, or null.",
+        ),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "group_state",
+            "GroupState",
+            "string",
+            "0+",
+            default="",
+            about="`Empty`, `Assigning`, `Reconciling`, `Stable` or `Dead`; empty on errors.",
+        ),
+        FieldRow(
+            "group_epoch",
+            "GroupEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group's epoch, which grows when members, subscriptions or topics change.",
+        ),
+        FieldRow(
+            "assignment_epoch",
+            "AssignmentEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group epoch for which the target assignment was computed.",
+        ),
+        FieldRow(
+            "assignor_name",
+            "AssignorName",
+            "string",
+            "0+",
+            default="",
+            about="The server-side assignor that the group uses.",
+        ),
+        FieldRow("members", "Members", "[]Member", "0+", struct=Member, about="The members of the group."),
+        FieldRow(
+            "authorized_operations",
+            "AuthorizedOperations",
+            "int32",
+            "0+",
+            default=-2147483648,
+            about="What the client may do with the group: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )
 
 
 class ConsumerGroupDescribeResponse(Message["ResponseHeader"]):
-    """ConsumerGroupDescribeResponse (response, API key 69), versions 0-1."""
+    """ConsumerGroupDescribeResponse (response, API key 69), versions 0-1.
+
+    The state of consumer groups and their members (KIP-848)."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     groups: tuple[DescribedGroup, ...]
-    """[]DescribedGroup, all versions."""
+    """[]DescribedGroup, all versions. A description of each group in the request."""
 
     @constructor
     def __init__(
@@ -265,6 +423,20 @@ class ConsumerGroupDescribeResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("groups", "Groups", "[]DescribedGroup", "0+", struct=DescribedGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "groups",
+            "Groups",
+            "[]DescribedGroup",
+            "0+",
+            struct=DescribedGroup,
+            about="A description of each group in the request.",
+        ),
     )

@@ -25,9 +25,10 @@ class TopicPartitions(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -42,13 +43,24 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class ConsumerGroupHeartbeatRequest(Message["RequestHeader"]):
-    """ConsumerGroupHeartbeatRequest (request, API key 68), versions 0-1."""
+    """ConsumerGroupHeartbeatRequest (request, API key 68), versions 0-1.
+
+    A member joins a consumer group, stays in it, reports its partitions or
+    leaves (KIP-848). Fields that haven't changed since the last heartbeat
+    may be null or -1."""
 
     __slots__ = (
         "group_id",
@@ -65,25 +77,34 @@ class ConsumerGroupHeartbeatRequest(Message["RequestHeader"]):
     )
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID. The client generates it from version
+    1 on; before, the first heartbeat sent an empty one."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch; 0 to join, -1 to leave, -2 if a
+    static member leaves for a while."""
     instance_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The `group.instance.id` of a static member,
+    or null if it has none or hasn't changed."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's rack (`client.rack`), or null
+    if it has none or hasn't changed."""
     rebalance_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the member may take to give up partitions, in
+    milliseconds; -1 if unchanged."""
     subscribed_topic_names: tuple[str, ...] | None
-    """[]string, all versions, nullable."""
+    """[]string, all versions, nullable. The names of the topics that the member
+    subscribes to, or null if unchanged."""
     subscribed_topic_regex: str | None
-    """string, version 1 on, nullable."""
+    """string, version 1 on, nullable. The RE2J pattern of the topics that the
+    member subscribes to, or null if unchanged."""
     server_assignor: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The assignor that the member wants the
+    coordinator to use, or null if it doesn't mind or nothing changed."""
     topic_partitions: tuple[TopicPartitions, ...] | None
-    """[]TopicPartitions, all versions, nullable."""
+    """[]TopicPartitions, all versions, nullable. The partitions that the member
+    has now, by topic, or null if unchanged."""
 
     @constructor
     def __init__(
@@ -122,15 +143,78 @@ class ConsumerGroupHeartbeatRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("instance_id", "InstanceId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("rack_id", "RackId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", "0+", default=-1),
-        FieldRow("subscribed_topic_names", "SubscribedTopicNames", "[]string", "0+", default=None, nullable="0+"),
-        FieldRow("subscribed_topic_regex", "SubscribedTopicRegex", "string", "1+", default=None, nullable="1+"),
-        FieldRow("server_assignor", "ServerAssignor", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "0+",
+            default="",
+            about="The member's ID. The client generates it from version 1 on; before, the first heartbeat sent an empty one.",
+        ),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch; 0 to join, -1 to leave, -2 if a static member leaves for a while.",
+        ),
+        FieldRow(
+            "instance_id",
+            "InstanceId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The `group.instance.id` of a static member, or null if it has none or hasn't changed.",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The member's rack (`client.rack`), or null if it has none or hasn't changed.",
+        ),
+        FieldRow(
+            "rebalance_timeout_ms",
+            "RebalanceTimeoutMs",
+            "int32",
+            "0+",
+            default=-1,
+            about="How long the member may take to give up partitions, in milliseconds; -1 if unchanged.",
+        ),
+        FieldRow(
+            "subscribed_topic_names",
+            "SubscribedTopicNames",
+            "[]string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The names of the topics that the member subscribes to, or null if unchanged.",
+        ),
+        FieldRow(
+            "subscribed_topic_regex",
+            "SubscribedTopicRegex",
+            "string",
+            "1+",
+            default=None,
+            nullable="1+",
+            about="The RE2J pattern of the topics that the member subscribes to, or null if unchanged.",
+        ),
+        FieldRow(
+            "server_assignor",
+            "ServerAssignor",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The assignor that the member wants the coordinator to use, or null if it doesn't mind or nothing changed.",
+        ),
         FieldRow(
             "topic_partitions",
             "TopicPartitions",
@@ -139,5 +223,6 @@ class ConsumerGroupHeartbeatRequest(Message["RequestHeader"]):
             default=None,
             nullable="0+",
             struct=TopicPartitions,
+            about="The partitions that the member has now, by topic, or null if unchanged.",
         ),
     )

@@ -18,9 +18,10 @@ class ClassicProtocol(Struct):
     __slots__ = ("name", "metadata", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The protocol's name, such as `range`."""
     metadata: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member sent for the protocol: a
+    ConsumerProtocolSubscription."""
 
     @constructor
     def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -29,8 +30,15 @@ class ClassicProtocol(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("metadata", "Metadata", "bytes", "0+", default=b""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The protocol's name, such as `range`."),
+        FieldRow(
+            "metadata",
+            "Metadata",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the member sent for the protocol: a ConsumerProtocolSubscription.",
+        ),
     )
 
 
@@ -40,9 +48,10 @@ class ClassicMemberMetadata(Struct):
     __slots__ = ("session_timeout_ms", "supported_protocols", "unknown_tags")
 
     session_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. The member is removed if no heartbeat comes for this
+    long, in milliseconds."""
     supported_protocols: tuple[ClassicProtocol, ...]
-    """[]ClassicProtocol, all versions."""
+    """[]ClassicProtocol, all versions. The protocols that the member supports."""
 
     @constructor
     def __init__(
@@ -57,13 +66,29 @@ class ClassicMemberMetadata(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("session_timeout_ms", "SessionTimeoutMs", "int32", "0+", default=0),
-        FieldRow("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", "0+", struct=ClassicProtocol),
+        FieldRow(
+            "session_timeout_ms",
+            "SessionTimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="The member is removed if no heartbeat comes for this long, in milliseconds.",
+        ),
+        FieldRow(
+            "supported_protocols",
+            "SupportedProtocols",
+            "[]ClassicProtocol",
+            "0+",
+            struct=ClassicProtocol,
+            about="The protocols that the member supports.",
+        ),
     )
 
 
 class ConsumerGroupMemberMetadataValue(Message):
-    """ConsumerGroupMemberMetadataValue (coordinator-value, API key 5), version 0."""
+    """ConsumerGroupMemberMetadataValue (coordinator-value, API key 5), version 0.
+
+    What a member of a consumer group reported about itself."""
 
     __slots__ = (
         "instance_id",
@@ -79,23 +104,31 @@ class ConsumerGroupMemberMetadataValue(Message):
     )
 
     instance_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The rack or availability zone of the member
+    (`client.rack`), or null if it is not set."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     subscribed_topic_names: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the member subscribes
+    to."""
     subscribed_topic_regex: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The RE2J pattern of the topics that the
+    member subscribes to, or null."""
     rebalance_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the member may take to give up partitions, in
+    milliseconds, or -1 if not given."""
     server_assignor: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The assignor that the member wants the
+    coordinator to use, or null for any."""
     classic_member_metadata: ClassicMemberMetadata | None
-    """ClassicMemberMetadata, all versions, nullable, tag 0."""
+    """ClassicMemberMetadata, all versions, nullable, tag 0. What is known of a
+    member that uses the classic protocol, or null."""
 
     @constructor
     def __init__(
@@ -133,14 +166,73 @@ class ConsumerGroupMemberMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("instance_id", "InstanceId", "string", "0+", default="", nullable="0+"),
-        FieldRow("rack_id", "RackId", "string", "0+", default="", nullable="0+"),
-        FieldRow("client_id", "ClientId", "string", "0+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "0+", default=""),
-        FieldRow("subscribed_topic_names", "SubscribedTopicNames", "[]string", "0+"),
-        FieldRow("subscribed_topic_regex", "SubscribedTopicRegex", "string", "0+", default="", nullable="0+"),
-        FieldRow("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", "0+", default=-1),
-        FieldRow("server_assignor", "ServerAssignor", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "instance_id",
+            "InstanceId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The rack or availability zone of the member (`client.rack`), or null if it is not set.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "subscribed_topic_names",
+            "SubscribedTopicNames",
+            "[]string",
+            "0+",
+            about="The names of the topics that the member subscribes to.",
+        ),
+        FieldRow(
+            "subscribed_topic_regex",
+            "SubscribedTopicRegex",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The RE2J pattern of the topics that the member subscribes to, or null.",
+        ),
+        FieldRow(
+            "rebalance_timeout_ms",
+            "RebalanceTimeoutMs",
+            "int32",
+            "0+",
+            default=-1,
+            about="How long the member may take to give up partitions, in milliseconds, or -1 if not given.",
+        ),
+        FieldRow(
+            "server_assignor",
+            "ServerAssignor",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The assignor that the member wants the coordinator to use, or null for any.",
+        ),
         FieldRow(
             "classic_member_metadata",
             "ClassicMemberMetadata",
@@ -151,5 +243,6 @@ class ConsumerGroupMemberMetadataValue(Message):
             tag=0,
             tagged="0+",
             struct=ClassicMemberMetadata,
+            about="What is known of a member that uses the classic protocol, or null.",
         ),
     )

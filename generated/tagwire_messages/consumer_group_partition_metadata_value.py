@@ -22,9 +22,9 @@ class PartitionMetadata(Struct):
     __slots__ = ("partition", "racks", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     racks: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The racks that have replicas of the partition."""
 
     @constructor
     def __init__(
@@ -35,8 +35,15 @@ class PartitionMetadata(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("racks", "Racks", "[]string", "0+"),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow("racks", "Racks", "[]string", "0+", about="The racks that have replicas of the partition."),
     )
 
 
@@ -46,13 +53,14 @@ class TopicMetadata(Struct):
     __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     num_partitions: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the topic has."""
     partition_metadata: tuple[PartitionMetadata, ...]
-    """[]PartitionMetadata, all versions."""
+    """[]PartitionMetadata, all versions. The partitions whose racks are known."""
 
     @constructor
     def __init__(
@@ -71,20 +79,39 @@ class TopicMetadata(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("num_partitions", "NumPartitions", "int32", "0+", default=0),
-        FieldRow("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", "0+", struct=PartitionMetadata),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "num_partitions", "NumPartitions", "int32", "0+", default=0, about="How many partitions the topic has."
+        ),
+        FieldRow(
+            "partition_metadata",
+            "PartitionMetadata",
+            "[]PartitionMetadata",
+            "0+",
+            struct=PartitionMetadata,
+            about="The partitions whose racks are known.",
+        ),
     )
 
 
 class ConsumerGroupPartitionMetadataValue(Message):
-    """ConsumerGroupPartitionMetadataValue (coordinator-value, API key 4), version 0."""
+    """ConsumerGroupPartitionMetadataValue (coordinator-value, API key 4), version 0.
+
+    The topics that the group subscribes to. MetadataHash in
+    ConsumerGroupMetadataValue replaced it (KIP-1101)."""
 
     __slots__ = ("topics", "unknown_tags")
 
     topics: tuple[TopicMetadata, ...]
-    """[]TopicMetadata, all versions."""
+    """[]TopicMetadata, all versions. The topics that the group subscribes to."""
 
     @constructor
     def __init__(self, *, topics: Iterable[TopicMetadata] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -98,4 +125,13 @@ class ConsumerGroupPartitionMetadataValue(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("topics", "Topics", "[]TopicMetadata", "0+", struct=TopicMetadata),)
+    FIELDS = (
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicMetadata",
+            "0+",
+            struct=TopicMetadata,
+            about="The topics that the group subscribes to.",
+        ),
+    )

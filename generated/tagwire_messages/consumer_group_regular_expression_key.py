@@ -12,14 +12,17 @@ __all__ = ["ConsumerGroupRegularExpressionKey"]
 
 
 class ConsumerGroupRegularExpressionKey(Message):
-    """ConsumerGroupRegularExpressionKey (coordinator-key, API key 16), version 0."""
+    """ConsumerGroupRegularExpressionKey (coordinator-key, API key 16), version 0.
+
+    Key of a record in `__consumer_offsets`: a pattern that members of a group
+    subscribe to (KIP-848)."""
 
     __slots__ = ("group_id", "regular_expression", "unknown_tags")
 
     group_id: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
     regular_expression: str
-    """string, version 0."""
+    """string, version 0. The RE2J pattern."""
 
     @constructor
     def __init__(
@@ -37,6 +40,8 @@ class ConsumerGroupRegularExpressionKey(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0", default=""),
-        FieldRow("regular_expression", "RegularExpression", "string", "0", default=""),
+        FieldRow(
+            "group_id", "GroupId", "string", "0", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow("regular_expression", "RegularExpression", "string", "0", default="", about="The RE2J pattern."),
     )

@@ -12,16 +12,20 @@ __all__ = ["ConsumerGroupRegularExpressionValue"]
 
 
 class ConsumerGroupRegularExpressionValue(Message):
-    """ConsumerGroupRegularExpressionValue (coordinator-value, API key 16), version 0."""
+    """ConsumerGroupRegularExpressionValue (coordinator-value, API key 16), version 0.
+
+    The topics that a pattern matched when it was last resolved."""
 
     __slots__ = ("topics", "version", "timestamp", "unknown_tags")
 
     topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that match the pattern."""
     version: int
-    """int64, all versions."""
+    """int64, all versions. The version of the metadata with which the pattern was
+    resolved."""
     timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the pattern was resolved, in milliseconds since
+    1970."""
 
     @constructor
     def __init__(
@@ -45,7 +49,21 @@ class ConsumerGroupRegularExpressionValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("topics", "Topics", "[]string", "0+"),
-        FieldRow("version", "Version", "int64", "0+", default=0),
-        FieldRow("timestamp", "Timestamp", "int64", "0+", default=0),
+        FieldRow("topics", "Topics", "[]string", "0+", about="The names of the topics that match the pattern."),
+        FieldRow(
+            "version",
+            "Version",
+            "int64",
+            "0+",
+            default=0,
+            about="The version of the metadata with which the pattern was resolved.",
+        ),
+        FieldRow(
+            "timestamp",
+            "Timestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the pattern was resolved, in milliseconds since 1970.",
+        ),
     )

@@ -22,9 +22,9 @@ class TopicPartition(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -35,20 +35,24 @@ class TopicPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class ConsumerProtocolAssignment(Message):
-    """ConsumerProtocolAssignment (data), versions 0-3."""
+    """ConsumerProtocolAssignment (data), versions 0-3.
+
+    What the leader of a classic consumer group assigns to a member: the bytes
+    of `Assignment` in SyncGroup, after the version as int16."""
 
     __slots__ = ("assigned_partitions", "user_data", "unknown_tags")
 
     assigned_partitions: tuple[TopicPartition, ...]
-    """[]TopicPartition, all versions."""
+    """[]TopicPartition, all versions. The partitions that the member should read,
+    by topic."""
     user_data: bytes | None
-    """bytes, all versions, nullable."""
+    """bytes, all versions, nullable. Bytes of the assignor's own, or null."""
 
     @constructor
     def __init__(
@@ -74,6 +78,21 @@ class ConsumerProtocolAssignment(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 3
     FIELDS = (
-        FieldRow("assigned_partitions", "AssignedPartitions", "[]TopicPartition", "0+", struct=TopicPartition),
-        FieldRow("user_data", "UserData", "bytes", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "assigned_partitions",
+            "AssignedPartitions",
+            "[]TopicPartition",
+            "0+",
+            struct=TopicPartition,
+            about="The partitions that the member should read, by topic.",
+        ),
+        FieldRow(
+            "user_data",
+            "UserData",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Bytes of the assignor's own, or null.",
+        ),
     )

@@ -23,9 +23,9 @@ class TopicPartition(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, version 1 on."""
+    """string, version 1 on. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, version 1 on."""
+    """[]int32, version 1 on. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -36,26 +36,33 @@ class TopicPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "1+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "1+"),
+        FieldRow("topic", "Topic", "string", "1+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "1+", about="The partition numbers, counted from 0."),
     )
 
 
 class ConsumerProtocolSubscription(Message):
-    """ConsumerProtocolSubscription (data), versions 0-3."""
+    """ConsumerProtocolSubscription (data), versions 0-3.
+
+    What a consumer subscribes to: the bytes of `Metadata` in JoinGroup for
+    classic groups, after the version as int16."""
 
     __slots__ = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id", "unknown_tags")
 
     topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the consumer subscribes
+    to."""
     user_data: bytes | None
-    """bytes, all versions, nullable."""
+    """bytes, all versions, nullable. Bytes of the assignor's own, or null."""
     owned_partitions: tuple[TopicPartition, ...]
-    """[]TopicPartition, version 1 on, ignorable."""
+    """[]TopicPartition, version 1 on, ignorable. The partitions that the consumer
+    still has, for cooperative rebalancing (KIP-429)."""
     generation_id: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. The generation in which the consumer got its
+    partitions, or -1 (KIP-792)."""
     rack_id: str | None
-    """string, version 3 on, nullable, ignorable."""
+    """string, version 3 on, nullable, ignorable. The consumer's rack
+    (`client.rack`), or null (KIP-881)."""
 
     @constructor
     def __init__(
@@ -87,11 +94,44 @@ class ConsumerProtocolSubscription(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 3
     FIELDS = (
-        FieldRow("topics", "Topics", "[]string", "0+"),
-        FieldRow("user_data", "UserData", "bytes", "0+", default=None, nullable="0+"),
         FieldRow(
-            "owned_partitions", "OwnedPartitions", "[]TopicPartition", "1+", ignorable=True, struct=TopicPartition
+            "topics", "Topics", "[]string", "0+", about="The names of the topics that the consumer subscribes to."
         ),
-        FieldRow("generation_id", "GenerationId", "int32", "2+", default=-1, ignorable=True),
-        FieldRow("rack_id", "RackId", "string", "3+", default=None, nullable="3+", ignorable=True),
+        FieldRow(
+            "user_data",
+            "UserData",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Bytes of the assignor's own, or null.",
+        ),
+        FieldRow(
+            "owned_partitions",
+            "OwnedPartitions",
+            "[]TopicPartition",
+            "1+",
+            ignorable=True,
+            struct=TopicPartition,
+            about="The partitions that the consumer still has, for cooperative rebalancing (KIP-429).",
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="The generation in which the consumer got its partitions, or -1 (KIP-792).",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            ignorable=True,
+            about="The consumer's rack (`client.rack`), or null (KIP-881).",
+        ),
     )

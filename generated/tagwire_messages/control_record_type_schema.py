@@ -12,12 +12,16 @@ __all__ = ["ControlRecordTypeSchema"]
 
 
 class ControlRecordTypeSchema(Message):
-    """ControlRecordTypeSchema (data), version 0."""
+    """ControlRecordTypeSchema (data), version 0.
+
+    The key of a control record, without its version: it shows which kind of
+    control record follows."""
 
     __slots__ = ("type", "unknown_tags")
 
     type: int
-    """int16, all versions."""
+    """int16, all versions. 0 abort, 1 commit, 2 leader change, 3 snapshot header,
+    4 snapshot footer, 5 KRaft version, 6 voters."""
 
     @constructor
     def __init__(self, *, type: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +35,13 @@ class ControlRecordTypeSchema(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("type", "Type", "int16", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "type",
+            "Type",
+            "int16",
+            "0+",
+            default=0,
+            about="0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer, 5 KRaft version, 6 voters.",
+        ),
+    )

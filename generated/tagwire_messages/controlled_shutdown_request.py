@@ -21,14 +21,18 @@ __all__ = ["ControlledShutdownRequest"]
 
 
 class ControlledShutdownRequest(Message["RequestHeader"]):
-    """ControlledShutdownRequest (request, API key 7), versions 0-3."""
+    """ControlledShutdownRequest (request, API key 7), versions 0-3.
+
+    A ZooKeeper-based broker asks the controller to move leadership away before
+    it shuts down. KRaft uses BrokerHeartbeat instead."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that wants to shut down."""
     broker_epoch: int
-    """int64, version 2 on, ignorable."""
+    """int64, version 2 on, ignorable. The epoch that the broker got when it
+    registered. Requests with an old one are rejected (KIP-380)."""
 
     @constructor
     def __init__(
@@ -47,6 +51,16 @@ class ControlledShutdownRequest(Message["RequestHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "2+", default=-1, ignorable=True),
+        FieldRow(
+            "broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker that wants to shut down."
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
     )

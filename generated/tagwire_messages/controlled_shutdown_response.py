@@ -26,9 +26,9 @@ class RemainingPartition(Struct):
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -39,20 +39,30 @@ class RemainingPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )
 
 
 class ControlledShutdownResponse(Message["ResponseHeader"]):
-    """ControlledShutdownResponse (response, API key 7), versions 0-3."""
+    """ControlledShutdownResponse (response, API key 7), versions 0-3.
+
+    Reports whether the broker can shut down."""
 
     __slots__ = ("error_code", "remaining_partitions", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     remaining_partitions: tuple[RemainingPartition, ...]
-    """[]RemainingPartition, all versions."""
+    """[]RemainingPartition, all versions. The partitions that the broker still
+    leads; it should retry if there are any."""
 
     @constructor
     def __init__(
@@ -79,8 +89,13 @@ class ControlledShutdownResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
         FieldRow(
-            "remaining_partitions", "RemainingPartitions", "[]RemainingPartition", "0+", struct=RemainingPartition
+            "remaining_partitions",
+            "RemainingPartitions",
+            "[]RemainingPartition",
+            "0+",
+            struct=RemainingPartition,
+            about="The partitions that the broker still leads; it should retry if there are any.",
         ),
     )

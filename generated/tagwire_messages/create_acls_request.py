@@ -35,19 +35,24 @@ class AclCreation(Struct):
     )
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The name of the resource, or `*` for all of its type;
+    the cluster is `kafka-cluster`."""
     resource_pattern_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     principal: str
-    """string, all versions."""
+    """string, all versions. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, all versions."""
+    """string, all versions. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -72,23 +77,70 @@ class AclCreation(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("resource_pattern_type", "ResourcePatternType", "int8", "1+", default=3),
-        FieldRow("principal", "Principal", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The name of the resource, or `*` for all of its type; the cluster is `kafka-cluster`.",
+        ),
+        FieldRow(
+            "resource_pattern_type",
+            "ResourcePatternType",
+            "int8",
+            "1+",
+            default=3,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "0+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "0+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )
 
 
 class CreateAclsRequest(Message["RequestHeader"]):
-    """CreateAclsRequest (request, API key 30), versions 0-3."""
+    """CreateAclsRequest (request, API key 30), versions 0-3.
+
+    Adds ACLs, each of which allows or denies an operation on a resource
+    (KIP-140)."""
 
     __slots__ = ("creations", "unknown_tags")
 
     creations: tuple[AclCreation, ...]
-    """[]AclCreation, all versions."""
+    """[]AclCreation, all versions. The ACLs to add."""
 
     @constructor
     def __init__(self, *, creations: Iterable[AclCreation] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -103,4 +155,4 @@ class CreateAclsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
-    FIELDS = (FieldRow("creations", "Creations", "[]AclCreation", "0+", struct=AclCreation),)
+    FIELDS = (FieldRow("creations", "Creations", "[]AclCreation", "0+", struct=AclCreation, about="The ACLs to add."),)

@@ -26,9 +26,10 @@ class AclCreationResult(Struct):
     __slots__ = ("error_code", "error_message", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this ACL."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this ACL, or
+    null."""
 
     @constructor
     def __init__(
@@ -39,20 +40,39 @@ class AclCreationResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this ACL.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this ACL, or null.",
+        ),
     )
 
 
 class CreateAclsResponse(Message["ResponseHeader"]):
-    """CreateAclsResponse (response, API key 30), versions 0-3."""
+    """CreateAclsResponse (response, API key 30), versions 0-3.
+
+    Reports for each ACL whether it was added."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[AclCreationResult, ...]
-    """[]AclCreationResult, all versions."""
+    """[]AclCreationResult, all versions. The result for each ACL, in the order of
+    the request."""
 
     @constructor
     def __init__(
@@ -75,6 +95,20 @@ class CreateAclsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("results", "Results", "[]AclCreationResult", "0+", struct=AclCreationResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]AclCreationResult",
+            "0+",
+            struct=AclCreationResult,
+            about="The result for each ACL, in the order of the request.",
+        ),
     )

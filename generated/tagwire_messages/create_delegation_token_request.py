@@ -26,9 +26,9 @@ class CreatableRenewers(Struct):
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
     principal_type: str
-    """string, all versions."""
+    """string, all versions. The type of the principal, usually `User`."""
     principal_name: str
-    """string, all versions."""
+    """string, all versions. The name of the principal."""
 
     @constructor
     def __init__(
@@ -39,24 +39,38 @@ class CreatableRenewers(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "0+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "0+", default=""),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "0+",
+            default="",
+            about="The type of the principal, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "0+", default="", about="The name of the principal."),
     )
 
 
 class CreateDelegationTokenRequest(Message["RequestHeader"]):
-    """CreateDelegationTokenRequest (request, API key 38), versions 0-3."""
+    """CreateDelegationTokenRequest (request, API key 38), versions 0-3.
+
+    Creates a delegation token, with which clients can log in as its owner
+    (KIP-48)."""
 
     __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms", "unknown_tags")
 
     owner_principal_type: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The type of the principal to create the
+    token for (KIP-373), or null for the sender."""
     owner_principal_name: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The name of the principal to create the
+    token for (KIP-373), or null for the sender."""
     renewers: tuple[CreatableRenewers, ...]
-    """[]CreatableRenewers, all versions."""
+    """[]CreatableRenewers, all versions. The principals that may renew the token,
+    in addition to its owner."""
     max_lifetime_ms: int
-    """int64, all versions."""
+    """int64, all versions. How long the token can be renewed at most, in
+    milliseconds; -1 for the broker's `delegation.token.max.lifetime.ms`."""
 
     @constructor
     def __init__(
@@ -83,8 +97,38 @@ class CreateDelegationTokenRequest(Message["RequestHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("owner_principal_type", "OwnerPrincipalType", "string", "3+", default="", nullable="3+"),
-        FieldRow("owner_principal_name", "OwnerPrincipalName", "string", "3+", default="", nullable="3+"),
-        FieldRow("renewers", "Renewers", "[]CreatableRenewers", "0+", struct=CreatableRenewers),
-        FieldRow("max_lifetime_ms", "MaxLifetimeMs", "int64", "0+", default=0),
+        FieldRow(
+            "owner_principal_type",
+            "OwnerPrincipalType",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="The type of the principal to create the token for (KIP-373), or null for the sender.",
+        ),
+        FieldRow(
+            "owner_principal_name",
+            "OwnerPrincipalName",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="The name of the principal to create the token for (KIP-373), or null for the sender.",
+        ),
+        FieldRow(
+            "renewers",
+            "Renewers",
+            "[]CreatableRenewers",
+            "0+",
+            struct=CreatableRenewers,
+            about="The principals that may renew the token, in addition to its owner.",
+        ),
+        FieldRow(
+            "max_lifetime_ms",
+            "MaxLifetimeMs",
+            "int64",
+            "0+",
+            default=0,
+            about="How long the token can be renewed at most, in milliseconds; -1 for the broker's `delegation.token.max.lifetime.ms`.",
+        ),
     )

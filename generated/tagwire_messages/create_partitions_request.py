@@ -27,14 +27,23 @@ class CreatePartitionsAssignment(Struct):
     __slots__ = ("broker_ids", "unknown_tags")
 
     broker_ids: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the partition's replicas, the
+    preferred leader first."""
 
     @constructor
     def __init__(self, *, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.broker_ids = tuple(broker_ids)
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("broker_ids", "BrokerIds", "[]int32", "0+"),)
+    FIELDS = (
+        FieldRow(
+            "broker_ids",
+            "BrokerIds",
+            "[]int32",
+            "0+",
+            about="The broker IDs of the partition's replicas, the preferred leader first.",
+        ),
+    )
 
 
 class CreatePartitionsTopic(Struct):
@@ -43,11 +52,13 @@ class CreatePartitionsTopic(Struct):
     __slots__ = ("name", "count", "assignments", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     count: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the topic should have in total, not
+    how many to add."""
     assignments: tuple[CreatePartitionsAssignment, ...] | None
-    """[]CreatePartitionsAssignment, all versions, nullable."""
+    """[]CreatePartitionsAssignment, all versions, nullable. The replicas of each
+    new partition, in order, or null to let the controller choose."""
 
     @constructor
     def __init__(
@@ -64,8 +75,15 @@ class CreatePartitionsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("count", "Count", "int32", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "count",
+            "Count",
+            "int32",
+            "0+",
+            default=0,
+            about="How many partitions the topic should have in total, not how many to add.",
+        ),
         FieldRow(
             "assignments",
             "Assignments",
@@ -73,21 +91,26 @@ class CreatePartitionsTopic(Struct):
             "0+",
             nullable="0+",
             struct=CreatePartitionsAssignment,
+            about="The replicas of each new partition, in order, or null to let the controller choose.",
         ),
     )
 
 
 class CreatePartitionsRequest(Message["RequestHeader"]):
-    """CreatePartitionsRequest (request, API key 37), versions 0-3."""
+    """CreatePartitionsRequest (request, API key 37), versions 0-3.
+
+    Adds partitions to topics (KIP-195). The number of partitions can't be
+    reduced."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")
 
     topics: tuple[CreatePartitionsTopic, ...]
-    """[]CreatePartitionsTopic, all versions."""
+    """[]CreatePartitionsTopic, all versions. The topics that get partitions."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long to wait until the partitions are created, in
+    milliseconds."""
     validate_only: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -116,7 +139,28 @@ class CreatePartitionsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("topics", "Topics", "[]CreatePartitionsTopic", "0+", struct=CreatePartitionsTopic),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
-        FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]CreatePartitionsTopic",
+            "0+",
+            struct=CreatePartitionsTopic,
+            about="The topics that get partitions.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long to wait until the partitions are created, in milliseconds.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

@@ -26,11 +26,12 @@ class CreatePartitionsTopicResult(Struct):
     __slots__ = ("name", "error_code", "error_message", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this topic."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this topic, or
+    null."""
 
     @constructor
     def __init__(
@@ -47,21 +48,40 @@ class CreatePartitionsTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this topic.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this topic, or null.",
+        ),
     )
 
 
 class CreatePartitionsResponse(Message["ResponseHeader"]):
-    """CreatePartitionsResponse (response, API key 37), versions 0-3."""
+    """CreatePartitionsResponse (response, API key 37), versions 0-3.
+
+    Reports for each topic whether it got its partitions."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[CreatePartitionsTopicResult, ...]
-    """[]CreatePartitionsTopicResult, all versions."""
+    """[]CreatePartitionsTopicResult, all versions. The result for each topic in
+    the request."""
 
     @constructor
     def __init__(
@@ -84,6 +104,20 @@ class CreatePartitionsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("results", "Results", "[]CreatePartitionsTopicResult", "0+", struct=CreatePartitionsTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]CreatePartitionsTopicResult",
+            "0+",
+            struct=CreatePartitionsTopicResult,
+            about="The result for each topic in the request.",
+        ),
     )

@@ -30,9 +30,10 @@ class CreatableReplicaAssignment(Struct):
     __slots__ = ("partition_index", "broker_ids", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     broker_ids: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the partition's replicas, the
+    preferred leader first."""
 
     @constructor
     def __init__(
@@ -43,8 +44,21 @@ class CreatableReplicaAssignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("broker_ids", "BrokerIds", "[]int32", "0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "broker_ids",
+            "BrokerIds",
+            "[]int32",
+            "0+",
+            about="The broker IDs of the partition's replicas, the preferred leader first.",
+        ),
     )
 
 
@@ -54,9 +68,9 @@ class CreatableTopicConfig(Struct):
     __slots__ = ("name", "value", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The value, as a string."""
 
     @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -65,8 +79,8 @@ class CreatableTopicConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default="", nullable="0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow("value", "Value", "string", "0+", default="", nullable="0+", about="The value, as a string."),
     )
 
 
@@ -76,15 +90,19 @@ class CreatableTopic(Struct):
     __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     num_partitions: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the topic gets; -1 for the broker's
+    default, or if Assignments lists them."""
     replication_factor: int
-    """int16, all versions."""
+    """int16, all versions. How many replicas each partition gets; -1 for the
+    broker's default, or if Assignments lists them."""
     assignments: tuple[CreatableReplicaAssignment, ...]
-    """[]CreatableReplicaAssignment, all versions."""
+    """[]CreatableReplicaAssignment, all versions. The replicas of each partition,
+    or empty to let the controller choose."""
     configs: tuple[CreatableTopicConfig, ...]
-    """[]CreatableTopicConfig, all versions."""
+    """[]CreatableTopicConfig, all versions. Configurations of the topic that
+    differ from the defaults."""
 
     @constructor
     def __init__(
@@ -113,25 +131,57 @@ class CreatableTopic(Struct):
         return self._by_key("configs", ("name",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("num_partitions", "NumPartitions", "int32", "0+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
-        FieldRow("assignments", "Assignments", "[]CreatableReplicaAssignment", "0+", struct=CreatableReplicaAssignment),
-        FieldRow("configs", "Configs", "[]CreatableTopicConfig", "0+", struct=CreatableTopicConfig),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "num_partitions",
+            "NumPartitions",
+            "int32",
+            "0+",
+            default=0,
+            about="How many partitions the topic gets; -1 for the broker's default, or if Assignments lists them.",
+        ),
+        FieldRow(
+            "replication_factor",
+            "ReplicationFactor",
+            "int16",
+            "0+",
+            default=0,
+            about="How many replicas each partition gets; -1 for the broker's default, or if Assignments lists them.",
+        ),
+        FieldRow(
+            "assignments",
+            "Assignments",
+            "[]CreatableReplicaAssignment",
+            "0+",
+            struct=CreatableReplicaAssignment,
+            about="The replicas of each partition, or empty to let the controller choose.",
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]CreatableTopicConfig",
+            "0+",
+            struct=CreatableTopicConfig,
+            about="Configurations of the topic that differ from the defaults.",
+        ),
     )
 
 
 class CreateTopicsRequest(Message["RequestHeader"]):
-    """CreateTopicsRequest (request, API key 19), versions 0-7."""
+    """CreateTopicsRequest (request, API key 19), versions 0-7.
+
+    Creates topics (KIP-4). From version 4 on the broker's defaults can be used
+    for partitions and replicas (KIP-464)."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")
 
     topics: tuple[CreatableTopic, ...]
-    """[]CreatableTopic, all versions."""
+    """[]CreatableTopic, all versions. The topics to create."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long to wait until the topics are created, in
+    milliseconds."""
     validate_only: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -160,7 +210,21 @@ class CreateTopicsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 7
     HEADER_VERSIONS = ((Versions(0, 4), 1), (Versions(5, 32767), 2))
     FIELDS = (
-        FieldRow("topics", "Topics", "[]CreatableTopic", "0+", struct=CreatableTopic),
-        FieldRow("timeout_ms", "timeoutMs", "int32", "0+", default=60000),
-        FieldRow("validate_only", "validateOnly", "bool", "1+", default=False),
+        FieldRow("topics", "Topics", "[]CreatableTopic", "0+", struct=CreatableTopic, about="The topics to create."),
+        FieldRow(
+            "timeout_ms",
+            "timeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long to wait until the topics are created, in milliseconds.",
+        ),
+        FieldRow(
+            "validate_only",
+            "validateOnly",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

@@ -34,15 +34,18 @@ class CreatableTopicConfigs(Struct):
     __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
 
     name: str
-    """string, version 5 on."""
+    """string, version 5 on. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, version 5 on, nullable."""
+    """string, version 5 on, nullable. The value as a string, or null if it is
+    sensitive."""
     read_only: bool
-    """bool, version 5 on."""
+    """bool, version 5 on. Whether the configuration can't be changed."""
     config_source: int
-    """int8, version 5 on, ignorable."""
+    """int8, version 5 on, ignorable. Where the value comes from, a ConfigSource: 1
+    the topic, 5 Kafka's default ... -1 if unknown."""
     is_sensitive: bool
-    """bool, version 5 on."""
+    """bool, version 5 on. Whether the value is a secret, so that it isn't
+    returned."""
 
     @constructor
     def __init__(
@@ -63,11 +66,36 @@ class CreatableTopicConfigs(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "5+", default=""),
-        FieldRow("value", "Value", "string", "5+", default="", nullable="5+"),
-        FieldRow("read_only", "ReadOnly", "bool", "5+", default=False),
-        FieldRow("config_source", "ConfigSource", "int8", "5+", default=-1, ignorable=True),
-        FieldRow("is_sensitive", "IsSensitive", "bool", "5+", default=False),
+        FieldRow("name", "Name", "string", "5+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "5+",
+            default="",
+            nullable="5+",
+            about="The value as a string, or null if it is sensitive.",
+        ),
+        FieldRow(
+            "read_only", "ReadOnly", "bool", "5+", default=False, about="Whether the configuration can't be changed."
+        ),
+        FieldRow(
+            "config_source",
+            "ConfigSource",
+            "int8",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="Where the value comes from, a ConfigSource: 1 the topic, 5 Kafka's default ... -1 if unknown.",
+        ),
+        FieldRow(
+            "is_sensitive",
+            "IsSensitive",
+            "bool",
+            "5+",
+            default=False,
+            about="Whether the value is a secret, so that it isn't returned.",
+        ),
     )
 
 
@@ -87,21 +115,28 @@ class CreatableTopicResult(Struct):
     )
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     topic_id: UUID
-    """uuid, version 7 on, ignorable."""
+    """uuid, version 7 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as TOPIC_ALREADY_EXISTS (36) or
+    INVALID_REPLICATION_FACTOR (38)."""
     error_message: str | None
-    """string, version 1 on, nullable, ignorable."""
+    """string, version 1 on, nullable, ignorable. Why the request failed for this
+    topic, or null."""
     topic_config_error_code: int
-    """int16, version 5 on, tag 0, ignorable."""
+    """int16, version 5 on, tag 0, ignorable. Why the settings are missing, such as
+    TOPIC_AUTHORIZATION_FAILED, or 0 if they are not."""
     num_partitions: int
-    """int32, version 5 on, ignorable."""
+    """int32, version 5 on, ignorable. How many partitions the topic has, or -1 if
+    the client may not see it."""
     replication_factor: int
-    """int16, version 5 on, ignorable."""
+    """int16, version 5 on, ignorable. How many replicas each partition has, or -1
+    if the client may not see it."""
     configs: tuple[CreatableTopicConfigs, ...] | None
-    """[]CreatableTopicConfigs, version 5 on, nullable, ignorable."""
+    """[]CreatableTopicConfigs, version 5 on, nullable, ignorable. The
+    configurations of the topic, or null if the client may not see them."""
 
     @constructor
     def __init__(
@@ -128,10 +163,34 @@ class CreatableTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "7+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "1+", default="", nullable="0+", ignorable=True),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "7+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as TOPIC_ALREADY_EXISTS (36) or INVALID_REPLICATION_FACTOR (38).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "1+",
+            default="",
+            nullable="0+",
+            ignorable=True,
+            about="Why the request failed for this topic, or null.",
+        ),
         FieldRow(
             "topic_config_error_code",
             "TopicConfigErrorCode",
@@ -141,9 +200,26 @@ class CreatableTopicResult(Struct):
             tag=0,
             tagged="5+",
             ignorable=True,
+            about="Why the settings are missing, such as TOPIC_AUTHORIZATION_FAILED, or 0 if they are not.",
         ),
-        FieldRow("num_partitions", "NumPartitions", "int32", "5+", default=-1, ignorable=True),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "5+", default=-1, ignorable=True),
+        FieldRow(
+            "num_partitions",
+            "NumPartitions",
+            "int32",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="How many partitions the topic has, or -1 if the client may not see it.",
+        ),
+        FieldRow(
+            "replication_factor",
+            "ReplicationFactor",
+            "int16",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="How many replicas each partition has, or -1 if the client may not see it.",
+        ),
         FieldRow(
             "configs",
             "Configs",
@@ -152,19 +228,25 @@ class CreatableTopicResult(Struct):
             nullable="5+",
             ignorable=True,
             struct=CreatableTopicConfigs,
+            about="The configurations of the topic, or null if the client may not see them.",
         ),
     )
 
 
 class CreateTopicsResponse(Message["ResponseHeader"]):
-    """CreateTopicsResponse (response, API key 19), versions 0-7."""
+    """CreateTopicsResponse (response, API key 19), versions 0-7.
+
+    Reports for each topic whether it was created and, from version 5 on, with
+    which settings (KIP-525)."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[CreatableTopicResult, ...]
-    """[]CreatableTopicResult, all versions."""
+    """[]CreatableTopicResult, all versions. The result for each topic in the
+    request."""
 
     @constructor
     def __init__(
@@ -191,6 +273,21 @@ class CreateTopicsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 7
     HEADER_VERSIONS = ((Versions(0, 4), 0), (Versions(5, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
-        FieldRow("topics", "Topics", "[]CreatableTopicResult", "0+", struct=CreatableTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]CreatableTopicResult",
+            "0+",
+            struct=CreatableTopicResult,
+            about="The result for each topic in the request.",
+        ),
     )

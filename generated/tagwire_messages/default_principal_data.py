@@ -12,16 +12,19 @@ __all__ = ["DefaultPrincipalData"]
 
 
 class DefaultPrincipalData(Message):
-    """DefaultPrincipalData (data), version 0."""
+    """DefaultPrincipalData (data), version 0.
+
+    The principal that a broker forwards in an envelope, as Kafka's default
+    principal builder writes it (KIP-590)."""
 
     __slots__ = ("type", "name", "token_authenticated", "unknown_tags")
 
     type: str
-    """string, all versions."""
+    """string, all versions. The type of the principal, usually `User`."""
     name: str
-    """string, all versions."""
+    """string, all versions. The name of the principal."""
     token_authenticated: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the client logged in with a delegation token."""
 
     @constructor
     def __init__(
@@ -45,7 +48,14 @@ class DefaultPrincipalData(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("type", "Type", "string", "0+", default=""),
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("token_authenticated", "TokenAuthenticated", "bool", "0+", default=False),
+        FieldRow("type", "Type", "string", "0+", default="", about="The type of the principal, usually `User`."),
+        FieldRow("name", "Name", "string", "0+", default="", about="The name of the principal."),
+        FieldRow(
+            "token_authenticated",
+            "TokenAuthenticated",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the client logged in with a delegation token.",
+        ),
     )

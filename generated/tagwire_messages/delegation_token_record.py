@@ -12,7 +12,9 @@ __all__ = ["DelegationTokenRecord"]
 
 
 class DelegationTokenRecord(Message):
-    """DelegationTokenRecord (metadata, API key 10), version 0."""
+    """DelegationTokenRecord (metadata, API key 10), version 0.
+
+    Adds or renews a delegation token (KIP-48)."""
 
     __slots__ = (
         "owner",
@@ -26,19 +28,22 @@ class DelegationTokenRecord(Message):
     )
 
     owner: str
-    """string, all versions."""
+    """string, all versions. The principal that the token stands for, such as
+    `User:alice`."""
     requester: str
-    """string, all versions."""
+    """string, all versions. The principal that requested the token."""
     renewers: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The principals that may renew the token."""
     issue_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the token was issued, in milliseconds since 1970."""
     max_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the token expires for good, in milliseconds since
+    1970."""
     expiration_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the token expires unless it is renewed, in
+    milliseconds since 1970."""
     token_id: str
-    """string, all versions."""
+    """string, all versions. The token's ID, which clients use as SCRAM user name."""
 
     @constructor
     def __init__(
@@ -70,11 +75,46 @@ class DelegationTokenRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("owner", "Owner", "string", "0+", default=""),
-        FieldRow("requester", "Requester", "string", "0+", default=""),
-        FieldRow("renewers", "Renewers", "[]string", "0+"),
-        FieldRow("issue_timestamp", "IssueTimestamp", "int64", "0+", default=0),
-        FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=0),
-        FieldRow("expiration_timestamp", "ExpirationTimestamp", "int64", "0+", default=0),
-        FieldRow("token_id", "TokenId", "string", "0+", default=""),
+        FieldRow(
+            "owner",
+            "Owner",
+            "string",
+            "0+",
+            default="",
+            about="The principal that the token stands for, such as `User:alice`.",
+        ),
+        FieldRow("requester", "Requester", "string", "0+", default="", about="The principal that requested the token."),
+        FieldRow("renewers", "Renewers", "[]string", "0+", about="The principals that may renew the token."),
+        FieldRow(
+            "issue_timestamp",
+            "IssueTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token was issued, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "max_timestamp",
+            "MaxTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token expires for good, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "expiration_timestamp",
+            "ExpirationTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token expires unless it is renewed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "token_id",
+            "TokenId",
+            "string",
+            "0+",
+            default="",
+            about="The token's ID, which clients use as SCRAM user name.",
+        ),
     )

@@ -35,19 +35,22 @@ class DeleteAclsFilter(Struct):
     )
 
     resource_type_filter: int
-    """int8, all versions."""
+    """int8, all versions. The type of resource to match, an AclResourceType; 1
+    matches any."""
     resource_name_filter: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The resource name to match, or null for any."""
     pattern_type_filter: int
-    """int8, version 1 on."""
+    """int8, version 1 on. Which patterns match: 3 literal ones, 4 prefixes, 1 any,
+    2 all that apply to the resource name (KIP-290)."""
     principal_filter: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The principal to match, such as
+    `User:alice`, or null for any."""
     host_filter: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The host to match, or null for any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation to match, an AclOperation; 1 matches any."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. 2 matches ACLs that deny, 3 those that allow, 1 both."""
 
     @constructor
     def __init__(
@@ -72,23 +75,78 @@ class DeleteAclsFilter(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type_filter", "ResourceTypeFilter", "int8", "0+", default=0),
-        FieldRow("resource_name_filter", "ResourceNameFilter", "string", "0+", default="", nullable="0+"),
-        FieldRow("pattern_type_filter", "PatternTypeFilter", "int8", "1+", default=3),
-        FieldRow("principal_filter", "PrincipalFilter", "string", "0+", default="", nullable="0+"),
-        FieldRow("host_filter", "HostFilter", "string", "0+", default="", nullable="0+"),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow(
+            "resource_type_filter",
+            "ResourceTypeFilter",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of resource to match, an AclResourceType; 1 matches any.",
+        ),
+        FieldRow(
+            "resource_name_filter",
+            "ResourceNameFilter",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The resource name to match, or null for any.",
+        ),
+        FieldRow(
+            "pattern_type_filter",
+            "PatternTypeFilter",
+            "int8",
+            "1+",
+            default=3,
+            about="Which patterns match: 3 literal ones, 4 prefixes, 1 any, 2 all that apply to the resource name (KIP-290).",
+        ),
+        FieldRow(
+            "principal_filter",
+            "PrincipalFilter",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The principal to match, such as `User:alice`, or null for any.",
+        ),
+        FieldRow(
+            "host_filter",
+            "HostFilter",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The host to match, or null for any.",
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation to match, an AclOperation; 1 matches any.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="2 matches ACLs that deny, 3 those that allow, 1 both.",
+        ),
     )
 
 
 class DeleteAclsRequest(Message["RequestHeader"]):
-    """DeleteAclsRequest (request, API key 31), versions 0-3."""
+    """DeleteAclsRequest (request, API key 31), versions 0-3.
+
+    Deletes all ACLs that match any of the filters (KIP-140)."""
 
     __slots__ = ("filters", "unknown_tags")
 
     filters: tuple[DeleteAclsFilter, ...]
-    """[]DeleteAclsFilter, all versions."""
+    """[]DeleteAclsFilter, all versions. The filters; an ACL is deleted if it
+    matches one of them."""
 
     @constructor
     def __init__(
@@ -105,4 +163,13 @@ class DeleteAclsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
-    FIELDS = (FieldRow("filters", "Filters", "[]DeleteAclsFilter", "0+", struct=DeleteAclsFilter),)
+    FIELDS = (
+        FieldRow(
+            "filters",
+            "Filters",
+            "[]DeleteAclsFilter",
+            "0+",
+            struct=DeleteAclsFilter,
+            about="The filters; an ACL is deleted if it matches one of them.",
+        ),
+    )

@@ -38,23 +38,27 @@ class DeleteAclsMatchingAcl(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if the ACL was deleted, otherwise the error."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the ACL was not deleted, or null."""
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The name of the resource, or `*` for all of its type."""
     pattern_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     principal: str
-    """string, all versions."""
+    """string, all versions. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, all versions."""
+    """string, all versions. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -83,15 +87,69 @@ class DeleteAclsMatchingAcl(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("pattern_type", "PatternType", "int8", "1+", default=3),
-        FieldRow("principal", "Principal", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow(
+            "error_code", "ErrorCode", "int16", "0+", default=0, about="0 if the ACL was deleted, otherwise the error."
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the ACL was not deleted, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The name of the resource, or `*` for all of its type.",
+        ),
+        FieldRow(
+            "pattern_type",
+            "PatternType",
+            "int8",
+            "1+",
+            default=3,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "0+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "0+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )
 
 
@@ -101,11 +159,12 @@ class DeleteAclsFilterResult(Struct):
     __slots__ = ("error_code", "error_message", "matching_acls", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this filter."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this filter, or
+    null."""
     matching_acls: tuple[DeleteAclsMatchingAcl, ...]
-    """[]DeleteAclsMatchingAcl, all versions."""
+    """[]DeleteAclsMatchingAcl, all versions. The ACLs that the filter matched."""
 
     @constructor
     def __init__(
@@ -122,21 +181,47 @@ class DeleteAclsFilterResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", "0+", struct=DeleteAclsMatchingAcl),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this filter.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this filter, or null.",
+        ),
+        FieldRow(
+            "matching_acls",
+            "MatchingAcls",
+            "[]DeleteAclsMatchingAcl",
+            "0+",
+            struct=DeleteAclsMatchingAcl,
+            about="The ACLs that the filter matched.",
+        ),
     )
 
 
 class DeleteAclsResponse(Message["ResponseHeader"]):
-    """DeleteAclsResponse (response, API key 31), versions 0-3."""
+    """DeleteAclsResponse (response, API key 31), versions 0-3.
+
+    The ACLs that were deleted, by filter."""
 
     __slots__ = ("throttle_time_ms", "filter_results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     filter_results: tuple[DeleteAclsFilterResult, ...]
-    """[]DeleteAclsFilterResult, all versions."""
+    """[]DeleteAclsFilterResult, all versions. The result for each filter, in the
+    order of the request."""
 
     @constructor
     def __init__(
@@ -159,6 +244,20 @@ class DeleteAclsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("filter_results", "FilterResults", "[]DeleteAclsFilterResult", "0+", struct=DeleteAclsFilterResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "filter_results",
+            "FilterResults",
+            "[]DeleteAclsFilterResult",
+            "0+",
+            struct=DeleteAclsFilterResult,
+            about="The result for each filter, in the order of the request.",
+        ),
     )

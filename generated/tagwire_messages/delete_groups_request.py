@@ -21,12 +21,14 @@ __all__ = ["DeleteGroupsRequest"]
 
 
 class DeleteGroupsRequest(Message["RequestHeader"]):
-    """DeleteGroupsRequest (request, API key 42), versions 0-3."""
+    """DeleteGroupsRequest (request, API key 42), versions 0-3.
+
+    Deletes groups that have no members, with their offsets (KIP-229)."""
 
     __slots__ = ("groups_names", "unknown_tags")
 
     groups_names: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The IDs of the groups to delete."""
 
     @constructor
     def __init__(self, *, groups_names: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -41,4 +43,4 @@ class DeleteGroupsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
-    FIELDS = (FieldRow("groups_names", "GroupsNames", "[]string", "0+"),)
+    FIELDS = (FieldRow("groups_names", "GroupsNames", "[]string", "0+", about="The IDs of the groups to delete."),)

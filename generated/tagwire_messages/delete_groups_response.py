@@ -26,11 +26,13 @@ class DeletableGroupResult(Struct):
     __slots__ = ("group_id", "error_code", "error_message", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as NON_EMPTY_GROUP (68) or
+    GROUP_ID_NOT_FOUND (69)."""
     error_message: str | None
-    """string, version 3 on, nullable, ignorable."""
+    """string, version 3 on, nullable, ignorable. Why the request failed for this
+    group, or null."""
 
     @constructor
     def __init__(
@@ -47,21 +49,43 @@ class DeletableGroupResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "3+", default=None, nullable="3+", ignorable=True),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as NON_EMPTY_GROUP (68) or GROUP_ID_NOT_FOUND (69).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            ignorable=True,
+            about="Why the request failed for this group, or null.",
+        ),
     )
 
 
 class DeleteGroupsResponse(Message["ResponseHeader"]):
-    """DeleteGroupsResponse (response, API key 42), versions 0-3."""
+    """DeleteGroupsResponse (response, API key 42), versions 0-3.
+
+    Reports for each group whether it was deleted."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[DeletableGroupResult, ...]
-    """[]DeletableGroupResult, all versions."""
+    """[]DeletableGroupResult, all versions. The result for each group in the
+    request."""
 
     @constructor
     def __init__(
@@ -88,6 +112,20 @@ class DeleteGroupsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("results", "Results", "[]DeletableGroupResult", "0+", struct=DeletableGroupResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]DeletableGroupResult",
+            "0+",
+            struct=DeletableGroupResult,
+            about="The result for each group in the request.",
+        ),
     )

@@ -25,9 +25,10 @@ class DeleteRecordsPartition(Struct):
     __slots__ = ("partition_index", "offset", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset to keep, or -1 to delete all records
+    up to the high watermark."""
 
     @constructor
     def __init__(
@@ -38,8 +39,22 @@ class DeleteRecordsPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("offset", "Offset", "int64", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "offset",
+            "Offset",
+            "int64",
+            "0+",
+            default=0,
+            about="The first offset to keep, or -1 to delete all records up to the high watermark.",
+        ),
     )
 
 
@@ -49,9 +64,10 @@ class DeleteRecordsTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[DeleteRecordsPartition, ...]
-    """[]DeleteRecordsPartition, all versions."""
+    """[]DeleteRecordsPartition, all versions. The partitions of the topic to
+    delete records from."""
 
     @constructor
     def __init__(
@@ -66,20 +82,31 @@ class DeleteRecordsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]DeleteRecordsPartition", "0+", struct=DeleteRecordsPartition),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]DeleteRecordsPartition",
+            "0+",
+            struct=DeleteRecordsPartition,
+            about="The partitions of the topic to delete records from.",
+        ),
     )
 
 
 class DeleteRecordsRequest(Message["RequestHeader"]):
-    """DeleteRecordsRequest (request, API key 21), versions 0-2."""
+    """DeleteRecordsRequest (request, API key 21), versions 0-2.
+
+    Deletes the records before an offset in each partition (KIP-107)."""
 
     __slots__ = ("topics", "timeout_ms", "unknown_tags")
 
     topics: tuple[DeleteRecordsTopic, ...]
-    """[]DeleteRecordsTopic, all versions."""
+    """[]DeleteRecordsTopic, all versions. The partitions to delete records from,
+    by topic."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long to wait until the replicas have deleted the
+    records, in milliseconds."""
 
     @constructor
     def __init__(
@@ -102,6 +129,20 @@ class DeleteRecordsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("topics", "Topics", "[]DeleteRecordsTopic", "0+", struct=DeleteRecordsTopic),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DeleteRecordsTopic",
+            "0+",
+            struct=DeleteRecordsTopic,
+            about="The partitions to delete records from, by topic.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long to wait until the replicas have deleted the records, in milliseconds.",
+        ),
     )

@@ -26,11 +26,13 @@ class DeleteRecordsPartitionResult(Struct):
     __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     low_watermark: int
-    """int64, all versions."""
+    """int64, all versions. The lowest log start offset of all live replicas, or -1
+    on errors."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -47,9 +49,30 @@ class DeleteRecordsPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("low_watermark", "LowWatermark", "int64", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "low_watermark",
+            "LowWatermark",
+            "int64",
+            "0+",
+            default=0,
+            about="The lowest log start offset of all live replicas, or -1 on errors.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -59,9 +82,10 @@ class DeleteRecordsTopicResult(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[DeleteRecordsPartitionResult, ...]
-    """[]DeleteRecordsPartitionResult, all versions."""
+    """[]DeleteRecordsPartitionResult, all versions. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -80,22 +104,30 @@ class DeleteRecordsTopicResult(Struct):
         return self._by_key("partitions", ("partition_index",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]DeleteRecordsPartitionResult", "0+", struct=DeleteRecordsPartitionResult
+            "partitions",
+            "Partitions",
+            "[]DeleteRecordsPartitionResult",
+            "0+",
+            struct=DeleteRecordsPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class DeleteRecordsResponse(Message["ResponseHeader"]):
-    """DeleteRecordsResponse (response, API key 21), versions 0-2."""
+    """DeleteRecordsResponse (response, API key 21), versions 0-2.
+
+    The first offset that each partition still has."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[DeleteRecordsTopicResult, ...]
-    """[]DeleteRecordsTopicResult, all versions."""
+    """[]DeleteRecordsTopicResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -122,6 +154,20 @@ class DeleteRecordsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("topics", "Topics", "[]DeleteRecordsTopicResult", "0+", struct=DeleteRecordsTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DeleteRecordsTopicResult",
+            "0+",
+            struct=DeleteRecordsTopicResult,
+            about="The results, by topic.",
+        ),
     )

@@ -21,25 +21,28 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     __slots__ = ("topic_name", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
 
     @constructor
     def __init__(self, *, topic_name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.topic_name = topic_name
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("topic_name", "TopicName", "string", "0+", default=""),)
+    FIELDS = (FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),)
 
 
 class DeleteShareGroupOffsetsRequest(Message["RequestHeader"]):
-    """DeleteShareGroupOffsetsRequest (request, API key 92), version 0."""
+    """DeleteShareGroupOffsetsRequest (request, API key 92), version 0.
+
+    Deletes the offsets of topics in a share group (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the share group, which must have no members."""
     topics: tuple[DeleteShareGroupOffsetsRequestTopic, ...]
-    """[]DeleteShareGroupOffsetsRequestTopic, all versions."""
+    """[]DeleteShareGroupOffsetsRequestTopic, all versions. The topics whose
+    offsets are deleted."""
 
     @constructor
     def __init__(
@@ -62,12 +65,20 @@ class DeleteShareGroupOffsetsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default="",
+            about="The ID of the share group, which must have no members.",
+        ),
         FieldRow(
             "topics",
             "Topics",
             "[]DeleteShareGroupOffsetsRequestTopic",
             "0+",
             struct=DeleteShareGroupOffsetsRequestTopic,
+            about="The topics whose offsets are deleted.",
         ),
     )

@@ -23,14 +23,23 @@ class PartitionData(Struct):
     __slots__ = ("partition", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(self, *, partition: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition = partition
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("partition", "Partition", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+    )
 
 
 class DeleteStateData(Struct):
@@ -39,9 +48,10 @@ class DeleteStateData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic."""
 
     @constructor
     def __init__(
@@ -56,20 +66,37 @@ class DeleteStateData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic.",
+        ),
     )
 
 
 class DeleteShareGroupStateRequest(Message["RequestHeader"]):
-    """DeleteShareGroupStateRequest (request, API key 86), version 0."""
+    """DeleteShareGroupStateRequest (request, API key 86), version 0.
+
+    The group coordinator tells the share coordinator to delete the state of
+    share partitions (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[DeleteStateData, ...]
-    """[]DeleteStateData, all versions."""
+    """[]DeleteStateData, all versions. The share partitions, by topic."""
 
     @constructor
     def __init__(
@@ -88,6 +115,15 @@ class DeleteShareGroupStateRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]DeleteStateData", "0+", struct=DeleteStateData),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DeleteStateData",
+            "0+",
+            struct=DeleteStateData,
+            about="The share partitions, by topic.",
+        ),
     )

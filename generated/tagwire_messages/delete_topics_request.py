@@ -30,9 +30,10 @@ class DeleteTopicState(Struct):
     __slots__ = ("name", "topic_id", "unknown_tags")
 
     name: str | None
-    """string, version 6 on, nullable."""
+    """string, version 6 on, nullable. The topic's name, or null if the ID is
+    given."""
     topic_id: UUID
-    """uuid, version 6 on."""
+    """uuid, version 6 on. The topic's ID, or zeros if the name is given."""
 
     @constructor
     def __init__(
@@ -43,22 +44,37 @@ class DeleteTopicState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "6+", default=None, nullable="6+"),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "6+",
+            default=None,
+            nullable="6+",
+            about="The topic's name, or null if the ID is given.",
+        ),
+        FieldRow(
+            "topic_id", "TopicId", "uuid", "6+", default=0, about="The topic's ID, or zeros if the name is given."
+        ),
     )
 
 
 class DeleteTopicsRequest(Message["RequestHeader"]):
-    """DeleteTopicsRequest (request, API key 20), versions 0-6."""
+    """DeleteTopicsRequest (request, API key 20), versions 0-6.
+
+    Deletes topics (KIP-4); from version 6 on by name or by ID (KIP-516)."""
 
     __slots__ = ("topics", "topic_names", "timeout_ms", "unknown_tags")
 
     topics: tuple[DeleteTopicState, ...]
-    """[]DeleteTopicState, version 6 on."""
+    """[]DeleteTopicState, version 6 on. The topics to delete, each by its name or
+    its ID."""
     topic_names: tuple[str, ...]
-    """[]string, versions 0-5, ignorable."""
+    """[]string, versions 0-5, ignorable. The names of the topics to delete.
+    Version 6 replaces it with Topics."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long to wait until the topics are deleted, in
+    milliseconds."""
 
     @constructor
     def __init__(
@@ -83,7 +99,28 @@ class DeleteTopicsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("topics", "Topics", "[]DeleteTopicState", "6+", struct=DeleteTopicState),
-        FieldRow("topic_names", "TopicNames", "[]string", "0-5", ignorable=True),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DeleteTopicState",
+            "6+",
+            struct=DeleteTopicState,
+            about="The topics to delete, each by its name or its ID.",
+        ),
+        FieldRow(
+            "topic_names",
+            "TopicNames",
+            "[]string",
+            "0-5",
+            ignorable=True,
+            about="The names of the topics to delete. Version 6 replaces it with Topics.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long to wait until the topics are deleted, in milliseconds.",
+        ),
     )

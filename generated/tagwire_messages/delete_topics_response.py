@@ -30,13 +30,17 @@ class DeletableTopicResult(Struct):
     __slots__ = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
 
     name: str | None
-    """string, all versions, nullable in 6+."""
+    """string, all versions, nullable in 6+. The topic's name, or null if the
+    client named an ID and may not see the topic."""
     topic_id: UUID
-    """uuid, version 6 on, ignorable."""
+    """uuid, version 6 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3)
+    or TOPIC_DELETION_DISABLED (73)."""
     error_message: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. Why the request failed for this
+    topic, or null."""
 
     @constructor
     def __init__(
@@ -55,22 +59,58 @@ class DeletableTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default="", nullable="6+"),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "5+", default=None, nullable="5+", ignorable=True),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0+",
+            default="",
+            nullable="6+",
+            about="The topic's name, or null if the client named an ID and may not see the topic.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "6+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3) or TOPIC_DELETION_DISABLED (73).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="Why the request failed for this topic, or null.",
+        ),
     )
 
 
 class DeleteTopicsResponse(Message["ResponseHeader"]):
-    """DeleteTopicsResponse (response, API key 20), versions 0-6."""
+    """DeleteTopicsResponse (response, API key 20), versions 0-6.
+
+    Reports for each topic whether it was deleted."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     responses: tuple[DeletableTopicResult, ...]
-    """[]DeletableTopicResult, all versions."""
+    """[]DeletableTopicResult, all versions. The result for each topic in the
+    request."""
 
     @constructor
     def __init__(
@@ -97,6 +137,21 @@ class DeleteTopicsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("responses", "Responses", "[]DeletableTopicResult", "0+", struct=DeletableTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]DeletableTopicResult",
+            "0+",
+            struct=DeletableTopicResult,
+            about="The result for each topic in the request.",
+        ),
     )

@@ -21,7 +21,9 @@ __all__ = ["DescribeAclsRequest"]
 
 
 class DescribeAclsRequest(Message["RequestHeader"]):
-    """DescribeAclsRequest (request, API key 29), versions 0-3."""
+    """DescribeAclsRequest (request, API key 29), versions 0-3.
+
+    Lists the ACLs that match a filter (KIP-140)."""
 
     __slots__ = (
         "resource_type_filter",
@@ -35,19 +37,22 @@ class DescribeAclsRequest(Message["RequestHeader"]):
     )
 
     resource_type_filter: int
-    """int8, all versions."""
+    """int8, all versions. The type of resource to match, an AclResourceType; 1
+    matches any."""
     resource_name_filter: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The resource name to match, or null for any."""
     pattern_type_filter: int
-    """int8, version 1 on."""
+    """int8, version 1 on. Which patterns match: 3 literal ones, 4 prefixes, 1 any,
+    2 all that apply to the resource name (KIP-290)."""
     principal_filter: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The principal to match, such as
+    `User:alice`, or null for any."""
     host_filter: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The host to match, or null for any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation to match, an AclOperation; 1 matches any."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. 2 matches ACLs that deny, 3 those that allow, 1 both."""
 
     @constructor
     def __init__(
@@ -80,11 +85,63 @@ class DescribeAclsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("resource_type_filter", "ResourceTypeFilter", "int8", "0+", default=0),
-        FieldRow("resource_name_filter", "ResourceNameFilter", "string", "0+", default="", nullable="0+"),
-        FieldRow("pattern_type_filter", "PatternTypeFilter", "int8", "1+", default=3),
-        FieldRow("principal_filter", "PrincipalFilter", "string", "0+", default="", nullable="0+"),
-        FieldRow("host_filter", "HostFilter", "string", "0+", default="", nullable="0+"),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow(
+            "resource_type_filter",
+            "ResourceTypeFilter",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of resource to match, an AclResourceType; 1 matches any.",
+        ),
+        FieldRow(
+            "resource_name_filter",
+            "ResourceNameFilter",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The resource name to match, or null for any.",
+        ),
+        FieldRow(
+            "pattern_type_filter",
+            "PatternTypeFilter",
+            "int8",
+            "1+",
+            default=3,
+            about="Which patterns match: 3 literal ones, 4 prefixes, 1 any, 2 all that apply to the resource name (KIP-290).",
+        ),
+        FieldRow(
+            "principal_filter",
+            "PrincipalFilter",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The principal to match, such as `User:alice`, or null for any.",
+        ),
+        FieldRow(
+            "host_filter",
+            "HostFilter",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The host to match, or null for any.",
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation to match, an AclOperation; 1 matches any.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="2 matches ACLs that deny, 3 those that allow, 1 both.",
+        ),
     )

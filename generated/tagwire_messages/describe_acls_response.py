@@ -26,13 +26,15 @@ class AclDescription(Struct):
     __slots__ = ("principal", "host", "operation", "permission_type", "unknown_tags")
 
     principal: str
-    """string, all versions."""
+    """string, all versions. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, all versions."""
+    """string, all versions. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, all versions."""
+    """int8, all versions. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, all versions."""
+    """int8, all versions. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -51,10 +53,33 @@ class AclDescription(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal", "Principal", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("operation", "Operation", "int8", "0+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "0+", default=0),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "0+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "0+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "0+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "0+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )
 
 
@@ -64,13 +89,15 @@ class DescribeAclsResource(Struct):
     __slots__ = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The name of the resource, or `*` for all of its type."""
     pattern_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     acls: tuple[AclDescription, ...]
-    """[]AclDescription, all versions."""
+    """[]AclDescription, all versions. The matching ACLs of the resource."""
 
     @constructor
     def __init__(
@@ -89,26 +116,52 @@ class DescribeAclsResource(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("pattern_type", "PatternType", "int8", "1+", default=3),
-        FieldRow("acls", "Acls", "[]AclDescription", "0+", struct=AclDescription),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The name of the resource, or `*` for all of its type.",
+        ),
+        FieldRow(
+            "pattern_type",
+            "PatternType",
+            "int8",
+            "1+",
+            default=3,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "acls", "Acls", "[]AclDescription", "0+", struct=AclDescription, about="The matching ACLs of the resource."
+        ),
     )
 
 
 class DescribeAclsResponse(Message["ResponseHeader"]):
-    """DescribeAclsResponse (response, API key 29), versions 0-3."""
+    """DescribeAclsResponse (response, API key 29), versions 0-3.
+
+    The ACLs that match the filter, by resource."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     resources: tuple[DescribeAclsResource, ...]
-    """[]DescribeAclsResource, all versions."""
+    """[]DescribeAclsResource, all versions. The resources that have matching ACLs."""
 
     @constructor
     def __init__(
@@ -135,8 +188,30 @@ class DescribeAclsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("resources", "Resources", "[]DescribeAclsResource", "0+", struct=DescribeAclsResource),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]DescribeAclsResource",
+            "0+",
+            struct=DescribeAclsResource,
+            about="The resources that have matching ACLs.",
+        ),
     )

@@ -24,11 +24,14 @@ class ComponentData(Struct):
     __slots__ = ("entity_type", "match_type", "match", "unknown_tags")
 
     entity_type: str
-    """string, all versions."""
+    """string, all versions. What the quota applies to: `user`, `client-id` or
+    `ip`."""
     match_type: int
-    """int8, all versions."""
+    """int8, all versions. 0 the name given, 1 the default of the type, 2 any
+    entity that has a name."""
     match: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name to match, or null unless MatchType
+    is 0."""
 
     @constructor
     def __init__(
@@ -45,21 +48,47 @@ class ComponentData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity_type", "EntityType", "string", "0+", default=""),
-        FieldRow("match_type", "MatchType", "int8", "0+", default=0),
-        FieldRow("match", "Match", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "entity_type",
+            "EntityType",
+            "string",
+            "0+",
+            default="",
+            about="What the quota applies to: `user`, `client-id` or `ip`.",
+        ),
+        FieldRow(
+            "match_type",
+            "MatchType",
+            "int8",
+            "0+",
+            default=0,
+            about="0 the name given, 1 the default of the type, 2 any entity that has a name.",
+        ),
+        FieldRow(
+            "match",
+            "Match",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The name to match, or null unless MatchType is 0.",
+        ),
     )
 
 
 class DescribeClientQuotasRequest(Message["RequestHeader"]):
-    """DescribeClientQuotasRequest (request, API key 48), versions 0-1."""
+    """DescribeClientQuotasRequest (request, API key 48), versions 0-1.
+
+    Lists the quotas of users, client IDs and addresses (KIP-546)."""
 
     __slots__ = ("components", "strict", "unknown_tags")
 
     components: tuple[ComponentData, ...]
-    """[]ComponentData, all versions."""
+    """[]ComponentData, all versions. What to match of each part of an entity; all
+    components must match."""
     strict: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to leave out entities that have parts which the
+    request doesn't list."""
 
     @constructor
     def __init__(
@@ -82,6 +111,20 @@ class DescribeClientQuotasRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
-        FieldRow("components", "Components", "[]ComponentData", "0+", struct=ComponentData),
-        FieldRow("strict", "Strict", "bool", "0+", default=False),
+        FieldRow(
+            "components",
+            "Components",
+            "[]ComponentData",
+            "0+",
+            struct=ComponentData,
+            about="What to match of each part of an entity; all components must match.",
+        ),
+        FieldRow(
+            "strict",
+            "Strict",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to leave out entities that have parts which the request doesn't list.",
+        ),
     )

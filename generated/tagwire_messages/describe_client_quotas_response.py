@@ -24,9 +24,11 @@ class EntityData(Struct):
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
     entity_type: str
-    """string, all versions."""
+    """string, all versions. What the quota applies to: `user`, `client-id` or
+    `ip`."""
     entity_name: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name of the user, client or address, or
+    null for the default quota of its type."""
 
     @constructor
     def __init__(
@@ -37,8 +39,23 @@ class EntityData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity_type", "EntityType", "string", "0+", default=""),
-        FieldRow("entity_name", "EntityName", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "entity_type",
+            "EntityType",
+            "string",
+            "0+",
+            default="",
+            about="What the quota applies to: `user`, `client-id` or `ip`.",
+        ),
+        FieldRow(
+            "entity_name",
+            "EntityName",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The name of the user, client or address, or null for the default quota of its type.",
+        ),
     )
 
 
@@ -48,9 +65,10 @@ class ValueData(Struct):
     __slots__ = ("key", "value", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The quota, such as `producer_byte_rate` or
+    `request_percentage`."""
     value: float
-    """float64, all versions."""
+    """float64, all versions. The limit; its unit depends on the key."""
 
     @constructor
     def __init__(self, *, key: str = "", value: float = 0.0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -59,8 +77,15 @@ class ValueData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "float64", "0+", default=0.0),
+        FieldRow(
+            "key",
+            "Key",
+            "string",
+            "0+",
+            default="",
+            about="The quota, such as `producer_byte_rate` or `request_percentage`.",
+        ),
+        FieldRow("value", "Value", "float64", "0+", default=0.0, about="The limit; its unit depends on the key."),
     )
 
 
@@ -70,9 +95,10 @@ class EntryData(Struct):
     __slots__ = ("entity", "values", "unknown_tags")
 
     entity: tuple[EntityData, ...]
-    """[]EntityData, all versions."""
+    """[]EntityData, all versions. The parts of the entity, such as a user and a
+    client ID together."""
     values: tuple[ValueData, ...]
-    """[]ValueData, all versions."""
+    """[]ValueData, all versions. The quotas of the entity."""
 
     @constructor
     def __init__(
@@ -87,24 +113,35 @@ class EntryData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("entity", "Entity", "[]EntityData", "0+", struct=EntityData),
-        FieldRow("values", "Values", "[]ValueData", "0+", struct=ValueData),
+        FieldRow(
+            "entity",
+            "Entity",
+            "[]EntityData",
+            "0+",
+            struct=EntityData,
+            about="The parts of the entity, such as a user and a client ID together.",
+        ),
+        FieldRow("values", "Values", "[]ValueData", "0+", struct=ValueData, about="The quotas of the entity."),
     )
 
 
 class DescribeClientQuotasResponse(Message["ResponseHeader"]):
-    """DescribeClientQuotasResponse (response, API key 48), versions 0-1."""
+    """DescribeClientQuotasResponse (response, API key 48), versions 0-1.
+
+    The quotas that match."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     entries: tuple[EntryData, ...] | None
-    """[]EntryData, all versions, nullable."""
+    """[]EntryData, all versions, nullable. The entities that match with their
+    quotas, or null on errors."""
 
     @constructor
     def __init__(
@@ -131,8 +168,31 @@ class DescribeClientQuotasResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("entries", "Entries", "[]EntryData", "0+", nullable="0+", struct=EntryData),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "entries",
+            "Entries",
+            "[]EntryData",
+            "0+",
+            nullable="0+",
+            struct=EntryData,
+            about="The entities that match with their quotas, or null on errors.",
+        ),
     )

@@ -20,16 +20,20 @@ __all__ = ["DescribeClusterRequest"]
 
 
 class DescribeClusterRequest(Message["RequestHeader"]):
-    """DescribeClusterRequest (request, API key 60), versions 0-2."""
+    """DescribeClusterRequest (request, API key 60), versions 0-2.
+
+    Lists the brokers, or from version 1 on the controllers, of a cluster
+    (KIP-700, KIP-919)."""
 
     __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers", "unknown_tags")
 
     include_cluster_authorized_operations: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to return the operations that the client may do
+    with the cluster (KIP-430)."""
     endpoint_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. Which nodes to list: 1 brokers, 2 controllers (KIP-919)."""
     include_fenced_brokers: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether to also list fenced brokers (KIP-1073)."""
 
     @constructor
     def __init__(
@@ -55,8 +59,27 @@ class DescribeClusterRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
         FieldRow(
-            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", "0+", default=False
+            "include_cluster_authorized_operations",
+            "IncludeClusterAuthorizedOperations",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to return the operations that the client may do with the cluster (KIP-430).",
         ),
-        FieldRow("endpoint_type", "EndpointType", "int8", "1+", default=1),
-        FieldRow("include_fenced_brokers", "IncludeFencedBrokers", "bool", "2+", default=False),
+        FieldRow(
+            "endpoint_type",
+            "EndpointType",
+            "int8",
+            "1+",
+            default=1,
+            about="Which nodes to list: 1 brokers, 2 controllers (KIP-919).",
+        ),
+        FieldRow(
+            "include_fenced_brokers",
+            "IncludeFencedBrokers",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether to also list fenced brokers (KIP-1073).",
+        ),
     )

@@ -25,15 +25,17 @@ class DescribeClusterBroker(Struct):
     __slots__ = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the node."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """int32, all versions."""
+    """int32, all versions. The TCP port to connect to."""
     rack: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
     is_fenced: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether the broker is fenced, so that clients don't see
+    it elsewhere (KIP-1073)."""
 
     @constructor
     def __init__(
@@ -54,16 +56,33 @@ class DescribeClusterBroker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
-        FieldRow("rack", "Rack", "string", "0+", default=None, nullable="0+"),
-        FieldRow("is_fenced", "IsFenced", "bool", "2+", default=False),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the node."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
+        FieldRow(
+            "is_fenced",
+            "IsFenced",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether the broker is fenced, so that clients don't see it elsewhere (KIP-1073).",
+        ),
     )
 
 
 class DescribeClusterResponse(Message["ResponseHeader"]):
-    """DescribeClusterResponse (response, API key 60), versions 0-2."""
+    """DescribeClusterResponse (response, API key 60), versions 0-2.
+
+    The nodes of a cluster with their addresses."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -78,21 +97,25 @@ class DescribeClusterResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     endpoint_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. Which nodes are listed: 1 brokers, 2 controllers
+    (KIP-919)."""
     cluster_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the cluster."""
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the controller, or -1 if unknown. With KRaft
+    brokers name a random broker, because clients can't reach controllers."""
     brokers: tuple[DescribeClusterBroker, ...]
-    """[]DescribeClusterBroker, all versions."""
+    """[]DescribeClusterBroker, all versions. The nodes."""
     cluster_authorized_operations: int
-    """int32, all versions."""
+    """int32, all versions. What the client may do with the cluster: one bit for
+    each AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -131,12 +154,50 @@ class DescribeClusterResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("endpoint_type", "EndpointType", "int8", "1+", default=1),
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default=""),
-        FieldRow("controller_id", "ControllerId", "int32", "0+", default=-1),
-        FieldRow("brokers", "Brokers", "[]DescribeClusterBroker", "0+", struct=DescribeClusterBroker),
-        FieldRow("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", "0+", default=-2147483648),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "endpoint_type",
+            "EndpointType",
+            "int8",
+            "1+",
+            default=1,
+            about="Which nodes are listed: 1 brokers, 2 controllers (KIP-919).",
+        ),
+        FieldRow("cluster_id", "ClusterId", "string", "0+", default="", about="The ID of the cluster."),
+        FieldRow(
+            "controller_id",
+            "ControllerId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The ID of the controller, or -1 if unknown. With KRaft brokers name a random broker, because clients can't reach controllers.",
+        ),
+        FieldRow(
+            "brokers", "Brokers", "[]DescribeClusterBroker", "0+", struct=DescribeClusterBroker, about="The nodes."
+        ),
+        FieldRow(
+            "cluster_authorized_operations",
+            "ClusterAuthorizedOperations",
+            "int32",
+            "0+",
+            default=-2147483648,
+            about="What the client may do with the cluster: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )

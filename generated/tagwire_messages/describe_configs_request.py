@@ -27,11 +27,14 @@ class DescribeConfigsResource(Struct):
     __slots__ = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 32 group ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The topic, group or client metrics subscription, or
+    the broker ID as a string; empty for the default of all brokers."""
     configuration_keys: tuple[str, ...] | None
-    """[]string, all versions, nullable."""
+    """[]string, all versions, nullable. The names of the configurations to read,
+    or null for all."""
 
     @constructor
     def __init__(
@@ -48,23 +51,49 @@ class DescribeConfigsResource(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("configuration_keys", "ConfigurationKeys", "[]string", "0+", nullable="0+"),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The topic, group or client metrics subscription, or the broker ID as a string; empty for the default of all brokers.",
+        ),
+        FieldRow(
+            "configuration_keys",
+            "ConfigurationKeys",
+            "[]string",
+            "0+",
+            nullable="0+",
+            about="The names of the configurations to read, or null for all.",
+        ),
     )
 
 
 class DescribeConfigsRequest(Message["RequestHeader"]):
-    """DescribeConfigsRequest (request, API key 32), versions 0-4."""
+    """DescribeConfigsRequest (request, API key 32), versions 0-4.
+
+    Reads the configurations of topics, brokers, groups and other resources."""
 
     __slots__ = ("resources", "include_synonyms", "include_documentation", "unknown_tags")
 
     resources: tuple[DescribeConfigsResource, ...]
-    """[]DescribeConfigsResource, all versions."""
+    """[]DescribeConfigsResource, all versions. The resources whose configurations
+    to read."""
     include_synonyms: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether to list all places where a value is set, not
+    only the one in effect (KIP-226)."""
     include_documentation: bool
-    """bool, version 3 on."""
+    """bool, version 3 on. Whether to return the documentation of each
+    configuration (KIP-569)."""
 
     @constructor
     def __init__(
@@ -89,7 +118,28 @@ class DescribeConfigsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("resources", "Resources", "[]DescribeConfigsResource", "0+", struct=DescribeConfigsResource),
-        FieldRow("include_synonyms", "IncludeSynonyms", "bool", "1+", default=False),
-        FieldRow("include_documentation", "IncludeDocumentation", "bool", "3+", default=False),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]DescribeConfigsResource",
+            "0+",
+            struct=DescribeConfigsResource,
+            about="The resources whose configurations to read.",
+        ),
+        FieldRow(
+            "include_synonyms",
+            "IncludeSynonyms",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether to list all places where a value is set, not only the one in effect (KIP-226).",
+        ),
+        FieldRow(
+            "include_documentation",
+            "IncludeDocumentation",
+            "bool",
+            "3+",
+            default=False,
+            about="Whether to return the documentation of each configuration (KIP-569).",
+        ),
     )

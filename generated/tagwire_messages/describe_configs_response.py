@@ -37,11 +37,13 @@ class DescribeConfigsSynonym(Struct):
     __slots__ = ("name", "value", "source", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The name of the configuration there; a broker's can
+    differ from a topic's."""
     value: str | None
-    """string, version 1 on, nullable."""
+    """string, version 1 on, nullable. The value there as a string, or null if it
+    is sensitive or not set."""
     source: int
-    """int8, version 1 on."""
+    """int8, version 1 on. Where this value is set, a ConfigSource."""
 
     @constructor
     def __init__(
@@ -53,9 +55,24 @@ class DescribeConfigsSynonym(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("value", "Value", "string", "1+", default="", nullable="0+"),
-        FieldRow("source", "Source", "int8", "1+", default=0),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "1+",
+            default="",
+            about="The name of the configuration there; a broker's can differ from a topic's.",
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "1+",
+            default="",
+            nullable="0+",
+            about="The value there as a string, or null if it is sensitive or not set.",
+        ),
+        FieldRow("source", "Source", "int8", "1+", default=0, about="Where this value is set, a ConfigSource."),
     )
 
 
@@ -76,23 +93,31 @@ class DescribeConfigsResourceResult(Struct):
     )
 
     name: str
-    """string, all versions."""
+    """string, all versions. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The value in effect as a string, or null if
+    it is sensitive or not set."""
     read_only: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the configuration can't be changed while the
+    broker runs."""
     is_default: bool
-    """bool, version 0."""
+    """bool, version 0. Whether the value is the default. Version 1 replaces it
+    with ConfigSource."""
     config_source: int
-    """int8, version 1 on, ignorable."""
+    """int8, version 1 on, ignorable. Where the value comes from, a ConfigSource: 1
+    the topic, 5 Kafka's default ... -1 if unknown."""
     is_sensitive: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the value is a secret, so that it isn't
+    returned."""
     synonyms: tuple[DescribeConfigsSynonym, ...]
-    """[]DescribeConfigsSynonym, version 1 on, ignorable."""
+    """[]DescribeConfigsSynonym, version 1 on, ignorable. All places where the
+    value is set, the one in effect first (KIP-226)."""
     config_type: int
-    """int8, version 3 on, ignorable."""
+    """int8, version 3 on, ignorable. The type of the value, a ConfigType: 1
+    boolean, 2 string, 3 int ... 0 if unknown (KIP-569)."""
     documentation: str | None
-    """string, version 3 on, nullable, ignorable."""
+    """string, version 3 on, nullable, ignorable. What the configuration does, as
+    HTML, or null if not requested (KIP-569)."""
 
     @constructor
     def __init__(
@@ -121,17 +146,77 @@ class DescribeConfigsResourceResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default="", nullable="0+"),
-        FieldRow("read_only", "ReadOnly", "bool", "0+", default=False),
-        FieldRow("is_default", "IsDefault", "bool", "0", default=False),
-        FieldRow("config_source", "ConfigSource", "int8", "1+", default=-1, ignorable=True),
-        FieldRow("is_sensitive", "IsSensitive", "bool", "0+", default=False),
+        FieldRow("name", "Name", "string", "0+", default="", about="The configuration's name, such as `retention.ms`."),
         FieldRow(
-            "synonyms", "Synonyms", "[]DescribeConfigsSynonym", "1+", ignorable=True, struct=DescribeConfigsSynonym
+            "value",
+            "Value",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The value in effect as a string, or null if it is sensitive or not set.",
         ),
-        FieldRow("config_type", "ConfigType", "int8", "3+", default=0, ignorable=True),
-        FieldRow("documentation", "Documentation", "string", "3+", default="", nullable="0+", ignorable=True),
+        FieldRow(
+            "read_only",
+            "ReadOnly",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the configuration can't be changed while the broker runs.",
+        ),
+        FieldRow(
+            "is_default",
+            "IsDefault",
+            "bool",
+            "0",
+            default=False,
+            about="Whether the value is the default. Version 1 replaces it with ConfigSource.",
+        ),
+        FieldRow(
+            "config_source",
+            "ConfigSource",
+            "int8",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="Where the value comes from, a ConfigSource: 1 the topic, 5 Kafka's default ... -1 if unknown.",
+        ),
+        FieldRow(
+            "is_sensitive",
+            "IsSensitive",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the value is a secret, so that it isn't returned.",
+        ),
+        FieldRow(
+            "synonyms",
+            "Synonyms",
+            "[]DescribeConfigsSynonym",
+            "1+",
+            ignorable=True,
+            struct=DescribeConfigsSynonym,
+            about="All places where the value is set, the one in effect first (KIP-226).",
+        ),
+        FieldRow(
+            "config_type",
+            "ConfigType",
+            "int8",
+            "3+",
+            default=0,
+            ignorable=True,
+            about="The type of the value, a ConfigType: 1 boolean, 2 string, 3 int ... 0 if unknown (KIP-569).",
+        ),
+        FieldRow(
+            "documentation",
+            "Documentation",
+            "string",
+            "3+",
+            default="",
+            nullable="0+",
+            ignorable=True,
+            about="What the configuration does, as HTML, or null if not requested (KIP-569).",
+        ),
     )
 
 
@@ -141,15 +226,19 @@ class DescribeConfigsResult(Struct):
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    resource."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this resource, or
+    null."""
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. The type of the resource, a ConfigResourceType: 2 topic,
+    4 broker, 32 group ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The resource that the request named."""
     configs: tuple[DescribeConfigsResourceResult, ...]
-    """[]DescribeConfigsResourceResult, all versions."""
+    """[]DescribeConfigsResourceResult, all versions. The configurations of the
+    resource."""
 
     @constructor
     def __init__(
@@ -170,23 +259,58 @@ class DescribeConfigsResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("configs", "Configs", "[]DescribeConfigsResourceResult", "0+", struct=DescribeConfigsResourceResult),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this resource.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this resource, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="The type of the resource, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name", "ResourceName", "string", "0+", default="", about="The resource that the request named."
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]DescribeConfigsResourceResult",
+            "0+",
+            struct=DescribeConfigsResourceResult,
+            about="The configurations of the resource.",
+        ),
     )
 
 
 class DescribeConfigsResponse(Message["ResponseHeader"]):
-    """DescribeConfigsResponse (response, API key 32), versions 0-4."""
+    """DescribeConfigsResponse (response, API key 32), versions 0-4.
+
+    The configurations of each resource, and where their values come from."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[DescribeConfigsResult, ...]
-    """[]DescribeConfigsResult, all versions."""
+    """[]DescribeConfigsResult, all versions. The result for each resource in the
+    request."""
 
     @constructor
     def __init__(
@@ -209,6 +333,20 @@ class DescribeConfigsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("results", "Results", "[]DescribeConfigsResult", "0+", struct=DescribeConfigsResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]DescribeConfigsResult",
+            "0+",
+            struct=DescribeConfigsResult,
+            about="The result for each resource in the request.",
+        ),
     )

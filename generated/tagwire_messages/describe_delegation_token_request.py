@@ -26,9 +26,9 @@ class DescribeDelegationTokenOwner(Struct):
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
     principal_type: str
-    """string, all versions."""
+    """string, all versions. The type of the principal, usually `User`."""
     principal_name: str
-    """string, all versions."""
+    """string, all versions. The name of the principal."""
 
     @constructor
     def __init__(
@@ -39,18 +39,28 @@ class DescribeDelegationTokenOwner(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "0+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "0+", default=""),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "0+",
+            default="",
+            about="The type of the principal, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "0+", default="", about="The name of the principal."),
     )
 
 
 class DescribeDelegationTokenRequest(Message["RequestHeader"]):
-    """DescribeDelegationTokenRequest (request, API key 41), versions 0-3."""
+    """DescribeDelegationTokenRequest (request, API key 41), versions 0-3.
+
+    Lists delegation tokens that the client may see (KIP-48)."""
 
     __slots__ = ("owners", "unknown_tags")
 
     owners: tuple[DescribeDelegationTokenOwner, ...] | None
-    """[]DescribeDelegationTokenOwner, all versions, nullable."""
+    """[]DescribeDelegationTokenOwner, all versions, nullable. The owners whose
+    tokens to list, or null for all."""
 
     @constructor
     def __init__(
@@ -75,5 +85,6 @@ class DescribeDelegationTokenRequest(Message["RequestHeader"]):
             "0+",
             nullable="0+",
             struct=DescribeDelegationTokenOwner,
+            about="The owners whose tokens to list, or null for all.",
         ),
     )

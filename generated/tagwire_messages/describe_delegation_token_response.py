@@ -28,9 +28,9 @@ class DescribedDelegationTokenRenewer(Struct):
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
     principal_type: str
-    """string, all versions."""
+    """string, all versions. The type of the principal, usually `User`."""
     principal_name: str
-    """string, all versions."""
+    """string, all versions. The name of the principal."""
 
     @constructor
     def __init__(
@@ -41,8 +41,15 @@ class DescribedDelegationTokenRenewer(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "0+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "0+", default=""),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "0+",
+            default="",
+            about="The type of the principal, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "0+", default="", about="The name of the principal."),
     )
 
 
@@ -64,25 +71,31 @@ class DescribedDelegationToken(Struct):
     )
 
     principal_type: str
-    """string, all versions."""
+    """string, all versions. The type of the token's owner, usually `User`."""
     principal_name: str
-    """string, all versions."""
+    """string, all versions. The name of the token's owner."""
     token_requester_principal_type: str
-    """string, version 3 on."""
+    """string, version 3 on. The type of the principal that requested the token
+    (KIP-373)."""
     token_requester_principal_name: str
-    """string, version 3 on."""
+    """string, version 3 on. The name of the principal that requested the token
+    (KIP-373)."""
     issue_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the token was issued, in milliseconds since 1970."""
     expiry_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the token expires unless it is renewed, in
+    milliseconds since 1970."""
     max_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the token expires for good, in milliseconds since
+    1970."""
     token_id: str
-    """string, all versions."""
+    """string, all versions. The token's ID, which clients use as SCRAM user name."""
     hmac: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     renewers: tuple[DescribedDelegationTokenRenewer, ...]
-    """[]DescribedDelegationTokenRenewer, all versions."""
+    """[]DescribedDelegationTokenRenewer, all versions. The principals that may
+    renew the token, in addition to its owner."""
 
     @constructor
     def __init__(
@@ -113,32 +126,97 @@ class DescribedDelegationToken(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "0+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "0+", default=""),
-        FieldRow("token_requester_principal_type", "TokenRequesterPrincipalType", "string", "3+", default=""),
-        FieldRow("token_requester_principal_name", "TokenRequesterPrincipalName", "string", "3+", default=""),
-        FieldRow("issue_timestamp", "IssueTimestamp", "int64", "0+", default=0),
-        FieldRow("expiry_timestamp", "ExpiryTimestamp", "int64", "0+", default=0),
-        FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=0),
-        FieldRow("token_id", "TokenId", "string", "0+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
         FieldRow(
-            "renewers", "Renewers", "[]DescribedDelegationTokenRenewer", "0+", struct=DescribedDelegationTokenRenewer
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "0+",
+            default="",
+            about="The type of the token's owner, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "0+", default="", about="The name of the token's owner."),
+        FieldRow(
+            "token_requester_principal_type",
+            "TokenRequesterPrincipalType",
+            "string",
+            "3+",
+            default="",
+            about="The type of the principal that requested the token (KIP-373).",
+        ),
+        FieldRow(
+            "token_requester_principal_name",
+            "TokenRequesterPrincipalName",
+            "string",
+            "3+",
+            default="",
+            about="The name of the principal that requested the token (KIP-373).",
+        ),
+        FieldRow(
+            "issue_timestamp",
+            "IssueTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token was issued, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "expiry_timestamp",
+            "ExpiryTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token expires unless it is renewed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "max_timestamp",
+            "MaxTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token expires for good, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "token_id",
+            "TokenId",
+            "string",
+            "0+",
+            default="",
+            about="The token's ID, which clients use as SCRAM user name.",
+        ),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "renewers",
+            "Renewers",
+            "[]DescribedDelegationTokenRenewer",
+            "0+",
+            struct=DescribedDelegationTokenRenewer,
+            about="The principals that may renew the token, in addition to its owner.",
         ),
     )
 
 
 class DescribeDelegationTokenResponse(Message["ResponseHeader"]):
-    """DescribeDelegationTokenResponse (response, API key 41), versions 0-3."""
+    """DescribeDelegationTokenResponse (response, API key 41), versions 0-3.
+
+    The delegation tokens, with their secrets."""
 
     __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     tokens: tuple[DescribedDelegationToken, ...]
-    """[]DescribedDelegationToken, all versions."""
+    """[]DescribedDelegationToken, all versions. The tokens."""
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -163,7 +241,16 @@ class DescribeDelegationTokenResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("tokens", "Tokens", "[]DescribedDelegationToken", "0+", struct=DescribedDelegationToken),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "tokens", "Tokens", "[]DescribedDelegationToken", "0+", struct=DescribedDelegationToken, about="The tokens."
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

@@ -24,14 +24,18 @@ __all__ = ["DescribeGroupsRequest"]
 
 
 class DescribeGroupsRequest(Message["RequestHeader"]):
-    """DescribeGroupsRequest (request, API key 15), versions 0-6."""
+    """DescribeGroupsRequest (request, API key 15), versions 0-6.
+
+    Describes classic groups. Groups with newer protocols have requests of their
+    own, such as ConsumerGroupDescribe."""
 
     __slots__ = ("groups", "include_authorized_operations", "unknown_tags")
 
     groups: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The IDs of the groups to describe."""
     include_authorized_operations: bool
-    """bool, version 3 on."""
+    """bool, version 3 on. Whether to return the operations that the client may do
+    with each group (KIP-430)."""
 
     @constructor
     def __init__(
@@ -54,6 +58,13 @@ class DescribeGroupsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 4), 1), (Versions(5, 32767), 2))
     FIELDS = (
-        FieldRow("groups", "Groups", "[]string", "0+"),
-        FieldRow("include_authorized_operations", "IncludeAuthorizedOperations", "bool", "3+", default=False),
+        FieldRow("groups", "Groups", "[]string", "0+", about="The IDs of the groups to describe."),
+        FieldRow(
+            "include_authorized_operations",
+            "IncludeAuthorizedOperations",
+            "bool",
+            "3+",
+            default=False,
+            about="Whether to return the operations that the client may do with each group (KIP-430).",
+        ),
     )

@@ -37,17 +37,21 @@ class DescribedGroupMember(Struct):
     )
 
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 4 on, nullable, ignorable."""
+    """string, version 4 on, nullable, ignorable. The member's `group.instance.id`
+    if its membership is static (KIP-345), or null."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     member_metadata: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member sent for the protocol in JoinGroup: for
+    consumers a ConsumerProtocolSubscription."""
     member_assignment: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the leader assigned to the member: for consumers a
+    ConsumerProtocolAssignment."""
 
     @constructor
     def __init__(
@@ -70,12 +74,49 @@ class DescribedGroupMember(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "4+", default=None, nullable="4+", ignorable=True),
-        FieldRow("client_id", "ClientId", "string", "0+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "0+", default=""),
-        FieldRow("member_metadata", "MemberMetadata", "bytes", "0+", default=b""),
-        FieldRow("member_assignment", "MemberAssignment", "bytes", "0+", default=b""),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "4+",
+            default=None,
+            nullable="4+",
+            ignorable=True,
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "member_metadata",
+            "MemberMetadata",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the member sent for the protocol in JoinGroup: for consumers a ConsumerProtocolSubscription.",
+        ),
+        FieldRow(
+            "member_assignment",
+            "MemberAssignment",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the leader assigned to the member: for consumers a ConsumerProtocolAssignment.",
+        ),
     )
 
 
@@ -95,21 +136,24 @@ class DescribedGroup(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this group."""
     error_message: str | None
-    """string, version 6 on, nullable."""
+    """string, version 6 on, nullable. The error in words, or null (KIP-1043)."""
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     group_state: str
-    """string, all versions."""
+    """string, all versions. `PreparingRebalance`, `CompletingRebalance`, `Stable`,
+    `Empty` or `Dead`; empty on errors."""
     protocol_type: str
-    """string, all versions."""
+    """string, all versions. The kind of group, such as `consumer` or `connect`."""
     protocol_data: str
-    """string, all versions."""
+    """string, all versions. The protocol that the members agreed on: for consumers
+    the name of the assignor. Empty unless the group is stable."""
     members: tuple[DescribedGroupMember, ...]
-    """[]DescribedGroupMember, all versions."""
+    """[]DescribedGroupMember, all versions. The members of the group."""
     authorized_operations: int
-    """int32, version 3 on."""
+    """int32, version 3 on. What the client may do with the group: one bit for each
+    AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -136,26 +180,81 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "6+", default=None, nullable="6+"),
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("group_state", "GroupState", "string", "0+", default=""),
-        FieldRow("protocol_type", "ProtocolType", "string", "0+", default=""),
-        FieldRow("protocol_data", "ProtocolData", "string", "0+", default=""),
-        FieldRow("members", "Members", "[]DescribedGroupMember", "0+", struct=DescribedGroupMember),
-        FieldRow("authorized_operations", "AuthorizedOperations", "int32", "3+", default=-2147483648),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this group.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "6+",
+            default=None,
+            nullable="6+",
+            about="The error in words, or null (KIP-1043).",
+        ),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "group_state",
+            "GroupState",
+            "string",
+            "0+",
+            default="",
+            about="`PreparingRebalance`, `CompletingRebalance`, `Stable`, `Empty` or `Dead`; empty on errors.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "0+",
+            default="",
+            about="The kind of group, such as `consumer` or `connect`.",
+        ),
+        FieldRow(
+            "protocol_data",
+            "ProtocolData",
+            "string",
+            "0+",
+            default="",
+            about="The protocol that the members agreed on: for consumers the name of the assignor. Empty unless the group is stable.",
+        ),
+        FieldRow(
+            "members",
+            "Members",
+            "[]DescribedGroupMember",
+            "0+",
+            struct=DescribedGroupMember,
+            about="The members of the group.",
+        ),
+        FieldRow(
+            "authorized_operations",
+            "AuthorizedOperations",
+            "int32",
+            "3+",
+            default=-2147483648,
+            about="What the client may do with the group: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )
 
 
 class DescribeGroupsResponse(Message["ResponseHeader"]):
-    """DescribeGroupsResponse (response, API key 15), versions 0-6."""
+    """DescribeGroupsResponse (response, API key 15), versions 0-6.
+
+    The state of classic groups and their members."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     groups: tuple[DescribedGroup, ...]
-    """[]DescribedGroup, all versions."""
+    """[]DescribedGroup, all versions. A description of each group in the request."""
 
     @constructor
     def __init__(
@@ -178,6 +277,21 @@ class DescribeGroupsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 4), 0), (Versions(5, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("groups", "Groups", "[]DescribedGroup", "0+", struct=DescribedGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "groups",
+            "Groups",
+            "[]DescribedGroup",
+            "0+",
+            struct=DescribedGroup,
+            about="A description of each group in the request.",
+        ),
     )

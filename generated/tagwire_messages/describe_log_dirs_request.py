@@ -28,9 +28,9 @@ class DescribableLogDirTopic(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -41,18 +41,22 @@ class DescribableLogDirTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class DescribeLogDirsRequest(Message["RequestHeader"]):
-    """DescribeLogDirsRequest (request, API key 35), versions 0-5."""
+    """DescribeLogDirsRequest (request, API key 35), versions 0-5.
+
+    Lists the log directories of one broker with the size of their replicas
+    (KIP-113)."""
 
     __slots__ = ("topics", "unknown_tags")
 
     topics: tuple[DescribableLogDirTopic, ...] | None
-    """[]DescribableLogDirTopic, all versions, nullable."""
+    """[]DescribableLogDirTopic, all versions, nullable. The partitions to
+    describe, by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -74,5 +78,13 @@ class DescribeLogDirsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("topics", "Topics", "[]DescribableLogDirTopic", "0+", nullable="0+", struct=DescribableLogDirTopic),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DescribableLogDirTopic",
+            "0+",
+            nullable="0+",
+            struct=DescribableLogDirTopic,
+            about="The partitions to describe, by topic, or null for all.",
+        ),
     )

@@ -29,13 +29,15 @@ class DescribeLogDirsPartition(Struct):
     __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     partition_size: int
-    """int64, all versions."""
+    """int64, all versions. The size of the replica's segments, in bytes."""
     offset_lag: int
-    """int64, all versions."""
+    """int64, all versions. How many offsets the replica is behind: the high
+    watermark, or for a future replica the current one."""
     is_future_key: bool
-    """bool, all versions."""
+    """bool, all versions. Whether this is a future replica, which a move between
+    directories is still filling."""
 
     @constructor
     def __init__(
@@ -54,10 +56,38 @@ class DescribeLogDirsPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("partition_size", "PartitionSize", "int64", "0+", default=0),
-        FieldRow("offset_lag", "OffsetLag", "int64", "0+", default=0),
-        FieldRow("is_future_key", "IsFutureKey", "bool", "0+", default=False),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "partition_size",
+            "PartitionSize",
+            "int64",
+            "0+",
+            default=0,
+            about="The size of the replica's segments, in bytes.",
+        ),
+        FieldRow(
+            "offset_lag",
+            "OffsetLag",
+            "int64",
+            "0+",
+            default=0,
+            about="How many offsets the replica is behind: the high watermark, or for a future replica the current one.",
+        ),
+        FieldRow(
+            "is_future_key",
+            "IsFutureKey",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether this is a future replica, which a move between directories is still filling.",
+        ),
     )
 
 
@@ -67,9 +97,9 @@ class DescribeLogDirsTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[DescribeLogDirsPartition, ...]
-    """[]DescribeLogDirsPartition, all versions."""
+    """[]DescribeLogDirsPartition, all versions. The replicas of the topic."""
 
     @constructor
     def __init__(
@@ -84,8 +114,15 @@ class DescribeLogDirsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]DescribeLogDirsPartition", "0+", struct=DescribeLogDirsPartition),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]DescribeLogDirsPartition",
+            "0+",
+            struct=DescribeLogDirsPartition,
+            about="The replicas of the topic.",
+        ),
     )
 
 
@@ -95,17 +132,22 @@ class DescribeLogDirsResult(Struct):
     __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if the directory is online, otherwise the error, such
+    as KAFKA_STORAGE_ERROR."""
     log_dir: str
-    """string, all versions."""
+    """string, all versions. The absolute path of the log directory."""
     topics: tuple[DescribeLogDirsTopic, ...]
-    """[]DescribeLogDirsTopic, all versions."""
+    """[]DescribeLogDirsTopic, all versions. The replicas in the directory, by
+    topic."""
     total_bytes: int
-    """int64, version 4 on, ignorable."""
+    """int64, version 4 on, ignorable. The size of the volume of the directory in
+    bytes, or -1 if unknown (KIP-827)."""
     usable_bytes: int
-    """int64, version 4 on, ignorable."""
+    """int64, version 4 on, ignorable. How many bytes the volume has left, or -1 if
+    unknown (KIP-827)."""
     is_cordoned: bool
-    """bool, version 5 on, ignorable."""
+    """bool, version 5 on, ignorable. Whether the directory gets no new replicas
+    (KIP-1066)."""
 
     @constructor
     def __init__(
@@ -128,26 +170,68 @@ class DescribeLogDirsResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("log_dir", "LogDir", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]DescribeLogDirsTopic", "0+", struct=DescribeLogDirsTopic),
-        FieldRow("total_bytes", "TotalBytes", "int64", "4+", default=-1, ignorable=True),
-        FieldRow("usable_bytes", "UsableBytes", "int64", "4+", default=-1, ignorable=True),
-        FieldRow("is_cordoned", "IsCordoned", "bool", "5+", default=False, ignorable=True),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 if the directory is online, otherwise the error, such as KAFKA_STORAGE_ERROR.",
+        ),
+        FieldRow("log_dir", "LogDir", "string", "0+", default="", about="The absolute path of the log directory."),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DescribeLogDirsTopic",
+            "0+",
+            struct=DescribeLogDirsTopic,
+            about="The replicas in the directory, by topic.",
+        ),
+        FieldRow(
+            "total_bytes",
+            "TotalBytes",
+            "int64",
+            "4+",
+            default=-1,
+            ignorable=True,
+            about="The size of the volume of the directory in bytes, or -1 if unknown (KIP-827).",
+        ),
+        FieldRow(
+            "usable_bytes",
+            "UsableBytes",
+            "int64",
+            "4+",
+            default=-1,
+            ignorable=True,
+            about="How many bytes the volume has left, or -1 if unknown (KIP-827).",
+        ),
+        FieldRow(
+            "is_cordoned",
+            "IsCordoned",
+            "bool",
+            "5+",
+            default=False,
+            ignorable=True,
+            about="Whether the directory gets no new replicas (KIP-1066).",
+        ),
     )
 
 
 class DescribeLogDirsResponse(Message["ResponseHeader"]):
-    """DescribeLogDirsResponse (response, API key 35), versions 0-5."""
+    """DescribeLogDirsResponse (response, API key 35), versions 0-5.
+
+    The log directories of the broker, and what is in them."""
 
     __slots__ = ("throttle_time_ms", "error_code", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 3 on, ignorable."""
+    """int16, version 3 on, ignorable. 0 on success, otherwise the ErrorCode of the
+    request as a whole."""
     results: tuple[DescribeLogDirsResult, ...]
-    """[]DescribeLogDirsResult, all versions."""
+    """[]DescribeLogDirsResult, all versions. The log directories."""
 
     @constructor
     def __init__(
@@ -172,7 +256,29 @@ class DescribeLogDirsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0, ignorable=True),
-        FieldRow("results", "Results", "[]DescribeLogDirsResult", "0+", struct=DescribeLogDirsResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "3+",
+            default=0,
+            ignorable=True,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]DescribeLogDirsResult",
+            "0+",
+            struct=DescribeLogDirsResult,
+            about="The log directories.",
+        ),
     )

@@ -21,9 +21,9 @@ class TopicRequest(Struct):
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers to describe."""
 
     @constructor
     def __init__(
@@ -34,18 +34,21 @@ class TopicRequest(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+", about="The partition numbers to describe."),
     )
 
 
 class DescribeProducersRequest(Message["RequestHeader"]):
-    """DescribeProducersRequest (request, API key 61), version 0."""
+    """DescribeProducersRequest (request, API key 61), version 0.
+
+    Lists the producers that recently wrote to partitions, for finding hanging
+    transactions (KIP-664)."""
 
     __slots__ = ("topics", "unknown_tags")
 
     topics: tuple[TopicRequest, ...]
-    """[]TopicRequest, all versions."""
+    """[]TopicRequest, all versions. The partitions to describe, by topic."""
 
     @constructor
     def __init__(self, *, topics: Iterable[TopicRequest] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -64,4 +67,13 @@ class DescribeProducersRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("topics", "Topics", "[]TopicRequest", "0+", struct=TopicRequest),)
+    FIELDS = (
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicRequest",
+            "0+",
+            struct=TopicRequest,
+            about="The partitions to describe, by topic.",
+        ),
+    )

@@ -30,17 +30,21 @@ class ProducerState(Struct):
     )
 
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the producer's last batch."""
     last_sequence: int
-    """int32, all versions."""
+    """int32, all versions. The sequence number of the producer's last record, or
+    -1 if there is none."""
     last_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. The timestamp of the producer's last record, in
+    milliseconds since 1970, or -1 if there is none."""
     coordinator_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the coordinator that wrote the last
+    transaction marker."""
     current_txn_start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the open transaction, or -1 if none
+    is open."""
 
     @constructor
     def __init__(
@@ -63,12 +67,49 @@ class ProducerState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int32", "0+", default=0),
-        FieldRow("last_sequence", "LastSequence", "int32", "0+", default=-1),
-        FieldRow("last_timestamp", "LastTimestamp", "int64", "0+", default=-1),
-        FieldRow("coordinator_epoch", "CoordinatorEpoch", "int32", "0+", default=0),
-        FieldRow("current_txn_start_offset", "CurrentTxnStartOffset", "int64", "0+", default=-1),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch", "ProducerEpoch", "int32", "0+", default=0, about="The epoch of the producer's last batch."
+        ),
+        FieldRow(
+            "last_sequence",
+            "LastSequence",
+            "int32",
+            "0+",
+            default=-1,
+            about="The sequence number of the producer's last record, or -1 if there is none.",
+        ),
+        FieldRow(
+            "last_timestamp",
+            "LastTimestamp",
+            "int64",
+            "0+",
+            default=-1,
+            about="The timestamp of the producer's last record, in milliseconds since 1970, or -1 if there is none.",
+        ),
+        FieldRow(
+            "coordinator_epoch",
+            "CoordinatorEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the coordinator that wrote the last transaction marker.",
+        ),
+        FieldRow(
+            "current_txn_start_offset",
+            "CurrentTxnStartOffset",
+            "int64",
+            "0+",
+            default=-1,
+            about="The first offset of the open transaction, or -1 if none is open.",
+        ),
     )
 
 
@@ -78,13 +119,14 @@ class PartitionResponse(Struct):
     __slots__ = ("partition_index", "error_code", "error_message", "active_producers", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as NOT_LEADER_OR_FOLLOWER (6)."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
     active_producers: tuple[ProducerState, ...]
-    """[]ProducerState, all versions."""
+    """[]ProducerState, all versions. The producers whose state has not expired."""
 
     @constructor
     def __init__(
@@ -103,10 +145,39 @@ class PartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("active_producers", "ActiveProducers", "[]ProducerState", "0+", struct=ProducerState),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as NOT_LEADER_OR_FOLLOWER (6).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
+        FieldRow(
+            "active_producers",
+            "ActiveProducers",
+            "[]ProducerState",
+            "0+",
+            struct=ProducerState,
+            about="The producers whose state has not expired.",
+        ),
     )
 
 
@@ -116,9 +187,10 @@ class TopicResponse(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionResponse, ...]
-    """[]PartitionResponse, all versions."""
+    """[]PartitionResponse, all versions. The producers of each partition of the
+    topic."""
 
     @constructor
     def __init__(
@@ -133,20 +205,30 @@ class TopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionResponse", "0+", struct=PartitionResponse),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionResponse",
+            "0+",
+            struct=PartitionResponse,
+            about="The producers of each partition of the topic.",
+        ),
     )
 
 
 class DescribeProducersResponse(Message["ResponseHeader"]):
-    """DescribeProducersResponse (response, API key 61), version 0."""
+    """DescribeProducersResponse (response, API key 61), version 0.
+
+    The producers whose state the leaders of the partitions keep."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[TopicResponse, ...]
-    """[]TopicResponse, all versions."""
+    """[]TopicResponse, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -169,6 +251,13 @@ class DescribeProducersResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicResponse", "0+", struct=TopicResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("topics", "Topics", "[]TopicResponse", "0+", struct=TopicResponse, about="The results, by topic."),
     )

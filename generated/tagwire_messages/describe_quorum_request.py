@@ -25,14 +25,23 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+    )
 
 
 class TopicData(Struct):
@@ -41,9 +50,9 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic to describe."""
 
     @constructor
     def __init__(
@@ -58,18 +67,29 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic to describe.",
+        ),
     )
 
 
 class DescribeQuorumRequest(Message["RequestHeader"]):
-    """DescribeQuorumRequest (request, API key 55), versions 0-2."""
+    """DescribeQuorumRequest (request, API key 55), versions 0-2.
+
+    Asks the leader of the metadata quorum how much each replica has (KIP-595,
+    KIP-836)."""
 
     __slots__ = ("topics", "unknown_tags")
 
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The partitions to describe: only the metadata
+    partition, `__cluster_metadata-0`."""
 
     @constructor
     def __init__(self, *, topics: Iterable[TopicData] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -84,4 +104,13 @@ class DescribeQuorumRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),)
+    FIELDS = (
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicData",
+            "0+",
+            struct=TopicData,
+            about="The partitions to describe: only the metadata partition, `__cluster_metadata-0`.",
+        ),
+    )

@@ -29,7 +29,8 @@ __all__ = ["DescribeQuorumResponse", "Listener", "Node", "PartitionData", "Repli
 
 class ReplicaState(Struct):
     """`PartitionData.current_voters[]` and `PartitionData.observers[]` of
-    DescribeQuorumResponse, all versions."""
+    DescribeQuorumResponse, all versions. How much of the metadata log a
+    replica has."""
 
     __slots__ = (
         "replica_id",
@@ -41,15 +42,19 @@ class ReplicaState(Struct):
     )
 
     replica_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the replica."""
     replica_directory_id: UUID
-    """uuid, version 2 on."""
+    """uuid, version 2 on. The ID of the directory in which the replica keeps its
+    log (KIP-853)."""
     log_end_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset that the replica will write next, or -1 if
+    unknown."""
     last_fetch_timestamp: int
-    """int64, version 1 on, ignorable."""
+    """int64, version 1 on, ignorable. When the replica last fetched from the
+    leader, in milliseconds since 1970, or -1 if unknown (KIP-836)."""
     last_caught_up_timestamp: int
-    """int64, version 1 on, ignorable."""
+    """int64, version 1 on, ignorable. When the replica last had everything that
+    the leader had, in milliseconds since 1970, or -1 if unknown (KIP-836)."""
 
     @constructor
     def __init__(
@@ -70,11 +75,41 @@ class ReplicaState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0),
-        FieldRow("replica_directory_id", "ReplicaDirectoryId", "uuid", "2+", default=0),
-        FieldRow("log_end_offset", "LogEndOffset", "int64", "0+", default=0),
-        FieldRow("last_fetch_timestamp", "LastFetchTimestamp", "int64", "1+", default=-1, ignorable=True),
-        FieldRow("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", "1+", default=-1, ignorable=True),
+        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0, about="The node ID of the replica."),
+        FieldRow(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            "2+",
+            default=0,
+            about="The ID of the directory in which the replica keeps its log (KIP-853).",
+        ),
+        FieldRow(
+            "log_end_offset",
+            "LogEndOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset that the replica will write next, or -1 if unknown.",
+        ),
+        FieldRow(
+            "last_fetch_timestamp",
+            "LastFetchTimestamp",
+            "int64",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="When the replica last fetched from the leader, in milliseconds since 1970, or -1 if unknown (KIP-836).",
+        ),
+        FieldRow(
+            "last_caught_up_timestamp",
+            "LastCaughtUpTimestamp",
+            "int64",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="When the replica last had everything that the leader had, in milliseconds since 1970, or -1 if unknown (KIP-836).",
+        ),
     )
 
 
@@ -94,21 +129,25 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, version 2 on, nullable, ignorable."""
+    """string, version 2 on, nullable, ignorable. Why the request failed for this
+    partition, or null."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the leader, or -1 if unknown."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The latest epoch of the quorum."""
     high_watermark: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record that a majority of the
+    voters has, or -1 if unknown."""
     current_voters: tuple[ReplicaState, ...]
-    """[]ReplicaState, all versions."""
+    """[]ReplicaState, all versions. The replicas that vote."""
     observers: tuple[ReplicaState, ...]
-    """[]ReplicaState, all versions."""
+    """[]ReplicaState, all versions. The replicas that only copy the log, such as
+    those of brokers."""
 
     @constructor
     def __init__(
@@ -135,14 +174,60 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+", ignorable=True),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("high_watermark", "HighWatermark", "int64", "0+", default=0),
-        FieldRow("current_voters", "CurrentVoters", "[]ReplicaState", "0+", struct=ReplicaState),
-        FieldRow("observers", "Observers", "[]ReplicaState", "0+", struct=ReplicaState),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            ignorable=True,
+            about="Why the request failed for this partition, or null.",
+        ),
+        FieldRow(
+            "leader_id", "LeaderId", "int32", "0+", default=0, about="The node ID of the leader, or -1 if unknown."
+        ),
+        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The latest epoch of the quorum."),
+        FieldRow(
+            "high_watermark",
+            "HighWatermark",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset after the last record that a majority of the voters has, or -1 if unknown.",
+        ),
+        FieldRow(
+            "current_voters",
+            "CurrentVoters",
+            "[]ReplicaState",
+            "0+",
+            struct=ReplicaState,
+            about="The replicas that vote.",
+        ),
+        FieldRow(
+            "observers",
+            "Observers",
+            "[]ReplicaState",
+            "0+",
+            struct=ReplicaState,
+            about="The replicas that only copy the log, such as those of brokers.",
+        ),
     )
 
 
@@ -152,9 +237,9 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The quorum of each partition of the topic."""
 
     @constructor
     def __init__(
@@ -169,8 +254,15 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The quorum of each partition of the topic.",
+        ),
     )
 
 
@@ -180,11 +272,11 @@ class Listener(Struct):
     __slots__ = ("name", "host", "port", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, version 2 on."""
+    """string, version 2 on. The host name or IP address to connect to."""
     port: int
-    """uint16, version 2 on."""
+    """uint16, version 2 on. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -196,9 +288,9 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("host", "Host", "string", "2+", default=""),
-        FieldRow("port", "Port", "uint16", "2+", default=0),
+        FieldRow("name", "Name", "string", "2+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "2+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "2+", default=0, about="The TCP port to connect to."),
     )
 
 
@@ -208,9 +300,9 @@ class Node(Struct):
     __slots__ = ("node_id", "listeners", "unknown_tags")
 
     node_id: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The node ID of the voter."""
     listeners: tuple[Listener, ...]
-    """[]Listener, version 2 on."""
+    """[]Listener, version 2 on. The addresses of the voter, by listener."""
 
     @constructor
     def __init__(
@@ -225,24 +317,34 @@ class Node(Struct):
         return self._by_key("listeners", ("name",))
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "2+", default=0),
-        FieldRow("listeners", "Listeners", "[]Listener", "2+", struct=Listener),
+        FieldRow("node_id", "NodeId", "int32", "2+", default=0, about="The node ID of the voter."),
+        FieldRow(
+            "listeners",
+            "Listeners",
+            "[]Listener",
+            "2+",
+            struct=Listener,
+            about="The addresses of the voter, by listener.",
+        ),
     )
 
 
 class DescribeQuorumResponse(Message["ResponseHeader"]):
-    """DescribeQuorumResponse (response, API key 55), versions 0-2."""
+    """DescribeQuorumResponse (response, API key 55), versions 0-2.
+
+    The voters and observers of the metadata quorum."""
 
     __slots__ = ("error_code", "error_message", "topics", "nodes", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     error_message: str | None
-    """string, version 2 on, nullable, ignorable."""
+    """string, version 2 on, nullable, ignorable. Why the request failed, or null."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The results, by topic."""
     nodes: tuple[Node, ...]
-    """[]Node, version 2 on."""
+    """[]Node, version 2 on. The addresses of the voters (KIP-853)."""
 
     @constructor
     def __init__(
@@ -273,8 +375,24 @@ class DescribeQuorumResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+", ignorable=True),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
-        FieldRow("nodes", "Nodes", "[]Node", "2+", struct=Node),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            ignorable=True,
+            about="Why the request failed, or null.",
+        ),
+        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData, about="The results, by topic."),
+        FieldRow("nodes", "Nodes", "[]Node", "2+", struct=Node, about="The addresses of the voters (KIP-853)."),
     )

@@ -29,9 +29,9 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -42,8 +42,8 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
@@ -53,9 +53,10 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None
-    """[]DescribeShareGroupOffsetsRequestTopic, all versions, nullable."""
+    """[]DescribeShareGroupOffsetsRequestTopic, all versions, nullable. The
+    partitions to describe, by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -70,7 +71,9 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
         FieldRow(
             "topics",
             "Topics",
@@ -78,17 +81,21 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
             "0+",
             nullable="0+",
             struct=DescribeShareGroupOffsetsRequestTopic,
+            about="The partitions to describe, by topic, or null for all.",
         ),
     )
 
 
 class DescribeShareGroupOffsetsRequest(Message["RequestHeader"]):
-    """DescribeShareGroupOffsetsRequest (request, API key 90), versions 0-1."""
+    """DescribeShareGroupOffsetsRequest (request, API key 90), versions 0-1.
+
+    Reads the start offsets of share groups (KIP-932)."""
 
     __slots__ = ("groups", "unknown_tags")
 
     groups: tuple[DescribeShareGroupOffsetsRequestGroup, ...]
-    """[]DescribeShareGroupOffsetsRequestGroup, all versions."""
+    """[]DescribeShareGroupOffsetsRequestGroup, all versions. The share groups to
+    describe."""
 
     @constructor
     def __init__(
@@ -115,5 +122,6 @@ class DescribeShareGroupOffsetsRequest(Message["RequestHeader"]):
             "[]DescribeShareGroupOffsetsRequestGroup",
             "0+",
             struct=DescribeShareGroupOffsetsRequestGroup,
+            about="The share groups to describe.",
         ),
     )

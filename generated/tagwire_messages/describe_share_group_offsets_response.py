@@ -39,17 +39,22 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset that the group has not finished, or -1
+    if unknown."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's leader epoch, which grows with each
+    election."""
     lag: int
-    """int64, version 1 on, ignorable."""
+    """int64, version 1 on, ignorable. How many records the group has still to
+    process, or -1 if unknown (KIP-1226)."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -72,12 +77,56 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("lag", "Lag", "int64", "1+", default=-1, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "start_offset",
+            "StartOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The first offset that the group has not finished, or -1 if unknown.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow(
+            "lag",
+            "Lag",
+            "int64",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="How many records the group has still to process, or -1 if unknown (KIP-1226).",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
@@ -88,11 +137,13 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[DescribeShareGroupOffsetsResponsePartition, ...]
-    """[]DescribeShareGroupOffsetsResponsePartition, all versions."""
+    """[]DescribeShareGroupOffsetsResponsePartition, all versions. The result for
+    each partition of the topic."""
 
     @constructor
     def __init__(
@@ -109,14 +160,22 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partitions",
             "Partitions",
             "[]DescribeShareGroupOffsetsResponsePartition",
             "0+",
             struct=DescribeShareGroupOffsetsResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
@@ -127,13 +186,15 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     __slots__ = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[DescribeShareGroupOffsetsResponseTopic, ...]
-    """[]DescribeShareGroupOffsetsResponseTopic, all versions."""
+    """[]DescribeShareGroupOffsetsResponseTopic, all versions. The results for the
+    group, by topic."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this group."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this group, or
+    null."""
 
     @constructor
     def __init__(
@@ -152,28 +213,50 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
         FieldRow(
             "topics",
             "Topics",
             "[]DescribeShareGroupOffsetsResponseTopic",
             "0+",
             struct=DescribeShareGroupOffsetsResponseTopic,
+            about="The results for the group, by topic.",
         ),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this group.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this group, or null.",
+        ),
     )
 
 
 class DescribeShareGroupOffsetsResponse(Message["ResponseHeader"]):
-    """DescribeShareGroupOffsetsResponse (response, API key 90), versions 0-1."""
+    """DescribeShareGroupOffsetsResponse (response, API key 90), versions 0-1.
+
+    The start offsets of share groups."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     groups: tuple[DescribeShareGroupOffsetsResponseGroup, ...]
-    """[]DescribeShareGroupOffsetsResponseGroup, all versions."""
+    """[]DescribeShareGroupOffsetsResponseGroup, all versions. The results, by
+    group."""
 
     @constructor
     def __init__(
@@ -196,12 +279,20 @@ class DescribeShareGroupOffsetsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
         FieldRow(
             "groups",
             "Groups",
             "[]DescribeShareGroupOffsetsResponseGroup",
             "0+",
             struct=DescribeShareGroupOffsetsResponseGroup,
+            about="The results, by group.",
         ),
     )

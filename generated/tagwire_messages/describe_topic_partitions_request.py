@@ -21,14 +21,14 @@ class TopicRequest(Struct):
     __slots__ = ("name", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
 
     @constructor
     def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("name", "Name", "string", "0+", default=""),)
+    FIELDS = (FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),)
 
 
 class Cursor(Struct):
@@ -37,9 +37,9 @@ class Cursor(Struct):
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The name of the topic to begin with."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The number of the partition to begin with."""
 
     @constructor
     def __init__(
@@ -50,22 +50,35 @@ class Cursor(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The name of the topic to begin with."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The number of the partition to begin with.",
+        ),
     )
 
 
 class DescribeTopicPartitionsRequest(Message["RequestHeader"]):
-    """DescribeTopicPartitionsRequest (request, API key 75), version 0."""
+    """DescribeTopicPartitionsRequest (request, API key 75), version 0.
+
+    Describes topics page by page, so that large ones need no huge response
+    (KIP-966)."""
 
     __slots__ = ("topics", "response_partition_limit", "cursor", "unknown_tags")
 
     topics: tuple[TopicRequest, ...]
-    """[]TopicRequest, all versions."""
+    """[]TopicRequest, all versions. The topics to describe; all if the list is
+    empty."""
     response_partition_limit: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the response may have; the broker
+    may set a lower limit."""
     cursor: Cursor | None
-    """Cursor, all versions, nullable."""
+    """Cursor, all versions, nullable. The first partition to describe, taken from
+    the previous page, or null for the first page."""
 
     @constructor
     def __init__(
@@ -90,7 +103,30 @@ class DescribeTopicPartitionsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("topics", "Topics", "[]TopicRequest", "0+", struct=TopicRequest),
-        FieldRow("response_partition_limit", "ResponsePartitionLimit", "int32", "0+", default=2000),
-        FieldRow("cursor", "Cursor", "Cursor", "0+", default=None, nullable="0+", struct=Cursor),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicRequest",
+            "0+",
+            struct=TopicRequest,
+            about="The topics to describe; all if the list is empty.",
+        ),
+        FieldRow(
+            "response_partition_limit",
+            "ResponsePartitionLimit",
+            "int32",
+            "0+",
+            default=2000,
+            about="How many partitions the response may have; the broker may set a lower limit.",
+        ),
+        FieldRow(
+            "cursor",
+            "Cursor",
+            "Cursor",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Cursor,
+            about="The first partition to describe, taken from the previous page, or null for the first page.",
+        ),
     )

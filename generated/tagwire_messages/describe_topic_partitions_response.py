@@ -39,23 +39,30 @@ class DescribeTopicPartitionsResponsePartition(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that leads the partition, or -1 if
+    there is none."""
     leader_epoch: int
-    """int32, all versions, ignorable."""
+    """int32, all versions, ignorable. The partition's leader epoch, which grows
+    with each election, or -1 if unknown (KIP-320)."""
     replica_nodes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of all replicas, the preferred leader
+    first."""
     isr_nodes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the in-sync replicas."""
     eligible_leader_replicas: tuple[int, ...] | None
-    """[]int32, all versions, nullable."""
+    """[]int32, all versions, nullable. The broker IDs outside the ISR that have
+    all committed records and may be elected, or null (KIP-966)."""
     last_known_elr: tuple[int, ...] | None
-    """[]int32, all versions, nullable."""
+    """[]int32, all versions, nullable. The broker IDs that left the eligible
+    replicas through an unclean shutdown, or null (KIP-966)."""
     offline_replicas: tuple[int, ...]
-    """[]int32, all versions, ignorable."""
+    """[]int32, all versions, ignorable. The broker IDs of replicas that are
+    offline, because the broker or its disk is down (KIP-112)."""
 
     @constructor
     def __init__(
@@ -84,15 +91,73 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=-1, ignorable=True),
-        FieldRow("replica_nodes", "ReplicaNodes", "[]int32", "0+"),
-        FieldRow("isr_nodes", "IsrNodes", "[]int32", "0+"),
-        FieldRow("eligible_leader_replicas", "EligibleLeaderReplicas", "[]int32", "0+", default=None, nullable="0+"),
-        FieldRow("last_known_elr", "LastKnownElr", "[]int32", "0+", default=None, nullable="0+"),
-        FieldRow("offline_replicas", "OfflineReplicas", "[]int32", "0+", ignorable=True),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the broker that leads the partition, or -1 if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            ignorable=True,
+            about="The partition's leader epoch, which grows with each election, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "replica_nodes",
+            "ReplicaNodes",
+            "[]int32",
+            "0+",
+            about="The broker IDs of all replicas, the preferred leader first.",
+        ),
+        FieldRow("isr_nodes", "IsrNodes", "[]int32", "0+", about="The broker IDs of the in-sync replicas."),
+        FieldRow(
+            "eligible_leader_replicas",
+            "EligibleLeaderReplicas",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker IDs outside the ISR that have all committed records and may be elected, or null (KIP-966).",
+        ),
+        FieldRow(
+            "last_known_elr",
+            "LastKnownElr",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker IDs that left the eligible replicas through an unclean shutdown, or null (KIP-966).",
+        ),
+        FieldRow(
+            "offline_replicas",
+            "OfflineReplicas",
+            "[]int32",
+            "0+",
+            ignorable=True,
+            about="The broker IDs of replicas that are offline, because the broker or its disk is down (KIP-112).",
+        ),
     )
 
 
@@ -110,17 +175,21 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this topic."""
     name: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The topic's name, or null on errors."""
     topic_id: UUID
-    """uuid, all versions, ignorable."""
+    """uuid, all versions, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     is_internal: bool
-    """bool, all versions, ignorable."""
+    """bool, all versions, ignorable. Whether it is one of Kafka's own topics, such
+    as `__consumer_offsets`."""
     partitions: tuple[DescribeTopicPartitionsResponsePartition, ...]
-    """[]DescribeTopicPartitionsResponsePartition, all versions."""
+    """[]DescribeTopicPartitionsResponsePartition, all versions. The partitions of
+    the topic that are on this page."""
     topic_authorized_operations: int
-    """int32, all versions."""
+    """int32, all versions. What the client may do with the topic: one bit for each
+    AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -143,18 +212,51 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("name", "Name", "string", "0+", default="", nullable="0+"),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0, ignorable=True),
-        FieldRow("is_internal", "IsInternal", "bool", "0+", default=False, ignorable=True),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this topic.",
+        ),
+        FieldRow(
+            "name", "Name", "string", "0+", default="", nullable="0+", about="The topic's name, or null on errors."
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "is_internal",
+            "IsInternal",
+            "bool",
+            "0+",
+            default=False,
+            ignorable=True,
+            about="Whether it is one of Kafka's own topics, such as `__consumer_offsets`.",
+        ),
         FieldRow(
             "partitions",
             "Partitions",
             "[]DescribeTopicPartitionsResponsePartition",
             "0+",
             struct=DescribeTopicPartitionsResponsePartition,
+            about="The partitions of the topic that are on this page.",
         ),
-        FieldRow("topic_authorized_operations", "TopicAuthorizedOperations", "int32", "0+", default=-2147483648),
+        FieldRow(
+            "topic_authorized_operations",
+            "TopicAuthorizedOperations",
+            "int32",
+            "0+",
+            default=-2147483648,
+            about="What the client may do with the topic: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )
 
 
@@ -164,9 +266,10 @@ class Cursor(Struct):
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The name of the topic that the next page begins with."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The number of the partition that the next page begins
+    with."""
 
     @constructor
     def __init__(
@@ -177,22 +280,41 @@ class Cursor(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
+        FieldRow(
+            "topic_name",
+            "TopicName",
+            "string",
+            "0+",
+            default="",
+            about="The name of the topic that the next page begins with.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The number of the partition that the next page begins with.",
+        ),
     )
 
 
 class DescribeTopicPartitionsResponse(Message["ResponseHeader"]):
-    """DescribeTopicPartitionsResponse (response, API key 75), version 0."""
+    """DescribeTopicPartitionsResponse (response, API key 75), version 0.
+
+    One page of topics and their partitions."""
 
     __slots__ = ("throttle_time_ms", "topics", "next_cursor", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions, ignorable."""
+    """int32, all versions, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[DescribeTopicPartitionsResponseTopic, ...]
-    """[]DescribeTopicPartitionsResponseTopic, all versions."""
+    """[]DescribeTopicPartitionsResponseTopic, all versions. The topics of this
+    page."""
     next_cursor: Cursor | None
-    """Cursor, all versions, nullable."""
+    """Cursor, all versions, nullable. Where the next page begins, or null if this
+    is the last one."""
 
     @constructor
     def __init__(
@@ -221,13 +343,31 @@ class DescribeTopicPartitionsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0, ignorable=True),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
         FieldRow(
             "topics",
             "Topics",
             "[]DescribeTopicPartitionsResponseTopic",
             "0+",
             struct=DescribeTopicPartitionsResponseTopic,
+            about="The topics of this page.",
         ),
-        FieldRow("next_cursor", "NextCursor", "Cursor", "0+", default=None, nullable="0+", struct=Cursor),
+        FieldRow(
+            "next_cursor",
+            "NextCursor",
+            "Cursor",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Cursor,
+            about="Where the next page begins, or null if this is the last one.",
+        ),
     )

@@ -16,12 +16,14 @@ __all__ = ["DescribeTransactionsRequest"]
 
 
 class DescribeTransactionsRequest(Message["RequestHeader"]):
-    """DescribeTransactionsRequest (request, API key 65), version 0."""
+    """DescribeTransactionsRequest (request, API key 65), version 0.
+
+    Asks the transaction coordinator for the state of transactions (KIP-664)."""
 
     __slots__ = ("transactional_ids", "unknown_tags")
 
     transactional_ids: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The transactional IDs to describe."""
 
     @constructor
     def __init__(self, *, transactional_ids: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -36,4 +38,6 @@ class DescribeTransactionsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("transactional_ids", "TransactionalIds", "[]string", "0+"),)
+    FIELDS = (
+        FieldRow("transactional_ids", "TransactionalIds", "[]string", "0+", about="The transactional IDs to describe."),
+    )

@@ -21,9 +21,9 @@ class TopicData(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -34,8 +34,8 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
@@ -55,21 +55,26 @@ class TransactionState(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    transactional ID."""
     transactional_id: str
-    """string, all versions."""
+    """string, all versions. The `transactional.id` of the producer."""
     transaction_state: str
-    """string, all versions."""
+    """string, all versions. `Empty`, `Ongoing`, `PrepareCommit`, `PrepareAbort`,
+    `CompleteCommit`, `CompleteAbort` and others."""
     transaction_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a transaction may stay open before the
+    coordinator aborts it, in milliseconds."""
     transaction_start_time_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the transaction started, in milliseconds since
+    1970, or -1 if none is open."""
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The partitions in the transaction, by topic."""
 
     @constructor
     def __init__(
@@ -100,26 +105,86 @@ class TransactionState(Struct):
         return self._by_key("topics", ("topic",))
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
-        FieldRow("transaction_state", "TransactionState", "string", "0+", default=""),
-        FieldRow("transaction_timeout_ms", "TransactionTimeoutMs", "int32", "0+", default=0),
-        FieldRow("transaction_start_time_ms", "TransactionStartTimeMs", "int64", "0+", default=0),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this transactional ID.",
+        ),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "transaction_state",
+            "TransactionState",
+            "string",
+            "0+",
+            default="",
+            about="`Empty`, `Ongoing`, `PrepareCommit`, `PrepareAbort`, `CompleteCommit`, `CompleteAbort` and others.",
+        ),
+        FieldRow(
+            "transaction_timeout_ms",
+            "TransactionTimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a transaction may stay open before the coordinator aborts it, in milliseconds.",
+        ),
+        FieldRow(
+            "transaction_start_time_ms",
+            "TransactionStartTimeMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the transaction started, in milliseconds since 1970, or -1 if none is open.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicData",
+            "0+",
+            struct=TopicData,
+            about="The partitions in the transaction, by topic.",
+        ),
     )
 
 
 class DescribeTransactionsResponse(Message["ResponseHeader"]):
-    """DescribeTransactionsResponse (response, API key 65), version 0."""
+    """DescribeTransactionsResponse (response, API key 65), version 0.
+
+    The state of each transaction."""
 
     __slots__ = ("throttle_time_ms", "transaction_states", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     transaction_states: tuple[TransactionState, ...]
-    """[]TransactionState, all versions."""
+    """[]TransactionState, all versions. The result for each transactional ID in
+    the request."""
 
     @constructor
     def __init__(
@@ -142,6 +207,20 @@ class DescribeTransactionsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("transaction_states", "TransactionStates", "[]TransactionState", "0+", struct=TransactionState),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "transaction_states",
+            "TransactionStates",
+            "[]TransactionState",
+            "0+",
+            struct=TransactionState,
+            about="The result for each transactional ID in the request.",
+        ),
     )

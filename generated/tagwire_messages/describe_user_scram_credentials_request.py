@@ -21,23 +21,25 @@ class UserName(Struct):
     __slots__ = ("name", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
 
     @constructor
     def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("name", "Name", "string", "0+", default=""),)
+    FIELDS = (FieldRow("name", "Name", "string", "0+", default="", about="The user's name."),)
 
 
 class DescribeUserScramCredentialsRequest(Message["RequestHeader"]):
-    """DescribeUserScramCredentialsRequest (request, API key 50), version 0."""
+    """DescribeUserScramCredentialsRequest (request, API key 50), version 0.
+
+    Lists the SCRAM credentials of users, without their secrets (KIP-554)."""
 
     __slots__ = ("users", "unknown_tags")
 
     users: tuple[UserName, ...] | None
-    """[]UserName, all versions, nullable."""
+    """[]UserName, all versions, nullable. The users to describe, or null for all."""
 
     @constructor
     def __init__(self, *, users: Iterable[UserName] | None = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -52,4 +54,14 @@ class DescribeUserScramCredentialsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("users", "Users", "[]UserName", "0+", nullable="0+", struct=UserName),)
+    FIELDS = (
+        FieldRow(
+            "users",
+            "Users",
+            "[]UserName",
+            "0+",
+            nullable="0+",
+            struct=UserName,
+            about="The users to describe, or null for all.",
+        ),
+    )

@@ -22,9 +22,9 @@ class CredentialInfo(Struct):
     __slots__ = ("mechanism", "iterations", "unknown_tags")
 
     mechanism: int
-    """int8, all versions."""
+    """int8, all versions. The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     iterations: int
-    """int32, all versions."""
+    """int32, all versions. How many times SCRAM hashes the password."""
 
     @constructor
     def __init__(self, *, mechanism: int = 0, iterations: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -33,8 +33,17 @@ class CredentialInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
-        FieldRow("iterations", "Iterations", "int32", "0+", default=0),
+        FieldRow(
+            "mechanism",
+            "Mechanism",
+            "int8",
+            "0+",
+            default=0,
+            about="The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.",
+        ),
+        FieldRow(
+            "iterations", "Iterations", "int32", "0+", default=0, about="How many times SCRAM hashes the password."
+        ),
     )
 
 
@@ -44,13 +53,15 @@ class DescribeUserScramCredentialsResult(Struct):
     __slots__ = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
 
     user: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this user."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this user, or
+    null."""
     credential_infos: tuple[CredentialInfo, ...]
-    """[]CredentialInfo, all versions."""
+    """[]CredentialInfo, all versions. The credentials of the user, one for each
+    mechanism."""
 
     @constructor
     def __init__(
@@ -69,26 +80,53 @@ class DescribeUserScramCredentialsResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("user", "User", "string", "0+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("credential_infos", "CredentialInfos", "[]CredentialInfo", "0+", struct=CredentialInfo),
+        FieldRow("user", "User", "string", "0+", default="", about="The user's name."),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this user.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this user, or null.",
+        ),
+        FieldRow(
+            "credential_infos",
+            "CredentialInfos",
+            "[]CredentialInfo",
+            "0+",
+            struct=CredentialInfo,
+            about="The credentials of the user, one for each mechanism.",
+        ),
     )
 
 
 class DescribeUserScramCredentialsResponse(Message["ResponseHeader"]):
-    """DescribeUserScramCredentialsResponse (response, API key 50), version 0."""
+    """DescribeUserScramCredentialsResponse (response, API key 50), version 0.
+
+    The SCRAM credentials of users."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     results: tuple[DescribeUserScramCredentialsResult, ...]
-    """[]DescribeUserScramCredentialsResult, all versions."""
+    """[]DescribeUserScramCredentialsResult, all versions. The result for each
+    user."""
 
     @constructor
     def __init__(
@@ -115,14 +153,37 @@ class DescribeUserScramCredentialsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
         FieldRow(
             "results",
             "Results",
             "[]DescribeUserScramCredentialsResult",
             "0+",
             struct=DescribeUserScramCredentialsResult,
+            about="The result for each user.",
         ),
     )

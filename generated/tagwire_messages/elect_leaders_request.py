@@ -25,9 +25,9 @@ class TopicPartitions(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -38,22 +38,26 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class ElectLeadersRequest(Message["RequestHeader"]):
-    """ElectLeadersRequest (request, API key 43), versions 0-2."""
+    """ElectLeadersRequest (request, API key 43), versions 0-2.
+
+    Elects leaders for partitions (KIP-183, KIP-460)."""
 
     __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
 
     election_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. 0 makes the preferred replica leader; 1 allows a replica
+    outside the ISR, which can lose data."""
     topic_partitions: tuple[TopicPartitions, ...] | None
-    """[]TopicPartitions, all versions, nullable."""
+    """[]TopicPartitions, all versions, nullable. The partitions to elect leaders
+    for, by topic, or null for all."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long to wait for the elections, in milliseconds."""
 
     @constructor
     def __init__(
@@ -82,9 +86,29 @@ class ElectLeadersRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("election_type", "ElectionType", "int8", "1+", default=0),
         FieldRow(
-            "topic_partitions", "TopicPartitions", "[]TopicPartitions", "0+", nullable="0+", struct=TopicPartitions
+            "election_type",
+            "ElectionType",
+            "int8",
+            "1+",
+            default=0,
+            about="0 makes the preferred replica leader; 1 allows a replica outside the ISR, which can lose data.",
         ),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=60000),
+        FieldRow(
+            "topic_partitions",
+            "TopicPartitions",
+            "[]TopicPartitions",
+            "0+",
+            nullable="0+",
+            struct=TopicPartitions,
+            about="The partitions to elect leaders for, by topic, or null for all.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long to wait for the elections, in milliseconds.",
+        ),
     )

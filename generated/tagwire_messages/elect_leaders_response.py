@@ -26,11 +26,13 @@ class PartitionResult(Struct):
     __slots__ = ("partition_id", "error_code", "error_message", "unknown_tags")
 
     partition_id: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if a leader was elected; ELECTION_NOT_NEEDED (84) if
+    it already led."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -47,9 +49,31 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_id", "PartitionId", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "partition_id",
+            "PartitionId",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 if a leader was elected; ELECTION_NOT_NEEDED (84) if it already led.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
@@ -59,9 +83,9 @@ class ReplicaElectionResult(Struct):
     __slots__ = ("topic", "partition_result", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_result: tuple[PartitionResult, ...]
-    """[]PartitionResult, all versions."""
+    """[]PartitionResult, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -76,22 +100,33 @@ class ReplicaElectionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partition_result", "PartitionResult", "[]PartitionResult", "0+", struct=PartitionResult),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_result",
+            "PartitionResult",
+            "[]PartitionResult",
+            "0+",
+            struct=PartitionResult,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class ElectLeadersResponse(Message["ResponseHeader"]):
-    """ElectLeadersResponse (response, API key 43), versions 0-2."""
+    """ElectLeadersResponse (response, API key 43), versions 0-2.
+
+    Reports for each partition whether it has a new leader."""
 
     __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 1 on."""
+    """int16, version 1 on. 0, or an error of the whole request, such as
+    CLUSTER_AUTHORIZATION_FAILED (31)."""
     replica_election_results: tuple[ReplicaElectionResult, ...]
-    """[]ReplicaElectionResult, all versions."""
+    """[]ReplicaElectionResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -116,13 +151,28 @@ class ElectLeadersResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "1+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "1+",
+            default=0,
+            about="0, or an error of the whole request, such as CLUSTER_AUTHORIZATION_FAILED (31).",
+        ),
         FieldRow(
             "replica_election_results",
             "ReplicaElectionResults",
             "[]ReplicaElectionResult",
             "0+",
             struct=ReplicaElectionResult,
+            about="The results, by topic.",
         ),
     )

@@ -31,9 +31,9 @@ class ReplicaInfo(Struct):
     __slots__ = ("candidate_id", "candidate_directory_id", "unknown_tags")
 
     candidate_id: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The node ID of the voter."""
     candidate_directory_id: UUID
-    """uuid, version 1 on."""
+    """uuid, version 1 on. The ID of the voter's metadata directory."""
 
     @constructor
     def __init__(
@@ -48,8 +48,15 @@ class ReplicaInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("candidate_id", "CandidateId", "int32", "1+", default=0),
-        FieldRow("candidate_directory_id", "CandidateDirectoryId", "uuid", "1+", default=0),
+        FieldRow("candidate_id", "CandidateId", "int32", "1+", default=0, about="The node ID of the voter."),
+        FieldRow(
+            "candidate_directory_id",
+            "CandidateDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            about="The ID of the voter's metadata directory.",
+        ),
     )
 
 
@@ -66,15 +73,17 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the leader that resigns."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch that ends."""
     preferred_successors: tuple[int, ...]
-    """[]int32, version 0, ignorable."""
+    """[]int32, version 0, ignorable. The node IDs of the voters, the best
+    successor first. Version 1 replaces it with PreferredCandidates."""
     preferred_candidates: tuple[ReplicaInfo, ...]
-    """[]ReplicaInfo, version 1 on, ignorable."""
+    """[]ReplicaInfo, version 1 on, ignorable. The voters, the best successor first
+    (KIP-853)."""
 
     @constructor
     def __init__(
@@ -95,12 +104,32 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("preferred_successors", "PreferredSuccessors", "[]int32", "0", ignorable=True),
         FieldRow(
-            "preferred_candidates", "PreferredCandidates", "[]ReplicaInfo", "1+", ignorable=True, struct=ReplicaInfo
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0, about="The node ID of the leader that resigns."),
+        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The epoch that ends."),
+        FieldRow(
+            "preferred_successors",
+            "PreferredSuccessors",
+            "[]int32",
+            "0",
+            ignorable=True,
+            about="The node IDs of the voters, the best successor first. Version 1 replaces it with PreferredCandidates.",
+        ),
+        FieldRow(
+            "preferred_candidates",
+            "PreferredCandidates",
+            "[]ReplicaInfo",
+            "1+",
+            ignorable=True,
+            struct=ReplicaInfo,
+            about="The voters, the best successor first (KIP-853).",
         ),
     )
 
@@ -111,9 +140,10 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic whose leader
+    resigns."""
 
     @constructor
     def __init__(
@@ -128,8 +158,15 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic whose leader resigns.",
+        ),
     )
 
 
@@ -139,11 +176,11 @@ class LeaderEndpoint(Struct):
     __slots__ = ("name", "host", "port", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, version 1 on."""
+    """string, version 1 on. The host name or IP address to connect to."""
     port: int
-    """uint16, version 1 on."""
+    """uint16, version 1 on. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -155,23 +192,29 @@ class LeaderEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("port", "Port", "uint16", "1+", default=0),
+        FieldRow("name", "Name", "string", "1+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "1+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "1+", default=0, about="The TCP port to connect to."),
     )
 
 
 class EndQuorumEpochRequest(Message["RequestHeader"]):
-    """EndQuorumEpochRequest (request, API key 54), versions 0-1."""
+    """EndQuorumEpochRequest (request, API key 54), versions 0-1.
+
+    The leader of the metadata quorum resigns, so that an election can start at
+    once (KIP-595)."""
 
     __slots__ = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")
 
     cluster_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The sender's cluster ID, or null to skip the
+    check."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The partitions whose leader resigns: only the
+    metadata partition, `__cluster_metadata-0`."""
     leader_endpoints: tuple[LeaderEndpoint, ...]
-    """[]LeaderEndpoint, version 1 on, ignorable."""
+    """[]LeaderEndpoint, version 1 on, ignorable. The addresses of the leader that
+    resigns, by listener (KIP-853)."""
 
     @constructor
     def __init__(
@@ -200,9 +243,30 @@ class EndQuorumEpochRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
         FieldRow(
-            "leader_endpoints", "LeaderEndpoints", "[]LeaderEndpoint", "1+", ignorable=True, struct=LeaderEndpoint
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The sender's cluster ID, or null to skip the check.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicData",
+            "0+",
+            struct=TopicData,
+            about="The partitions whose leader resigns: only the metadata partition, `__cluster_metadata-0`.",
+        ),
+        FieldRow(
+            "leader_endpoints",
+            "LeaderEndpoints",
+            "[]LeaderEndpoint",
+            "1+",
+            ignorable=True,
+            struct=LeaderEndpoint,
+            about="The addresses of the leader that resigns, by listener (KIP-853).",
         ),
     )

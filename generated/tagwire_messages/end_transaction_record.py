@@ -12,7 +12,9 @@ __all__ = ["EndTransactionRecord"]
 
 
 class EndTransactionRecord(Message):
-    """EndTransactionRecord (metadata, API key 24), version 0."""
+    """EndTransactionRecord (metadata, API key 24), version 0.
+
+    Ends a transaction of metadata records, which now take effect (KIP-868)."""
 
     __slots__ = ("unknown_tags",)
 

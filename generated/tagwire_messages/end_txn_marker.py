@@ -12,12 +12,15 @@ __all__ = ["EndTxnMarker"]
 
 
 class EndTxnMarker(Message):
-    """EndTxnMarker (data), version 0."""
+    """EndTxnMarker (data), version 0.
+
+    The value of a control record that ends a transaction, without its version.
+    The key says whether it commits or aborts."""
 
     __slots__ = ("coordinator_epoch", "unknown_tags")
 
     coordinator_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the coordinator that wrote the marker."""
 
     @constructor
     def __init__(self, *, coordinator_epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,13 @@ class EndTxnMarker(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("coordinator_epoch", "CoordinatorEpoch", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "coordinator_epoch",
+            "CoordinatorEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the coordinator that wrote the marker.",
+        ),
+    )

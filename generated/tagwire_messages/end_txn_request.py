@@ -23,18 +23,22 @@ __all__ = ["EndTxnRequest"]
 
 
 class EndTxnRequest(Message["RequestHeader"]):
-    """EndTxnRequest (request, API key 26), versions 0-5."""
+    """EndTxnRequest (request, API key 26), versions 0-5.
+
+    Commits or aborts the producer's transaction (KIP-98). From version 5 on the
+    producer gets a new epoch each time (KIP-890)."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tags")
 
     transactional_id: str
-    """string, all versions."""
+    """string, all versions. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     committed: bool
-    """bool, all versions."""
+    """bool, all versions. True commits the transaction, false aborts it."""
 
     @constructor
     def __init__(
@@ -61,8 +65,36 @@ class EndTxnRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("committed", "Committed", "bool", "0+", default=False),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "committed",
+            "Committed",
+            "bool",
+            "0+",
+            default=False,
+            about="True commits the transaction, false aborts it.",
+        ),
     )

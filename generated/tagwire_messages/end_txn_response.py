@@ -23,18 +23,25 @@ __all__ = ["EndTxnResponse"]
 
 
 class EndTxnResponse(Message["ResponseHeader"]):
-    """EndTxnResponse (response, API key 26), versions 0-5."""
+    """EndTxnResponse (response, API key 26), versions 0-5.
+
+    Reports whether the transaction will be ended. Its markers may be written
+    later."""
 
     __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as INVALID_TXN_STATE (48) or
+    PRODUCER_FENCED (90)."""
     producer_id: int
-    """int64, version 5 on, ignorable."""
+    """int64, version 5 on, ignorable. The producer ID for the next transaction, or
+    -1 on errors (KIP-890)."""
     producer_epoch: int
-    """int16, version 5 on, ignorable."""
+    """int16, version 5 on, ignorable. The producer epoch for the next transaction,
+    or -1 on errors (KIP-890)."""
 
     @constructor
     def __init__(
@@ -61,8 +68,38 @@ class EndTxnResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("producer_id", "ProducerId", "int64", "5+", default=-1, ignorable=True),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "5+", default=-1, ignorable=True),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as INVALID_TXN_STATE (48) or PRODUCER_FENCED (90).",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The producer ID for the next transaction, or -1 on errors (KIP-890).",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The producer epoch for the next transaction, or -1 on errors (KIP-890).",
+        ),
     )

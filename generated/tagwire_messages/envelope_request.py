@@ -16,16 +16,19 @@ __all__ = ["EnvelopeRequest"]
 
 
 class EnvelopeRequest(Message["RequestHeader"]):
-    """EnvelopeRequest (request, API key 58), version 0."""
+    """EnvelopeRequest (request, API key 58), version 0.
+
+    A broker forwards a client's request to the controller (KIP-590)."""
 
     __slots__ = ("request_data", "request_principal", "client_host_address", "unknown_tags")
 
     request_data: bytes
-    """bytes, all versions."""
+    """bytes, all versions. The client's request with its header."""
     request_principal: bytes | None
-    """bytes, all versions, nullable."""
+    """bytes, all versions, nullable. The client's principal as the principal
+    builder writes it, or null if it can't write one."""
     client_host_address: bytes
-    """bytes, all versions."""
+    """bytes, all versions. The client's IP address in 4 or 16 bytes."""
 
     @constructor
     def __init__(
@@ -50,7 +53,24 @@ class EnvelopeRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("request_data", "RequestData", "bytes", "0+", default=b""),
-        FieldRow("request_principal", "RequestPrincipal", "bytes", "0+", default=b"", nullable="0+"),
-        FieldRow("client_host_address", "ClientHostAddress", "bytes", "0+", default=b""),
+        FieldRow(
+            "request_data", "RequestData", "bytes", "0+", default=b"", about="The client's request with its header."
+        ),
+        FieldRow(
+            "request_principal",
+            "RequestPrincipal",
+            "bytes",
+            "0+",
+            default=b"",
+            nullable="0+",
+            about="The client's principal as the principal builder writes it, or null if it can't write one.",
+        ),
+        FieldRow(
+            "client_host_address",
+            "ClientHostAddress",
+            "bytes",
+            "0+",
+            default=b"",
+            about="The client's IP address in 4 or 16 bytes.",
+        ),
     )

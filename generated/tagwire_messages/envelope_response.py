@@ -16,14 +16,18 @@ __all__ = ["EnvelopeResponse"]
 
 
 class EnvelopeResponse(Message["ResponseHeader"]):
-    """EnvelopeResponse (response, API key 58), version 0."""
+    """EnvelopeResponse (response, API key 58), version 0.
+
+    The controller's answer to a forwarded request."""
 
     __slots__ = ("response_data", "error_code", "unknown_tags")
 
     response_data: bytes | None
-    """bytes, all versions, nullable."""
+    """bytes, all versions, nullable. The response for the client with its header,
+    or null on errors of the envelope."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if the envelope was accepted. Errors of the request
+    inside are in its own response."""
 
     @constructor
     def __init__(
@@ -42,6 +46,21 @@ class EnvelopeResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("response_data", "ResponseData", "bytes", "0+", default=None, nullable="0+"),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "response_data",
+            "ResponseData",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The response for the client with its header, or null on errors of the envelope.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 if the envelope was accepted. Errors of the request inside are in its own response.",
+        ),
     )

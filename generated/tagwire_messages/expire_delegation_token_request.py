@@ -20,14 +20,18 @@ __all__ = ["ExpireDelegationTokenRequest"]
 
 
 class ExpireDelegationTokenRequest(Message["RequestHeader"]):
-    """ExpireDelegationTokenRequest (request, API key 40), versions 0-2."""
+    """ExpireDelegationTokenRequest (request, API key 40), versions 0-2.
+
+    Changes when a delegation token expires, or expires it now (KIP-48)."""
 
     __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     expiry_time_period_ms: int
-    """int64, all versions."""
+    """int64, all versions. The token expires after this many milliseconds; a
+    negative number expires it now."""
 
     @constructor
     def __init__(
@@ -46,6 +50,21 @@ class ExpireDelegationTokenRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", "0+", default=0),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "expiry_time_period_ms",
+            "ExpiryTimePeriodMs",
+            "int64",
+            "0+",
+            default=0,
+            about="The token expires after this many milliseconds; a negative number expires it now.",
+        ),
     )

@@ -12,14 +12,16 @@ __all__ = ["FeatureLevelRecord"]
 
 
 class FeatureLevelRecord(Message):
-    """FeatureLevelRecord (metadata, API key 12), version 0."""
+    """FeatureLevelRecord (metadata, API key 12), version 0.
+
+    Sets the level of a feature in the whole cluster (KIP-584)."""
 
     __slots__ = ("name", "feature_level", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The feature's name, such as `metadata.version`."""
     feature_level: int
-    """int16, all versions."""
+    """int16, all versions. The level from here on; 0 removes the feature."""
 
     @constructor
     def __init__(self, *, name: str = "", feature_level: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,6 +37,13 @@ class FeatureLevelRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("feature_level", "FeatureLevel", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The feature's name, such as `metadata.version`."),
+        FieldRow(
+            "feature_level",
+            "FeatureLevel",
+            "int16",
+            "0+",
+            default=0,
+            about="The level from here on; 0 removes the feature.",
+        ),
     )

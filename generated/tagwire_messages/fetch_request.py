@@ -45,9 +45,10 @@ class ReplicaState(Struct):
     __slots__ = ("replica_id", "replica_epoch", "unknown_tags")
 
     replica_id: int
-    """int32, version 15 on."""
+    """int32, version 15 on. The broker ID of the follower, or -1 for a consumer."""
     replica_epoch: int
-    """int64, version 15 on."""
+    """int64, version 15 on. The broker epoch of the follower, or -1 if unknown.
+    The leader keeps replicas with an old epoch out of the ISR (KIP-903)."""
 
     @constructor
     def __init__(
@@ -58,8 +59,22 @@ class ReplicaState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "15+", default=-1),
-        FieldRow("replica_epoch", "ReplicaEpoch", "int64", "15+", default=-1),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "15+",
+            default=-1,
+            about="The broker ID of the follower, or -1 for a consumer.",
+        ),
+        FieldRow(
+            "replica_epoch",
+            "ReplicaEpoch",
+            "int64",
+            "15+",
+            default=-1,
+            about="The broker epoch of the follower, or -1 if unknown. The leader keeps replicas with an old epoch out of the ISR (KIP-903).",
+        ),
     )
 
 
@@ -79,21 +94,29 @@ class FetchPartition(Struct):
     )
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, version 9 on, ignorable."""
+    """int32, version 9 on, ignorable. The leader epoch that the sender knows, to
+    detect stale metadata on either side; -1 skips the check (KIP-320)."""
     fetch_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the first record to read. For a follower
+    also how much it has."""
     last_fetched_epoch: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The epoch of the last record that the sender has, to
+    detect a truncated log (KIP-595); -1 if it has none."""
     log_start_offset: int
-    """int64, version 5 on, ignorable."""
+    """int64, version 5 on, ignorable. The first offset that the follower has, so
+    that the leader can delete older records; -1 for a consumer."""
     partition_max_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes to return for this partition. A larger
+    first batch is returned anyway (KIP-74)."""
     replica_directory_id: UUID
-    """uuid, version 17 on, tag 0, ignorable."""
+    """uuid, version 17 on, tag 0, ignorable. The ID of the directory in which the
+    replica keeps its log (KIP-853)."""
     high_watermark: int
-    """int64, version 18 on, tag 1, ignorable."""
+    """int64, version 18 on, tag 1, ignorable. The high watermark that the replica
+    knows, so that the leader answers at once if it has a higher one
+    (KIP-1166)."""
 
     @constructor
     def __init__(
@@ -120,14 +143,66 @@ class FetchPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "9+", default=-1, ignorable=True),
-        FieldRow("fetch_offset", "FetchOffset", "int64", "0+", default=0),
-        FieldRow("last_fetched_epoch", "LastFetchedEpoch", "int32", "12+", default=-1),
-        FieldRow("log_start_offset", "LogStartOffset", "int64", "5+", default=-1, ignorable=True),
-        FieldRow("partition_max_bytes", "PartitionMaxBytes", "int32", "0+", default=0),
         FieldRow(
-            "replica_directory_id", "ReplicaDirectoryId", "uuid", "17+", default=0, tag=0, tagged="17+", ignorable=True
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "9+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch that the sender knows, to detect stale metadata on either side; -1 skips the check (KIP-320).",
+        ),
+        FieldRow(
+            "fetch_offset",
+            "FetchOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first record to read. For a follower also how much it has.",
+        ),
+        FieldRow(
+            "last_fetched_epoch",
+            "LastFetchedEpoch",
+            "int32",
+            "12+",
+            default=-1,
+            about="The epoch of the last record that the sender has, to detect a truncated log (KIP-595); -1 if it has none.",
+        ),
+        FieldRow(
+            "log_start_offset",
+            "LogStartOffset",
+            "int64",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The first offset that the follower has, so that the leader can delete older records; -1 for a consumer.",
+        ),
+        FieldRow(
+            "partition_max_bytes",
+            "PartitionMaxBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes to return for this partition. A larger first batch is returned anyway (KIP-74).",
+        ),
+        FieldRow(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            "17+",
+            default=0,
+            tag=0,
+            tagged="17+",
+            ignorable=True,
+            about="The ID of the directory in which the replica keeps its log (KIP-853).",
         ),
         FieldRow(
             "high_watermark",
@@ -138,6 +213,7 @@ class FetchPartition(Struct):
             tag=1,
             tagged="18+",
             ignorable=True,
+            about="The high watermark that the replica knows, so that the leader answers at once if it has a higher one (KIP-1166).",
         ),
     )
 
@@ -148,11 +224,13 @@ class FetchTopic(Struct):
     __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
 
     topic: str
-    """string, versions 0-12, ignorable."""
+    """string, versions 0-12, ignorable. The topic's name. Version 13 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 13 on, ignorable."""
+    """uuid, version 13 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[FetchPartition, ...]
-    """[]FetchPartition, all versions."""
+    """[]FetchPartition, all versions. The partitions of the topic to fetch."""
 
     @constructor
     def __init__(
@@ -169,9 +247,32 @@ class FetchTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
-        FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", struct=FetchPartition),
+        FieldRow(
+            "topic",
+            "Topic",
+            "string",
+            "0-12",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 13 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "13+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]FetchPartition",
+            "0+",
+            struct=FetchPartition,
+            about="The partitions of the topic to fetch.",
+        ),
     )
 
 
@@ -181,11 +282,13 @@ class ForgottenTopic(Struct):
     __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
 
     topic: str
-    """string, versions 7-12, ignorable."""
+    """string, versions 7-12, ignorable. The topic's name. Version 13 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 13 on, ignorable."""
+    """uuid, version 13 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, version 7 on."""
+    """[]int32, version 7 on. The partition numbers to remove."""
 
     @constructor
     def __init__(
@@ -202,14 +305,34 @@ class ForgottenTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "7-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
-        FieldRow("partitions", "Partitions", "[]int32", "7+"),
+        FieldRow(
+            "topic",
+            "Topic",
+            "string",
+            "7-12",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 13 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "13+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "7+", about="The partition numbers to remove."),
     )
 
 
 class FetchRequest(Message["RequestHeader"]):
-    """FetchRequest (request, API key 1), versions 0-18."""
+    """FetchRequest (request, API key 1), versions 0-18.
+
+    Reads records from partitions. Consumers and followers send it; followers
+    also report with FetchOffset what they have. Version 13 identifies
+    topics by ID (KIP-516)."""
 
     __slots__ = (
         "cluster_id",
@@ -228,29 +351,41 @@ class FetchRequest(Message["RequestHeader"]):
     )
 
     cluster_id: str | None
-    """string, version 12 on, nullable, tag 0, ignorable."""
+    """string, version 12 on, nullable, tag 0, ignorable. The cluster ID of a
+    replica of the metadata log, or null if it is unknown (KIP-595)."""
     replica_id: int
-    """int32, versions 0-14."""
+    """int32, versions 0-14. The broker ID of the follower, or -1 for a consumer.
+    Version 15 replaces it with ReplicaState."""
     replica_state: ReplicaState
-    """ReplicaState, version 15 on, tag 1."""
+    """ReplicaState, version 15 on, tag 1. Which replica fetches; left out by
+    consumers (KIP-903)."""
     max_wait_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may wait for MinBytes to be
+    available, in milliseconds."""
     min_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes must be available before the broker
+    responds early."""
     max_bytes: int
-    """int32, version 3 on, ignorable."""
+    """int32, version 3 on, ignorable. How many bytes the response may have. If the
+    first batch is larger, it is returned anyway (KIP-74)."""
     isolation_level: int
-    """int8, version 4 on, ignorable."""
+    """int8, version 4 on, ignorable. 0 reads up to the high watermark, 1 up to the
+    last stable offset, with a list of aborted transactions (KIP-98)."""
     session_id: int
-    """int32, version 7 on, ignorable."""
+    """int32, version 7 on, ignorable. The fetch session; 0 for none yet (KIP-227).
+    In a session a request lists only what has changed."""
     session_epoch: int
-    """int32, version 7 on, ignorable."""
+    """int32, version 7 on, ignorable. 0 opens a session, -1 closes it or uses
+    none; others count the requests of the session (KIP-227)."""
     topics: tuple[FetchTopic, ...]
-    """[]FetchTopic, all versions."""
+    """[]FetchTopic, all versions. The partitions to fetch, by topic. In a session:
+    those that are new or have changed."""
     forgotten_topics_data: tuple[ForgottenTopic, ...]
-    """[]ForgottenTopic, version 7 on."""
+    """[]ForgottenTopic, version 7 on. The partitions to remove from the session,
+    by topic (KIP-227)."""
     rack_id: str
-    """string, version 11 on, ignorable."""
+    """string, version 11 on, ignorable. The consumer's rack (`client.rack`), for
+    reading from the closest replica (KIP-392); empty for none."""
 
     @constructor
     def __init__(
@@ -303,8 +438,16 @@ class FetchRequest(Message["RequestHeader"]):
             tag=0,
             tagged="12+",
             ignorable=True,
+            about="The cluster ID of a replica of the metadata log, or null if it is unknown (KIP-595).",
         ),
-        FieldRow("replica_id", "ReplicaId", "int32", "0-14", default=-1),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "0-14",
+            default=-1,
+            about="The broker ID of the follower, or -1 for a consumer. Version 15 replaces it with ReplicaState.",
+        ),
         FieldRow(
             "replica_state",
             "ReplicaState",
@@ -314,14 +457,83 @@ class FetchRequest(Message["RequestHeader"]):
             tag=1,
             tagged="15+",
             struct=ReplicaState,
+            about="Which replica fetches; left out by consumers (KIP-903).",
         ),
-        FieldRow("max_wait_ms", "MaxWaitMs", "int32", "0+", default=0),
-        FieldRow("min_bytes", "MinBytes", "int32", "0+", default=0),
-        FieldRow("max_bytes", "MaxBytes", "int32", "3+", default=2147483647, ignorable=True),
-        FieldRow("isolation_level", "IsolationLevel", "int8", "4+", default=0, ignorable=True),
-        FieldRow("session_id", "SessionId", "int32", "7+", default=0, ignorable=True),
-        FieldRow("session_epoch", "SessionEpoch", "int32", "7+", default=-1, ignorable=True),
-        FieldRow("topics", "Topics", "[]FetchTopic", "0+", struct=FetchTopic),
-        FieldRow("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", "7+", struct=ForgottenTopic),
-        FieldRow("rack_id", "RackId", "string", "11+", default="", ignorable=True),
+        FieldRow(
+            "max_wait_ms",
+            "MaxWaitMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the broker may wait for MinBytes to be available, in milliseconds.",
+        ),
+        FieldRow(
+            "min_bytes",
+            "MinBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes must be available before the broker responds early.",
+        ),
+        FieldRow(
+            "max_bytes",
+            "MaxBytes",
+            "int32",
+            "3+",
+            default=2147483647,
+            ignorable=True,
+            about="How many bytes the response may have. If the first batch is larger, it is returned anyway (KIP-74).",
+        ),
+        FieldRow(
+            "isolation_level",
+            "IsolationLevel",
+            "int8",
+            "4+",
+            default=0,
+            ignorable=True,
+            about="0 reads up to the high watermark, 1 up to the last stable offset, with a list of aborted transactions (KIP-98).",
+        ),
+        FieldRow(
+            "session_id",
+            "SessionId",
+            "int32",
+            "7+",
+            default=0,
+            ignorable=True,
+            about="The fetch session; 0 for none yet (KIP-227). In a session a request lists only what has changed.",
+        ),
+        FieldRow(
+            "session_epoch",
+            "SessionEpoch",
+            "int32",
+            "7+",
+            default=-1,
+            ignorable=True,
+            about="0 opens a session, -1 closes it or uses none; others count the requests of the session (KIP-227).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]FetchTopic",
+            "0+",
+            struct=FetchTopic,
+            about="The partitions to fetch, by topic. In a session: those that are new or have changed.",
+        ),
+        FieldRow(
+            "forgotten_topics_data",
+            "ForgottenTopicsData",
+            "[]ForgottenTopic",
+            "7+",
+            struct=ForgottenTopic,
+            about="The partitions to remove from the session, by topic (KIP-227).",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "11+",
+            default="",
+            ignorable=True,
+            about="The consumer's rack (`client.rack`), for reading from the closest replica (KIP-392); empty for none.",
+        ),
     )

@@ -64,9 +64,11 @@ class EpochEndOffset(Struct):
     __slots__ = ("epoch", "end_offset", "unknown_tags")
 
     epoch: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The latest epoch, up to the reader's, that the leader
+    has."""
     end_offset: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The offset after the last record of that epoch, to
+    which a follower truncates."""
 
     @constructor
     def __init__(self, *, epoch: int = -1, end_offset: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -75,8 +77,22 @@ class EpochEndOffset(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "12+", default=-1),
-        FieldRow("end_offset", "EndOffset", "int64", "12+", default=-1),
+        FieldRow(
+            "epoch",
+            "Epoch",
+            "int32",
+            "12+",
+            default=-1,
+            about="The latest epoch, up to the reader's, that the leader has.",
+        ),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "12+",
+            default=-1,
+            about="The offset after the last record of that epoch, to which a follower truncates.",
+        ),
     )
 
 
@@ -86,9 +102,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
     leader_id: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The ID of the leader, or -1 if unknown."""
     leader_epoch: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The latest leader epoch that the broker knows, or -1."""
 
     @constructor
     def __init__(
@@ -99,8 +115,15 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_id", "LeaderId", "int32", "12+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "12+", default=-1),
+        FieldRow("leader_id", "LeaderId", "int32", "12+", default=-1, about="The ID of the leader, or -1 if unknown."),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "12+",
+            default=-1,
+            about="The latest leader epoch that the broker knows, or -1.",
+        ),
     )
 
 
@@ -110,9 +133,9 @@ class SnapshotId(Struct):
     __slots__ = ("end_offset", "epoch", "unknown_tags")
 
     end_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record in the snapshot."""
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the last record in the snapshot."""
 
     @constructor
     def __init__(self, *, end_offset: int = -1, epoch: int = -1, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -121,8 +144,15 @@ class SnapshotId(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("end_offset", "EndOffset", "int64", "0+", default=-1),
-        FieldRow("epoch", "Epoch", "int32", "0+", default=-1),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "0+",
+            default=-1,
+            about="The offset after the last record in the snapshot.",
+        ),
+        FieldRow("epoch", "Epoch", "int32", "0+", default=-1, about="The epoch of the last record in the snapshot."),
     )
 
 
@@ -132,9 +162,10 @@ class AbortedTransaction(Struct):
     __slots__ = ("producer_id", "first_offset", "unknown_tags")
 
     producer_id: int
-    """int64, version 4 on."""
+    """int64, version 4 on. The producer whose transaction was aborted."""
     first_offset: int
-    """int64, version 4 on."""
+    """int64, version 4 on. The offset of the transaction's first record. The
+    reader drops its records up to the abort marker."""
 
     @constructor
     def __init__(
@@ -145,8 +176,17 @@ class AbortedTransaction(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "4+", default=0),
-        FieldRow("first_offset", "FirstOffset", "int64", "4+", default=0),
+        FieldRow(
+            "producer_id", "ProducerId", "int64", "4+", default=0, about="The producer whose transaction was aborted."
+        ),
+        FieldRow(
+            "first_offset",
+            "FirstOffset",
+            "int64",
+            "4+",
+            default=0,
+            about="The offset of the transaction's first record. The reader drops its records up to the abort marker.",
+        ),
     )
 
 
@@ -169,28 +209,39 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as OFFSET_OUT_OF_RANGE (1) or
+    NOT_LEADER_OR_FOLLOWER (6)."""
     high_watermark: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record that all in-sync
+    replicas have. Consumers see no records from there on."""
     last_stable_offset: int
-    """int64, version 4 on, ignorable."""
+    """int64, version 4 on, ignorable. The offset before which no transaction is
+    open; READ_COMMITTED reads up to it. -1 if unknown (KIP-98)."""
     log_start_offset: int
-    """int64, version 5 on, ignorable."""
+    """int64, version 5 on, ignorable. The first offset that the partition still
+    has, or -1 if unknown."""
     diverging_epoch: EpochEndOffset
-    """EpochEndOffset, version 12 on, tag 0."""
+    """EpochEndOffset, version 12 on, tag 0. Where the reader's log differs from
+    the leader's; only present if it does (KIP-595)."""
     current_leader: LeaderIdAndEpoch
-    """LeaderIdAndEpoch, version 12 on, tag 1."""
+    """LeaderIdAndEpoch, version 12 on, tag 1. The leader that the broker knows, if
+    the reader should ask another (KIP-951)."""
     snapshot_id: SnapshotId
-    """SnapshotId, version 12 on, tag 2."""
+    """SnapshotId, version 12 on, tag 2. The snapshot to load with FetchSnapshot,
+    because the log no longer has the offset (KIP-630)."""
     aborted_transactions: tuple[AbortedTransaction, ...] | None
-    """[]AbortedTransaction, version 4 on, nullable, ignorable."""
+    """[]AbortedTransaction, version 4 on, nullable, ignorable. The aborted
+    transactions in the returned records, for READ_COMMITTED; null
+    otherwise."""
     preferred_read_replica: int
-    """int32, version 11 on."""
+    """int32, version 11 on. The broker ID of a closer replica to read from, or -1
+    to stay (KIP-392)."""
     records: bytes | None
     """records, all versions, nullable, records of v0 in 0-1 and records of v1 in
-    2-3 and records of v2 in 4+."""
+    2-3 and records of v2 in 4+. The record batches, the first of which can
+    begin before the requested offset and the last of which can be cut off."""
 
     @constructor
     def __init__(
@@ -223,11 +274,48 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("high_watermark", "HighWatermark", "int64", "0+", default=0),
-        FieldRow("last_stable_offset", "LastStableOffset", "int64", "4+", default=-1, ignorable=True),
-        FieldRow("log_start_offset", "LogStartOffset", "int64", "5+", default=-1, ignorable=True),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as OFFSET_OUT_OF_RANGE (1) or NOT_LEADER_OR_FOLLOWER (6).",
+        ),
+        FieldRow(
+            "high_watermark",
+            "HighWatermark",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset after the last record that all in-sync replicas have. Consumers see no records from there on.",
+        ),
+        FieldRow(
+            "last_stable_offset",
+            "LastStableOffset",
+            "int64",
+            "4+",
+            default=-1,
+            ignorable=True,
+            about="The offset before which no transaction is open; READ_COMMITTED reads up to it. -1 if unknown (KIP-98).",
+        ),
+        FieldRow(
+            "log_start_offset",
+            "LogStartOffset",
+            "int64",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The first offset that the partition still has, or -1 if unknown.",
+        ),
         FieldRow(
             "diverging_epoch",
             "DivergingEpoch",
@@ -237,6 +325,7 @@ class PartitionData(Struct):
             tag=0,
             tagged="12+",
             struct=EpochEndOffset,
+            about="Where the reader's log differs from the leader's; only present if it does (KIP-595).",
         ),
         FieldRow(
             "current_leader",
@@ -247,6 +336,7 @@ class PartitionData(Struct):
             tag=1,
             tagged="12+",
             struct=LeaderIdAndEpoch,
+            about="The leader that the broker knows, if the reader should ask another (KIP-951).",
         ),
         FieldRow(
             "snapshot_id",
@@ -257,6 +347,7 @@ class PartitionData(Struct):
             tag=2,
             tagged="12+",
             struct=SnapshotId,
+            about="The snapshot to load with FetchSnapshot, because the log no longer has the offset (KIP-630).",
         ),
         FieldRow(
             "aborted_transactions",
@@ -266,8 +357,16 @@ class PartitionData(Struct):
             nullable="4+",
             ignorable=True,
             struct=AbortedTransaction,
+            about="The aborted transactions in the returned records, for READ_COMMITTED; null otherwise.",
         ),
-        FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "11+", default=-1),
+        FieldRow(
+            "preferred_read_replica",
+            "PreferredReadReplica",
+            "int32",
+            "11+",
+            default=-1,
+            about="The broker ID of a closer replica to read from, or -1 to stay (KIP-392).",
+        ),
         FieldRow(
             "records",
             "Records",
@@ -276,6 +375,7 @@ class PartitionData(Struct):
             default=None,
             nullable="0+",
             record_formats=(("0-1", "v0"), ("2-3", "v1"), ("4+", "v2")),
+            about="The record batches, the first of which can begin before the requested offset and the last of which can be cut off.",
         ),
     )
 
@@ -286,11 +386,13 @@ class FetchableTopicResponse(Struct):
     __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
 
     topic: str
-    """string, versions 0-12, ignorable."""
+    """string, versions 0-12, ignorable. The topic's name. Version 13 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 13 on, ignorable."""
+    """uuid, version 13 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -307,9 +409,32 @@ class FetchableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic",
+            "Topic",
+            "string",
+            "0-12",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 13 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "13+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
@@ -319,13 +444,14 @@ class NodeEndpoint(Struct):
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
     node_id: int
-    """int32, version 16 on."""
+    """int32, version 16 on. The ID of the broker."""
     host: str
-    """string, version 16 on."""
+    """string, version 16 on. The host name or IP address to connect to."""
     port: int
-    """int32, version 16 on."""
+    """int32, version 16 on. The TCP port to connect to."""
     rack: str | None
-    """string, version 16 on, nullable."""
+    """string, version 16 on, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -344,28 +470,43 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "16+", default=0),
-        FieldRow("host", "Host", "string", "16+", default=""),
-        FieldRow("port", "Port", "int32", "16+", default=0),
-        FieldRow("rack", "Rack", "string", "16+", default=None, nullable="16+"),
+        FieldRow("node_id", "NodeId", "int32", "16+", default=0, about="The ID of the broker."),
+        FieldRow("host", "Host", "string", "16+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "16+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "16+",
+            default=None,
+            nullable="16+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class FetchResponse(Message["ResponseHeader"]):
-    """FetchResponse (response, API key 1), versions 0-18."""
+    """FetchResponse (response, API key 1), versions 0-18.
+
+    Records of each partition, and how far they may be read. In a session only
+    partitions with news are listed."""
 
     __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 7 on, ignorable."""
+    """int16, version 7 on, ignorable. 0, or an error of the whole request, such as
+    FETCH_SESSION_ID_NOT_FOUND (70)."""
     session_id: int
-    """int32, version 7 on."""
+    """int32, version 7 on. The fetch session to continue with, or 0 for none
+    (KIP-227)."""
     responses: tuple[FetchableTopicResponse, ...]
-    """[]FetchableTopicResponse, all versions."""
+    """[]FetchableTopicResponse, all versions. The results, by topic."""
     node_endpoints: tuple[NodeEndpoint, ...]
-    """[]NodeEndpoint, version 16 on, tag 0."""
+    """[]NodeEndpoint, version 16 on, tag 0. The addresses of the leaders named in
+    CurrentLeader (KIP-951)."""
 
     @constructor
     def __init__(
@@ -398,9 +539,48 @@ class FetchResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 18
     HEADER_VERSIONS = ((Versions(0, 11), 0), (Versions(12, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "7+", default=0, ignorable=True),
-        FieldRow("session_id", "SessionId", "int32", "7+", default=0),
-        FieldRow("responses", "Responses", "[]FetchableTopicResponse", "0+", struct=FetchableTopicResponse),
-        FieldRow("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", "16+", tag=0, tagged="16+", struct=NodeEndpoint),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "7+",
+            default=0,
+            ignorable=True,
+            about="0, or an error of the whole request, such as FETCH_SESSION_ID_NOT_FOUND (70).",
+        ),
+        FieldRow(
+            "session_id",
+            "SessionId",
+            "int32",
+            "7+",
+            default=0,
+            about="The fetch session to continue with, or 0 for none (KIP-227).",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]FetchableTopicResponse",
+            "0+",
+            struct=FetchableTopicResponse,
+            about="The results, by topic.",
+        ),
+        FieldRow(
+            "node_endpoints",
+            "NodeEndpoints",
+            "[]NodeEndpoint",
+            "16+",
+            tag=0,
+            tagged="16+",
+            struct=NodeEndpoint,
+            about="The addresses of the leaders named in CurrentLeader (KIP-951).",
+        ),
     )

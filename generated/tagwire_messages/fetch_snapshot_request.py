@@ -25,9 +25,9 @@ class SnapshotId(Struct):
     __slots__ = ("end_offset", "epoch", "unknown_tags")
 
     end_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record in the snapshot."""
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the last record in the snapshot."""
 
     @constructor
     def __init__(self, *, end_offset: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -36,8 +36,15 @@ class SnapshotId(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("end_offset", "EndOffset", "int64", "0+", default=0),
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset after the last record in the snapshot.",
+        ),
+        FieldRow("epoch", "Epoch", "int32", "0+", default=0, about="The epoch of the last record in the snapshot."),
     )
 
 
@@ -47,15 +54,16 @@ class PartitionSnapshot(Struct):
     __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch that the replica knows."""
     snapshot_id: SnapshotId
-    """SnapshotId, all versions."""
+    """SnapshotId, all versions. The snapshot to load."""
     position: int
-    """int64, all versions."""
+    """int64, all versions. The byte of the snapshot to continue at."""
     replica_directory_id: UUID
-    """uuid, version 1 on, tag 0, ignorable."""
+    """uuid, version 1 on, tag 0, ignorable. The ID of the directory in which the
+    replica keeps its log (KIP-853)."""
 
     @constructor
     def __init__(
@@ -76,12 +84,42 @@ class PartitionSnapshot(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "0+", default=0),
-        FieldRow("snapshot_id", "SnapshotId", "SnapshotId", "0+", default=DEFAULT_STRUCT, struct=SnapshotId),
-        FieldRow("position", "Position", "int64", "0+", default=0),
         FieldRow(
-            "replica_directory_id", "ReplicaDirectoryId", "uuid", "1+", default=0, tag=0, tagged="1+", ignorable=True
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The leader epoch that the replica knows.",
+        ),
+        FieldRow(
+            "snapshot_id",
+            "SnapshotId",
+            "SnapshotId",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=SnapshotId,
+            about="The snapshot to load.",
+        ),
+        FieldRow("position", "Position", "int64", "0+", default=0, about="The byte of the snapshot to continue at."),
+        FieldRow(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            tag=0,
+            tagged="1+",
+            ignorable=True,
+            about="The ID of the directory in which the replica keeps its log (KIP-853).",
         ),
     )
 
@@ -92,9 +130,10 @@ class TopicSnapshot(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionSnapshot, ...]
-    """[]PartitionSnapshot, all versions."""
+    """[]PartitionSnapshot, all versions. The snapshot of each partition of the
+    topic."""
 
     @constructor
     def __init__(
@@ -109,24 +148,37 @@ class TopicSnapshot(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionSnapshot", "0+", struct=PartitionSnapshot),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionSnapshot",
+            "0+",
+            struct=PartitionSnapshot,
+            about="The snapshot of each partition of the topic.",
+        ),
     )
 
 
 class FetchSnapshotRequest(Message["RequestHeader"]):
-    """FetchSnapshotRequest (request, API key 59), versions 0-1."""
+    """FetchSnapshotRequest (request, API key 59), versions 0-1.
+
+    A replica of the metadata log loads a snapshot from the leader, part by part
+    (KIP-630)."""
 
     __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")
 
     cluster_id: str | None
-    """string, all versions, nullable, tag 0."""
+    """string, all versions, nullable, tag 0. The sender's cluster ID, or null to
+    skip the check."""
     replica_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the replica that asks, or -1 for a
+    client."""
     max_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes the response may have."""
     topics: tuple[TopicSnapshot, ...]
-    """[]TopicSnapshot, all versions."""
+    """[]TopicSnapshot, all versions. The snapshots to load, by topic: only of
+    `__cluster_metadata`."""
 
     @constructor
     def __init__(
@@ -153,8 +205,34 @@ class FetchSnapshotRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default=None, nullable="0+", tag=0, tagged="0+"),
-        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=-1),
-        FieldRow("max_bytes", "MaxBytes", "int32", "0+", default=2147483647),
-        FieldRow("topics", "Topics", "[]TopicSnapshot", "0+", struct=TopicSnapshot),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=0,
+            tagged="0+",
+            about="The sender's cluster ID, or null to skip the check.",
+        ),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The node ID of the replica that asks, or -1 for a client.",
+        ),
+        FieldRow(
+            "max_bytes", "MaxBytes", "int32", "0+", default=2147483647, about="How many bytes the response may have."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicSnapshot",
+            "0+",
+            struct=TopicSnapshot,
+            about="The snapshots to load, by topic: only of `__cluster_metadata`.",
+        ),
     )

@@ -32,9 +32,9 @@ class SnapshotId(Struct):
     __slots__ = ("end_offset", "epoch", "unknown_tags")
 
     end_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record in the snapshot."""
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the last record in the snapshot."""
 
     @constructor
     def __init__(self, *, end_offset: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -43,8 +43,15 @@ class SnapshotId(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("end_offset", "EndOffset", "int64", "0+", default=0),
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset after the last record in the snapshot.",
+        ),
+        FieldRow("epoch", "Epoch", "int32", "0+", default=0, about="The epoch of the last record in the snapshot."),
     )
 
 
@@ -54,9 +61,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the leader, or -1 if unknown."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The latest epoch that the node knows."""
 
     @constructor
     def __init__(
@@ -67,8 +74,12 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "leader_id", "LeaderId", "int32", "0+", default=0, about="The node ID of the leader, or -1 if unknown."
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The latest epoch that the node knows."
+        ),
     )
 
 
@@ -87,19 +98,23 @@ class PartitionSnapshot(Struct):
     )
 
     index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as SNAPSHOT_NOT_FOUND (98) or
+    POSITION_OUT_OF_RANGE (99)."""
     snapshot_id: SnapshotId
-    """SnapshotId, all versions."""
+    """SnapshotId, all versions. The snapshot that the bytes are from."""
     current_leader: LeaderIdAndEpoch
-    """LeaderIdAndEpoch, all versions, tag 0."""
+    """LeaderIdAndEpoch, all versions, tag 0. The leader that the node knows, if
+    the replica should ask another."""
     size: int
-    """int64, all versions."""
+    """int64, all versions. The size of the whole snapshot, in bytes."""
     position: int
-    """int64, all versions."""
+    """int64, all versions. The byte of the snapshot at which the returned part
+    begins."""
     unaligned_records: bytes | None
-    """records, all versions."""
+    """records, all versions. The part of the snapshot. It may begin and end within
+    a record batch."""
 
     @constructor
     def __init__(
@@ -124,9 +139,26 @@ class PartitionSnapshot(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("index", "Index", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("snapshot_id", "SnapshotId", "SnapshotId", "0+", default=DEFAULT_STRUCT, struct=SnapshotId),
+        FieldRow(
+            "index", "Index", "int32", "0+", default=0, about="The partition's number in its topic, counted from 0."
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as SNAPSHOT_NOT_FOUND (98) or POSITION_OUT_OF_RANGE (99).",
+        ),
+        FieldRow(
+            "snapshot_id",
+            "SnapshotId",
+            "SnapshotId",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=SnapshotId,
+            about="The snapshot that the bytes are from.",
+        ),
         FieldRow(
             "current_leader",
             "CurrentLeader",
@@ -136,10 +168,25 @@ class PartitionSnapshot(Struct):
             tag=0,
             tagged="0+",
             struct=LeaderIdAndEpoch,
+            about="The leader that the node knows, if the replica should ask another.",
         ),
-        FieldRow("size", "Size", "int64", "0+", default=0),
-        FieldRow("position", "Position", "int64", "0+", default=0),
-        FieldRow("unaligned_records", "UnalignedRecords", "records", "0+", default=None),
+        FieldRow("size", "Size", "int64", "0+", default=0, about="The size of the whole snapshot, in bytes."),
+        FieldRow(
+            "position",
+            "Position",
+            "int64",
+            "0+",
+            default=0,
+            about="The byte of the snapshot at which the returned part begins.",
+        ),
+        FieldRow(
+            "unaligned_records",
+            "UnalignedRecords",
+            "records",
+            "0+",
+            default=None,
+            about="The part of the snapshot. It may begin and end within a record batch.",
+        ),
     )
 
 
@@ -149,9 +196,10 @@ class TopicSnapshot(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionSnapshot, ...]
-    """[]PartitionSnapshot, all versions."""
+    """[]PartitionSnapshot, all versions. The part of the snapshot of each
+    partition."""
 
     @constructor
     def __init__(
@@ -166,8 +214,15 @@ class TopicSnapshot(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionSnapshot", "0+", struct=PartitionSnapshot),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionSnapshot",
+            "0+",
+            struct=PartitionSnapshot,
+            about="The part of the snapshot of each partition.",
+        ),
     )
 
 
@@ -177,11 +232,11 @@ class NodeEndpoint(Struct):
     __slots__ = ("node_id", "host", "port", "unknown_tags")
 
     node_id: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The node ID of a leader."""
     host: str
-    """string, version 1 on."""
+    """string, version 1 on. The host name or IP address to connect to."""
     port: int
-    """uint16, version 1 on."""
+    """uint16, version 1 on. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -193,25 +248,30 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "1+", default=0),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("port", "Port", "uint16", "1+", default=0),
+        FieldRow("node_id", "NodeId", "int32", "1+", default=0, about="The node ID of a leader."),
+        FieldRow("host", "Host", "string", "1+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "1+", default=0, about="The TCP port to connect to."),
     )
 
 
 class FetchSnapshotResponse(Message["ResponseHeader"]):
-    """FetchSnapshotResponse (response, API key 59), versions 0-1."""
+    """FetchSnapshotResponse (response, API key 59), versions 0-1.
+
+    Part of a snapshot of the metadata log."""
 
     __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions, ignorable."""
+    """int32, all versions, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     topics: tuple[TopicSnapshot, ...]
-    """[]TopicSnapshot, all versions."""
+    """[]TopicSnapshot, all versions. The results, by topic."""
     node_endpoints: tuple[NodeEndpoint, ...]
-    """[]NodeEndpoint, version 1 on, tag 0."""
+    """[]NodeEndpoint, version 1 on, tag 0. The addresses of the leaders named in
+    the response (KIP-853)."""
 
     @constructor
     def __init__(
@@ -242,8 +302,32 @@ class FetchSnapshotResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TopicSnapshot", "0+", struct=TopicSnapshot),
-        FieldRow("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", "1+", tag=0, tagged="1+", struct=NodeEndpoint),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow("topics", "Topics", "[]TopicSnapshot", "0+", struct=TopicSnapshot, about="The results, by topic."),
+        FieldRow(
+            "node_endpoints",
+            "NodeEndpoints",
+            "[]NodeEndpoint",
+            "1+",
+            tag=0,
+            tagged="1+",
+            struct=NodeEndpoint,
+            about="The addresses of the leaders named in the response (KIP-853).",
+        ),
     )

@@ -24,16 +24,22 @@ __all__ = ["FindCoordinatorRequest"]
 
 
 class FindCoordinatorRequest(Message["RequestHeader"]):
-    """FindCoordinatorRequest (request, API key 10), versions 0-6."""
+    """FindCoordinatorRequest (request, API key 10), versions 0-6.
+
+    Asks which broker coordinates a group, a transaction or, from version 6 on,
+    a share partition. Version 4 asks for several at once (KIP-699)."""
 
     __slots__ = ("key", "key_type", "coordinator_keys", "unknown_tags")
 
     key: str
-    """string, versions 0-3."""
+    """string, versions 0-3. The group ID or the transactional ID to find. Version
+    4 replaces it with CoordinatorKeys."""
     key_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. What is coordinated: 0 a group, 1 a transaction, 2 a
+    share partition (KIP-932)."""
     coordinator_keys: tuple[str, ...]
-    """[]string, version 4 on."""
+    """[]string, version 4 on. The IDs to find. A share partition is written as
+    `group:topicId:partition`."""
 
     @constructor
     def __init__(
@@ -58,7 +64,27 @@ class FindCoordinatorRequest(Message["RequestHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("key", "Key", "string", "0-3", default=""),
-        FieldRow("key_type", "KeyType", "int8", "1+", default=0),
-        FieldRow("coordinator_keys", "CoordinatorKeys", "[]string", "4+"),
+        FieldRow(
+            "key",
+            "Key",
+            "string",
+            "0-3",
+            default="",
+            about="The group ID or the transactional ID to find. Version 4 replaces it with CoordinatorKeys.",
+        ),
+        FieldRow(
+            "key_type",
+            "KeyType",
+            "int8",
+            "1+",
+            default=0,
+            about="What is coordinated: 0 a group, 1 a transaction, 2 a share partition (KIP-932).",
+        ),
+        FieldRow(
+            "coordinator_keys",
+            "CoordinatorKeys",
+            "[]string",
+            "4+",
+            about="The IDs to find. A share partition is written as `group:topicId:partition`.",
+        ),
     )

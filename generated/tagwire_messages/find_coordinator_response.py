@@ -32,17 +32,18 @@ class Coordinator(Struct):
     __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message", "unknown_tags")
 
     key: str
-    """string, version 4 on."""
+    """string, version 4 on. The ID that the request asked for."""
     node_id: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The ID of the coordinator, or -1 on errors."""
     host: str
-    """string, version 4 on."""
+    """string, version 4 on. The host name or IP address of the coordinator; empty
+    on errors."""
     port: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The TCP port of the coordinator, or -1 on errors."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0 if the coordinator was found, otherwise the error."""
     error_message: str | None
-    """string, version 4 on, nullable, ignorable."""
+    """string, version 4 on, nullable, ignorable. Why the request failed, or null."""
 
     @constructor
     def __init__(
@@ -65,17 +66,42 @@ class Coordinator(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "4+", default=""),
-        FieldRow("node_id", "NodeId", "int32", "4+", default=0),
-        FieldRow("host", "Host", "string", "4+", default=""),
-        FieldRow("port", "Port", "int32", "4+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "4+", default="", nullable="4+", ignorable=True),
+        FieldRow("key", "Key", "string", "4+", default="", about="The ID that the request asked for."),
+        FieldRow("node_id", "NodeId", "int32", "4+", default=0, about="The ID of the coordinator, or -1 on errors."),
+        FieldRow(
+            "host",
+            "Host",
+            "string",
+            "4+",
+            default="",
+            about="The host name or IP address of the coordinator; empty on errors.",
+        ),
+        FieldRow("port", "Port", "int32", "4+", default=0, about="The TCP port of the coordinator, or -1 on errors."),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0 if the coordinator was found, otherwise the error.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "4+",
+            default="",
+            nullable="4+",
+            ignorable=True,
+            about="Why the request failed, or null.",
+        ),
     )
 
 
 class FindCoordinatorResponse(Message["ResponseHeader"]):
-    """FindCoordinatorResponse (response, API key 10), versions 0-6."""
+    """FindCoordinatorResponse (response, API key 10), versions 0-6.
+
+    The brokers that coordinate what was asked for."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -89,19 +115,22 @@ class FindCoordinatorResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, versions 0-3."""
+    """int16, versions 0-3. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     error_message: str | None
-    """string, versions 1-3, nullable, ignorable."""
+    """string, versions 1-3, nullable, ignorable. Why the request failed, or null."""
     node_id: int
-    """int32, versions 0-3."""
+    """int32, versions 0-3. The ID of the coordinator, or -1 on errors."""
     host: str
-    """string, versions 0-3."""
+    """string, versions 0-3. The host name or IP address of the coordinator; empty
+    on errors."""
     port: int
-    """int32, versions 0-3."""
+    """int32, versions 0-3. The TCP port of the coordinator, or -1 on errors."""
     coordinators: tuple[Coordinator, ...]
-    """[]Coordinator, version 4 on."""
+    """[]Coordinator, version 4 on. The coordinator of each key in the request."""
 
     @constructor
     def __init__(
@@ -134,11 +163,49 @@ class FindCoordinatorResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0-3", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "1-3", default="", nullable="1-3", ignorable=True),
-        FieldRow("node_id", "NodeId", "int32", "0-3", default=0),
-        FieldRow("host", "Host", "string", "0-3", default=""),
-        FieldRow("port", "Port", "int32", "0-3", default=0),
-        FieldRow("coordinators", "Coordinators", "[]Coordinator", "4+", struct=Coordinator),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0-3",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "1-3",
+            default="",
+            nullable="1-3",
+            ignorable=True,
+            about="Why the request failed, or null.",
+        ),
+        FieldRow("node_id", "NodeId", "int32", "0-3", default=0, about="The ID of the coordinator, or -1 on errors."),
+        FieldRow(
+            "host",
+            "Host",
+            "string",
+            "0-3",
+            default="",
+            about="The host name or IP address of the coordinator; empty on errors.",
+        ),
+        FieldRow("port", "Port", "int32", "0-3", default=0, about="The TCP port of the coordinator, or -1 on errors."),
+        FieldRow(
+            "coordinators",
+            "Coordinators",
+            "[]Coordinator",
+            "4+",
+            struct=Coordinator,
+            about="The coordinator of each key in the request.",
+        ),
     )

@@ -17,12 +17,14 @@ __all__ = ["GetTelemetrySubscriptionsRequest"]
 
 
 class GetTelemetrySubscriptionsRequest(Message["RequestHeader"]):
-    """GetTelemetrySubscriptionsRequest (request, API key 71), version 0."""
+    """GetTelemetrySubscriptionsRequest (request, API key 71), version 0.
+
+    A client asks which of its metrics it should push (KIP-714)."""
 
     __slots__ = ("client_instance_id", "unknown_tags")
 
     client_instance_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the client instance, or zeros to get one."""
 
     @constructor
     def __init__(self, *, client_instance_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -37,4 +39,13 @@ class GetTelemetrySubscriptionsRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "client_instance_id",
+            "ClientInstanceId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID of the client instance, or zeros to get one.",
+        ),
+    )

@@ -17,7 +17,9 @@ __all__ = ["GetTelemetrySubscriptionsResponse"]
 
 
 class GetTelemetrySubscriptionsResponse(Message["ResponseHeader"]):
-    """GetTelemetrySubscriptionsResponse (response, API key 71), version 0."""
+    """GetTelemetrySubscriptionsResponse (response, API key 71), version 0.
+
+    The metrics that the client should push, and how often."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -33,23 +35,29 @@ class GetTelemetrySubscriptionsResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     client_instance_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID that the client uses from now on."""
     subscription_id: int
-    """int32, all versions."""
+    """int32, all versions. A number that identifies this subscription, which the
+    client sends with each push."""
     accepted_compression_types: tuple[int, ...]
-    """[]int8, all versions."""
+    """[]int8, all versions. The compression that the broker accepts, best first: 0
+    none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
     push_interval_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the client should wait between pushes, in
+    milliseconds."""
     telemetry_max_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes the metrics of one push may have."""
     delta_temporality: bool
-    """bool, all versions."""
+    """bool, all versions. True if counters are sent as differences to the last
+    push, false if as totals."""
     requested_metrics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. Prefixes of the metrics to push. No prefix means
+    none, one empty prefix means all."""
 
     @constructor
     def __init__(
@@ -86,13 +94,67 @@ class GetTelemetrySubscriptionsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=0),
-        FieldRow("subscription_id", "SubscriptionId", "int32", "0+", default=0),
-        FieldRow("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", "0+"),
-        FieldRow("push_interval_ms", "PushIntervalMs", "int32", "0+", default=0),
-        FieldRow("telemetry_max_bytes", "TelemetryMaxBytes", "int32", "0+", default=0),
-        FieldRow("delta_temporality", "DeltaTemporality", "bool", "0+", default=False),
-        FieldRow("requested_metrics", "RequestedMetrics", "[]string", "0+"),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "client_instance_id",
+            "ClientInstanceId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID that the client uses from now on.",
+        ),
+        FieldRow(
+            "subscription_id",
+            "SubscriptionId",
+            "int32",
+            "0+",
+            default=0,
+            about="A number that identifies this subscription, which the client sends with each push.",
+        ),
+        FieldRow(
+            "accepted_compression_types",
+            "AcceptedCompressionTypes",
+            "[]int8",
+            "0+",
+            about="The compression that the broker accepts, best first: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+        ),
+        FieldRow(
+            "push_interval_ms",
+            "PushIntervalMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the client should wait between pushes, in milliseconds.",
+        ),
+        FieldRow(
+            "telemetry_max_bytes",
+            "TelemetryMaxBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes the metrics of one push may have.",
+        ),
+        FieldRow(
+            "delta_temporality",
+            "DeltaTemporality",
+            "bool",
+            "0+",
+            default=False,
+            about="True if counters are sent as differences to the last push, false if as totals.",
+        ),
+        FieldRow(
+            "requested_metrics",
+            "RequestedMetrics",
+            "[]string",
+            "0+",
+            about="Prefixes of the metrics to push. No prefix means none, one empty prefix means all.",
+        ),
     )

@@ -12,12 +12,14 @@ __all__ = ["GroupMetadataKey"]
 
 
 class GroupMetadataKey(Message):
-    """GroupMetadataKey (coordinator-key, API key 2), version 0."""
+    """GroupMetadataKey (coordinator-key, API key 2), version 0.
+
+    Key of a record in `__consumer_offsets`: a classic group."""
 
     __slots__ = ("group", "unknown_tags")
 
     group: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
 
     @constructor
     def __init__(self, *, group: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,6 @@ class GroupMetadataKey(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("group", "group", "string", "0", default=""),)
+    FIELDS = (
+        FieldRow("group", "group", "string", "0", default="", about="The group's ID, the `group.id` of its members."),
+    )

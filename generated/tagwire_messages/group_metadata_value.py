@@ -18,7 +18,7 @@ __all__ = ["GroupMetadataValue", "MemberMetadata"]
 
 
 class MemberMetadata(Struct):
-    """`members[]` of GroupMetadataValue, all versions."""
+    """`members[]` of GroupMetadataValue, all versions. A member of the group."""
 
     __slots__ = (
         "member_id",
@@ -33,21 +33,27 @@ class MemberMetadata(Struct):
     )
 
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 3 on, nullable, ignorable."""
+    """string, version 3 on, nullable, ignorable. The member's `group.instance.id`
+    if its membership is static (KIP-345), or null."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     rebalance_timeout: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long the coordinator waits for members
+    to rejoin, in milliseconds, or -1 if unknown."""
     session_timeout: int
-    """int32, all versions."""
+    """int32, all versions. The member is removed if no heartbeat comes for this
+    long, in milliseconds."""
     subscription: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member sent for the protocol: for consumers a
+    ConsumerProtocolSubscription."""
     assignment: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member was assigned: for consumers a
+    ConsumerProtocolAssignment."""
 
     @constructor
     def __init__(
@@ -74,19 +80,73 @@ class MemberMetadata(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "memberId", "string", "0+", default=""),
-        FieldRow("group_instance_id", "groupInstanceId", "string", "3+", default=None, nullable="3+", ignorable=True),
-        FieldRow("client_id", "clientId", "string", "0+", default=""),
-        FieldRow("client_host", "clientHost", "string", "0+", default=""),
-        FieldRow("rebalance_timeout", "rebalanceTimeout", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("session_timeout", "sessionTimeout", "int32", "0+", default=0),
-        FieldRow("subscription", "subscription", "bytes", "0+", default=b""),
-        FieldRow("assignment", "assignment", "bytes", "0+", default=b""),
+        FieldRow("member_id", "memberId", "string", "0+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "groupInstanceId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            ignorable=True,
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "client_id",
+            "clientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "clientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "rebalance_timeout",
+            "rebalanceTimeout",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="How long the coordinator waits for members to rejoin, in milliseconds, or -1 if unknown.",
+        ),
+        FieldRow(
+            "session_timeout",
+            "sessionTimeout",
+            "int32",
+            "0+",
+            default=0,
+            about="The member is removed if no heartbeat comes for this long, in milliseconds.",
+        ),
+        FieldRow(
+            "subscription",
+            "subscription",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the member sent for the protocol: for consumers a ConsumerProtocolSubscription.",
+        ),
+        FieldRow(
+            "assignment",
+            "assignment",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the member was assigned: for consumers a ConsumerProtocolAssignment.",
+        ),
     )
 
 
 class GroupMetadataValue(Message):
-    """GroupMetadataValue (coordinator-value, API key 2), versions 0-4."""
+    """GroupMetadataValue (coordinator-value, API key 2), versions 0-4.
+
+    The state of a classic group, with all of its members."""
 
     __slots__ = (
         "protocol_type",
@@ -99,17 +159,21 @@ class GroupMetadataValue(Message):
     )
 
     protocol_type: str
-    """string, all versions."""
+    """string, all versions. The kind of group, such as `consumer`."""
     generation: int
-    """int32, all versions."""
+    """int32, all versions. The group's generation, which grows with each
+    rebalance."""
     protocol: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The protocol that the members agreed on,
+    such as `range`, or null if there are none."""
     leader: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member ID of the leader, or null if
+    there are no members."""
     current_state_timestamp: int
-    """int64, version 2 on, ignorable."""
+    """int64, version 2 on, ignorable. When the group came into its state, in
+    milliseconds since 1970, or -1 if unknown (KIP-211)."""
     members: tuple[MemberMetadata, ...]
-    """[]MemberMetadata, all versions."""
+    """[]MemberMetadata, all versions. The members of the group."""
 
     @constructor
     def __init__(
@@ -139,10 +203,45 @@ class GroupMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
     FIELDS = (
-        FieldRow("protocol_type", "protocolType", "string", "0+", default=""),
-        FieldRow("generation", "generation", "int32", "0+", default=0),
-        FieldRow("protocol", "protocol", "string", "0+", default="", nullable="0+"),
-        FieldRow("leader", "leader", "string", "0+", default="", nullable="0+"),
-        FieldRow("current_state_timestamp", "currentStateTimestamp", "int64", "2+", default=-1, ignorable=True),
-        FieldRow("members", "members", "[]MemberMetadata", "0+", struct=MemberMetadata),
+        FieldRow(
+            "protocol_type", "protocolType", "string", "0+", default="", about="The kind of group, such as `consumer`."
+        ),
+        FieldRow(
+            "generation",
+            "generation",
+            "int32",
+            "0+",
+            default=0,
+            about="The group's generation, which grows with each rebalance.",
+        ),
+        FieldRow(
+            "protocol",
+            "protocol",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The protocol that the members agreed on, such as `range`, or null if there are none.",
+        ),
+        FieldRow(
+            "leader",
+            "leader",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The member ID of the leader, or null if there are no members.",
+        ),
+        FieldRow(
+            "current_state_timestamp",
+            "currentStateTimestamp",
+            "int64",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="When the group came into its state, in milliseconds since 1970, or -1 if unknown (KIP-211).",
+        ),
+        FieldRow(
+            "members", "members", "[]MemberMetadata", "0+", struct=MemberMetadata, about="The members of the group."
+        ),
     )

@@ -22,18 +22,21 @@ __all__ = ["HeartbeatRequest"]
 
 
 class HeartbeatRequest(Message["RequestHeader"]):
-    """HeartbeatRequest (request, API key 12), versions 0-4."""
+    """HeartbeatRequest (request, API key 12), versions 0-4.
+
+    A member of a classic group tells the coordinator that it is alive."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     generation_id: int
-    """int32, all versions."""
+    """int32, all versions. The generation from the response to JoinGroup."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
 
     @constructor
     def __init__(
@@ -60,8 +63,25 @@ class HeartbeatRequest(Message["RequestHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("generation_id", "GenerationId", "int32", "0+", default=0),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "3+", default=None, nullable="3+"),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "0+",
+            default=0,
+            about="The generation from the response to JoinGroup.",
+        ),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
     )

@@ -22,14 +22,18 @@ __all__ = ["HeartbeatResponse"]
 
 
 class HeartbeatResponse(Message["ResponseHeader"]):
-    """HeartbeatResponse (response, API key 12), versions 0-4."""
+    """HeartbeatResponse (response, API key 12), versions 0-4.
+
+    Reports whether the member still belongs to the group."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as REBALANCE_IN_PROGRESS (27),
+    which asks the member to rejoin."""
 
     @constructor
     def __init__(
@@ -48,6 +52,21 @@ class HeartbeatResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as REBALANCE_IN_PROGRESS (27), which asks the member to rejoin.",
+        ),
     )

@@ -25,11 +25,13 @@ class AlterableConfig(Struct):
     __slots__ = ("name", "config_operation", "value", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The configuration's name, such as `retention.ms`."""
     config_operation: int
-    """int8, all versions."""
+    """int8, all versions. 0 sets the value, 1 deletes it; 2 adds to a list, 3
+    removes from a list."""
     value: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The value as a string, or null if it is
+    deleted."""
 
     @constructor
     def __init__(
@@ -46,9 +48,24 @@ class AlterableConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("config_operation", "ConfigOperation", "int8", "0+", default=0),
-        FieldRow("value", "Value", "string", "0+", default="", nullable="0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow(
+            "config_operation",
+            "ConfigOperation",
+            "int8",
+            "0+",
+            default=0,
+            about="0 sets the value, 1 deletes it; 2 adds to a list, 3 removes from a list.",
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The value as a string, or null if it is deleted.",
+        ),
     )
 
 
@@ -58,11 +75,13 @@ class AlterConfigsResource(Struct):
     __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
 
     resource_type: int
-    """int8, all versions."""
+    """int8, all versions. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 8 log levels of a broker, 32 group ..."""
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The topic, group or client metrics subscription, or
+    the broker ID as a string; empty for the default of all brokers."""
     configs: tuple[AlterableConfig, ...]
-    """[]AlterableConfig, all versions."""
+    """[]AlterableConfig, all versions. The configurations to change."""
 
     @constructor
     def __init__(
@@ -83,21 +102,45 @@ class AlterConfigsResource(Struct):
         return self._by_key("configs", ("name", "config_operation"))
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "0+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("configs", "Configs", "[]AlterableConfig", "0+", struct=AlterableConfig),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "0+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 8 log levels of a broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "0+",
+            default="",
+            about="The topic, group or client metrics subscription, or the broker ID as a string; empty for the default of all brokers.",
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]AlterableConfig",
+            "0+",
+            struct=AlterableConfig,
+            about="The configurations to change.",
+        ),
     )
 
 
 class IncrementalAlterConfigsRequest(Message["RequestHeader"]):
-    """IncrementalAlterConfigsRequest (request, API key 44), versions 0-1."""
+    """IncrementalAlterConfigsRequest (request, API key 44), versions 0-1.
+
+    Changes single dynamic configurations of resources, and leaves the others
+    alone (KIP-339)."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")
 
     resources: tuple[AlterConfigsResource, ...]
-    """[]AlterConfigsResource, all versions."""
+    """[]AlterConfigsResource, all versions. The resources to configure."""
     validate_only: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -124,6 +167,20 @@ class IncrementalAlterConfigsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
     FIELDS = (
-        FieldRow("resources", "Resources", "[]AlterConfigsResource", "0+", struct=AlterConfigsResource),
-        FieldRow("validate_only", "ValidateOnly", "bool", "0+", default=False),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]AlterConfigsResource",
+            "0+",
+            struct=AlterConfigsResource,
+            about="The resources to configure.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

@@ -24,7 +24,10 @@ __all__ = ["InitProducerIdRequest"]
 
 
 class InitProducerIdRequest(Message["RequestHeader"]):
-    """InitProducerIdRequest (request, API key 22), versions 0-6."""
+    """InitProducerIdRequest (request, API key 22), versions 0-6.
+
+    Gets a producer ID. With a transactional ID it also fences older producers
+    and ends their transaction (KIP-98)."""
 
     __slots__ = (
         "transactional_id",
@@ -37,17 +40,23 @@ class InitProducerIdRequest(Message["RequestHeader"]):
     )
 
     transactional_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The `transactional.id` of the producer, or
+    null if it is only idempotent."""
     transaction_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a transaction may stay open before the
+    coordinator aborts it, in milliseconds."""
     producer_id: int
-    """int64, version 3 on."""
+    """int64, version 3 on. The ID that the producer has and wants to keep with a
+    higher epoch, or -1 for none (KIP-360)."""
     producer_epoch: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The epoch that the producer has, or -1 for none
+    (KIP-360)."""
     enable2_pc: bool
-    """bool, version 6 on."""
+    """bool, version 6 on. Whether an outside coordinator decides about
+    transactions, which then never time out (KIP-939)."""
     keep_prepared_txn: bool
-    """bool, version 6 on."""
+    """bool, version 6 on. Whether to keep an open transaction instead of aborting
+    it (KIP-939)."""
 
     @constructor
     def __init__(
@@ -78,10 +87,53 @@ class InitProducerIdRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "0+", default="", nullable="0+"),
-        FieldRow("transaction_timeout_ms", "TransactionTimeoutMs", "int32", "0+", default=0),
-        FieldRow("producer_id", "ProducerId", "int64", "3+", default=-1),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "3+", default=-1),
-        FieldRow("enable2_pc", "Enable2Pc", "bool", "6+", default=False),
-        FieldRow("keep_prepared_txn", "KeepPreparedTxn", "bool", "6+", default=False),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The `transactional.id` of the producer, or null if it is only idempotent.",
+        ),
+        FieldRow(
+            "transaction_timeout_ms",
+            "TransactionTimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a transaction may stay open before the coordinator aborts it, in milliseconds.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "3+",
+            default=-1,
+            about="The ID that the producer has and wants to keep with a higher epoch, or -1 for none (KIP-360).",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "3+",
+            default=-1,
+            about="The epoch that the producer has, or -1 for none (KIP-360).",
+        ),
+        FieldRow(
+            "enable2_pc",
+            "Enable2Pc",
+            "bool",
+            "6+",
+            default=False,
+            about="Whether an outside coordinator decides about transactions, which then never time out (KIP-939).",
+        ),
+        FieldRow(
+            "keep_prepared_txn",
+            "KeepPreparedTxn",
+            "bool",
+            "6+",
+            default=False,
+            about="Whether to keep an open transaction instead of aborting it (KIP-939).",
+        ),
     )

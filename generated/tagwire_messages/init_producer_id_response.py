@@ -24,7 +24,9 @@ __all__ = ["InitProducerIdResponse"]
 
 
 class InitProducerIdResponse(Message["ResponseHeader"]):
-    """InitProducerIdResponse (response, API key 22), versions 0-6."""
+    """InitProducerIdResponse (response, API key 22), versions 0-6.
+
+    The producer's ID and epoch."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -37,17 +39,22 @@ class InitProducerIdResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions, ignorable."""
+    """int32, all versions, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as CONCURRENT_TRANSACTIONS (51)
+    while an older transaction is being ended."""
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, or -1 on errors."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     ongoing_txn_producer_id: int
-    """int64, version 6 on."""
+    """int64, version 6 on. The producer ID of the open transaction that was kept,
+    or -1 for none (KIP-939)."""
     ongoing_txn_producer_epoch: int
-    """int16, version 6 on."""
+    """int16, version 6 on. The producer epoch of the open transaction that was
+    kept, or -1 for none (KIP-939)."""
 
     @constructor
     def __init__(
@@ -78,10 +85,46 @@ class InitProducerIdResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=-1),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", "6+", default=-1),
-        FieldRow("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", "6+", default=-1),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as CONCURRENT_TRANSACTIONS (51) while an older transaction is being ended.",
+        ),
+        FieldRow("producer_id", "ProducerId", "int64", "0+", default=-1, about="The producer's ID, or -1 on errors."),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "ongoing_txn_producer_id",
+            "OngoingTxnProducerId",
+            "int64",
+            "6+",
+            default=-1,
+            about="The producer ID of the open transaction that was kept, or -1 for none (KIP-939).",
+        ),
+        FieldRow(
+            "ongoing_txn_producer_epoch",
+            "OngoingTxnProducerEpoch",
+            "int16",
+            "6+",
+            default=-1,
+            about="The producer epoch of the open transaction that was kept, or -1 for none (KIP-939).",
+        ),
     )

@@ -23,11 +23,13 @@ class PartitionData(Struct):
     __slots__ = ("partition", "state_epoch", "start_offset", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     state_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the share partition's state, which grows
+    each time that state is initialized."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset at which the group begins, or -1 if it is
+    not yet known."""
 
     @constructor
     def __init__(
@@ -44,9 +46,30 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("state_epoch", "StateEpoch", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "state_epoch",
+            "StateEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the share partition's state, which grows each time that state is initialized.",
+        ),
+        FieldRow(
+            "start_offset",
+            "StartOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset at which the group begins, or -1 if it is not yet known.",
+        ),
     )
 
 
@@ -56,9 +79,10 @@ class InitializeStateData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic."""
 
     @constructor
     def __init__(
@@ -73,20 +97,37 @@ class InitializeStateData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic.",
+        ),
     )
 
 
 class InitializeShareGroupStateRequest(Message["RequestHeader"]):
-    """InitializeShareGroupStateRequest (request, API key 83), version 0."""
+    """InitializeShareGroupStateRequest (request, API key 83), version 0.
+
+    The group coordinator tells the share coordinator to begin the state of
+    share partitions (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[InitializeStateData, ...]
-    """[]InitializeStateData, all versions."""
+    """[]InitializeStateData, all versions. The share partitions, by topic."""
 
     @constructor
     def __init__(
@@ -109,6 +150,15 @@ class InitializeShareGroupStateRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]InitializeStateData", "0+", struct=InitializeStateData),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]InitializeStateData",
+            "0+",
+            struct=InitializeStateData,
+            about="The share partitions, by topic.",
+        ),
     )

@@ -23,11 +23,13 @@ class PartitionResult(Struct):
     __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -44,9 +46,31 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
@@ -56,9 +80,10 @@ class InitializeStateResult(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionResult, ...]
-    """[]PartitionResult, all versions."""
+    """[]PartitionResult, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -73,18 +98,34 @@ class InitializeStateResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionResult", "0+", struct=PartitionResult),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionResult",
+            "0+",
+            struct=PartitionResult,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class InitializeShareGroupStateResponse(Message["ResponseHeader"]):
-    """InitializeShareGroupStateResponse (response, API key 83), version 0."""
+    """InitializeShareGroupStateResponse (response, API key 83), version 0.
+
+    Reports for each share partition whether its state was initialized."""
 
     __slots__ = ("results", "unknown_tags")
 
     results: tuple[InitializeStateResult, ...]
-    """[]InitializeStateResult, all versions."""
+    """[]InitializeStateResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -101,4 +142,13 @@ class InitializeShareGroupStateResponse(Message["ResponseHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
-    FIELDS = (FieldRow("results", "Results", "[]InitializeStateResult", "0+", struct=InitializeStateResult),)
+    FIELDS = (
+        FieldRow(
+            "results",
+            "Results",
+            "[]InitializeStateResult",
+            "0+",
+            struct=InitializeStateResult,
+            about="The results, by topic.",
+        ),
+    )

@@ -32,9 +32,11 @@ class JoinGroupRequestProtocol(Struct):
     __slots__ = ("name", "metadata", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The protocol's name: for consumers that of an
+    assignor, such as `range`."""
     metadata: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the leader needs to know of the member: for
+    consumers a ConsumerProtocolSubscription."""
 
     @constructor
     def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -43,13 +45,30 @@ class JoinGroupRequestProtocol(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("metadata", "Metadata", "bytes", "0+", default=b""),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0+",
+            default="",
+            about="The protocol's name: for consumers that of an assignor, such as `range`.",
+        ),
+        FieldRow(
+            "metadata",
+            "Metadata",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the leader needs to know of the member: for consumers a ConsumerProtocolSubscription.",
+        ),
     )
 
 
 class JoinGroupRequest(Message["RequestHeader"]):
-    """JoinGroupRequest (request, API key 11), versions 0-9."""
+    """JoinGroupRequest (request, API key 11), versions 0-9.
+
+    Joins a classic group, or rejoins it in a rebalance. The response comes when
+    all members have joined."""
 
     __slots__ = (
         "group_id",
@@ -64,21 +83,27 @@ class JoinGroupRequest(Message["RequestHeader"]):
     )
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     session_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. The coordinator removes the member if it gets no
+    heartbeat for this long, in milliseconds."""
     rebalance_timeout_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long the coordinator waits for members
+    to rejoin, in milliseconds; -1 for the session timeout."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, or empty to join for the first time."""
     group_instance_id: str | None
-    """string, version 5 on, nullable."""
+    """string, version 5 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     protocol_type: str
-    """string, all versions."""
+    """string, all versions. The kind of group, such as `consumer` or `connect`.
+    All members must agree."""
     protocols: tuple[JoinGroupRequestProtocol, ...]
-    """[]JoinGroupRequestProtocol, all versions."""
+    """[]JoinGroupRequestProtocol, all versions. The protocols that the member
+    supports, the preferred one first."""
     reason: str | None
-    """string, version 8 on, nullable, ignorable."""
+    """string, version 8 on, nullable, ignorable. Why the member joins or rejoins,
+    in words for the broker's log, or null (KIP-800)."""
 
     @constructor
     def __init__(
@@ -117,12 +142,67 @@ class JoinGroupRequest(Message["RequestHeader"]):
     LATEST_STABLE = 9
     HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("session_timeout_ms", "SessionTimeoutMs", "int32", "0+", default=0),
-        FieldRow("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "5+", default=None, nullable="5+"),
-        FieldRow("protocol_type", "ProtocolType", "string", "0+", default=""),
-        FieldRow("protocols", "Protocols", "[]JoinGroupRequestProtocol", "0+", struct=JoinGroupRequestProtocol),
-        FieldRow("reason", "Reason", "string", "8+", default=None, nullable="8+", ignorable=True),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "session_timeout_ms",
+            "SessionTimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="The coordinator removes the member if it gets no heartbeat for this long, in milliseconds.",
+        ),
+        FieldRow(
+            "rebalance_timeout_ms",
+            "RebalanceTimeoutMs",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="How long the coordinator waits for members to rejoin, in milliseconds; -1 for the session timeout.",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "0+",
+            default="",
+            about="The member's ID, or empty to join for the first time.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "0+",
+            default="",
+            about="The kind of group, such as `consumer` or `connect`. All members must agree.",
+        ),
+        FieldRow(
+            "protocols",
+            "Protocols",
+            "[]JoinGroupRequestProtocol",
+            "0+",
+            struct=JoinGroupRequestProtocol,
+            about="The protocols that the member supports, the preferred one first.",
+        ),
+        FieldRow(
+            "reason",
+            "Reason",
+            "string",
+            "8+",
+            default=None,
+            nullable="8+",
+            ignorable=True,
+            about="Why the member joins or rejoins, in words for the broker's log, or null (KIP-800).",
+        ),
     )

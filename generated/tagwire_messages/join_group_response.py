@@ -32,11 +32,12 @@ class JoinGroupResponseMember(Struct):
     __slots__ = ("member_id", "group_instance_id", "metadata", "unknown_tags")
 
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. The member's `group.instance.id`
+    if its membership is static (KIP-345), or null."""
     metadata: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member sent for the chosen protocol."""
 
     @constructor
     def __init__(
@@ -53,14 +54,28 @@ class JoinGroupResponseMember(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "5+", default=None, nullable="5+", ignorable=True),
-        FieldRow("metadata", "Metadata", "bytes", "0+", default=b""),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "metadata", "Metadata", "bytes", "0+", default=b"", about="What the member sent for the chosen protocol."
+        ),
     )
 
 
 class JoinGroupResponse(Message["ResponseHeader"]):
-    """JoinGroupResponse (response, API key 11), versions 0-9."""
+    """JoinGroupResponse (response, API key 11), versions 0-9.
+
+    The group's new generation. The leader also gets all members, to assign
+    partitions to them."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -76,23 +91,29 @@ class JoinGroupResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error. MEMBER_ID_REQUIRED (79) asks a new
+    member to join again with the MemberId given (KIP-394)."""
     generation_id: int
-    """int32, all versions."""
+    """int32, all versions. The group's new generation, or -1 on errors."""
     protocol_type: str | None
-    """string, version 7 on, nullable, ignorable."""
+    """string, version 7 on, nullable, ignorable. The kind of group, such as
+    `consumer`, or null on errors."""
     protocol_name: str | None
-    """string, all versions, nullable in 7+."""
+    """string, all versions, nullable in 7+. The protocol that the coordinator
+    chose, or null on errors (before version 7 empty)."""
     leader: str
-    """string, all versions."""
+    """string, all versions. The member ID of the leader."""
     skip_assignment: bool
-    """bool, version 9 on."""
+    """bool, version 9 on. Whether the leader must not compute an assignment,
+    because the last one stays (KIP-814)."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID."""
     members: tuple[JoinGroupResponseMember, ...]
-    """[]JoinGroupResponseMember, all versions."""
+    """[]JoinGroupResponseMember, all versions. All members, for the leader; empty
+    for the others."""
 
     @constructor
     def __init__(
@@ -129,13 +150,66 @@ class JoinGroupResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 9
     HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("generation_id", "GenerationId", "int32", "0+", default=-1),
-        FieldRow("protocol_type", "ProtocolType", "string", "7+", default=None, nullable="7+", ignorable=True),
-        FieldRow("protocol_name", "ProtocolName", "string", "0+", default="", nullable="7+"),
-        FieldRow("leader", "Leader", "string", "0+", default=""),
-        FieldRow("skip_assignment", "SkipAssignment", "bool", "9+", default=False),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("members", "Members", "[]JoinGroupResponseMember", "0+", struct=JoinGroupResponseMember),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error. MEMBER_ID_REQUIRED (79) asks a new member to join again with the MemberId given (KIP-394).",
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The group's new generation, or -1 on errors.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "7+",
+            default=None,
+            nullable="7+",
+            ignorable=True,
+            about="The kind of group, such as `consumer`, or null on errors.",
+        ),
+        FieldRow(
+            "protocol_name",
+            "ProtocolName",
+            "string",
+            "0+",
+            default="",
+            nullable="7+",
+            about="The protocol that the coordinator chose, or null on errors (before version 7 empty).",
+        ),
+        FieldRow("leader", "Leader", "string", "0+", default="", about="The member ID of the leader."),
+        FieldRow(
+            "skip_assignment",
+            "SkipAssignment",
+            "bool",
+            "9+",
+            default=False,
+            about="Whether the leader must not compute an assignment, because the last one stays (KIP-814).",
+        ),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID."),
+        FieldRow(
+            "members",
+            "Members",
+            "[]JoinGroupResponseMember",
+            "0+",
+            struct=JoinGroupResponseMember,
+            about="All members, for the leader; empty for the others.",
+        ),
     )

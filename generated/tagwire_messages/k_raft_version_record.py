@@ -12,14 +12,18 @@ __all__ = ["KRaftVersionRecord"]
 
 
 class KRaftVersionRecord(Message):
-    """KRaftVersionRecord (data), version 0."""
+    """KRaftVersionRecord (data), version 0.
+
+    The value of a control record that sets the version of KRaft
+    (`kraft.version`) for the quorum (KIP-853)."""
 
     __slots__ = ("version", "k_raft_version", "unknown_tags")
 
     version: int
-    """int16, all versions."""
+    """int16, all versions. The version of this record's format."""
     k_raft_version: int
-    """int16, all versions."""
+    """int16, all versions. The level of the feature `kraft.version` from here on:
+    1 allows voters to be added and removed."""
 
     @constructor
     def __init__(
@@ -37,6 +41,13 @@ class KRaftVersionRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("version", "Version", "int16", "0+", default=0),
-        FieldRow("k_raft_version", "KRaftVersion", "int16", "0+", default=0),
+        FieldRow("version", "Version", "int16", "0+", default=0, about="The version of this record's format."),
+        FieldRow(
+            "k_raft_version",
+            "KRaftVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The level of the feature `kraft.version` from here on: 1 allows voters to be added and removed.",
+        ),
     )

@@ -46,7 +46,7 @@ __all__ = ["LeaderAndIsrLiveLeader", "LeaderAndIsrPartitionState", "LeaderAndIsr
 class LeaderAndIsrPartitionState(Struct):
     """`ungrouped_partition_states[]` and
     `LeaderAndIsrTopicState.partition_states[]` of LeaderAndIsrRequest, all
-    versions."""
+    versions. The state of one partition."""
 
     __slots__ = (
         "topic_name",
@@ -65,29 +65,39 @@ class LeaderAndIsrPartitionState(Struct):
     )
 
     topic_name: str
-    """string, versions 0-1, ignorable."""
+    """string, versions 0-1, ignorable. The topic's name. Version 2 has it once, in
+    TopicStates."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     controller_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the controller that set this state."""
     leader: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that leads the partition, or a
+    negative number if there is none."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's leader epoch, which grows with each
+    election."""
     isr: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the in-sync replicas, the leader's
+    included."""
     partition_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's epoch, which grows with each change of
+    its ISR or replicas."""
     replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of all replicas, the preferred leader
+    first."""
     adding_replicas: tuple[int, ...]
-    """[]int32, version 3 on, ignorable."""
+    """[]int32, version 3 on, ignorable. The broker IDs of replicas that a
+    reassignment is adding (KIP-455)."""
     removing_replicas: tuple[int, ...]
-    """[]int32, version 3 on, ignorable."""
+    """[]int32, version 3 on, ignorable. The broker IDs of replicas that a
+    reassignment will remove when it completes (KIP-455)."""
     is_new: bool
-    """bool, version 1 on, ignorable."""
+    """bool, version 1 on, ignorable. Whether the partition is new, so that the
+    broker has no replica of it yet."""
     leader_recovery_state: int
-    """int8, version 6 on."""
+    """int8, version 6 on. 1 while the leader recovers after an unclean election, 0
+    once it has recovered (KIP-704)."""
 
     @constructor
     def __init__(
@@ -122,18 +132,92 @@ class LeaderAndIsrPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0-1", default="", ignorable=True),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "0+", default=0),
-        FieldRow("leader", "Leader", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("isr", "Isr", "[]int32", "0+"),
-        FieldRow("partition_epoch", "PartitionEpoch", "int32", "0+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "0+"),
-        FieldRow("adding_replicas", "AddingReplicas", "[]int32", "3+", ignorable=True),
-        FieldRow("removing_replicas", "RemovingReplicas", "[]int32", "3+", ignorable=True),
-        FieldRow("is_new", "IsNew", "bool", "1+", default=False, ignorable=True),
-        FieldRow("leader_recovery_state", "LeaderRecoveryState", "int8", "6+", default=0),
+        FieldRow(
+            "topic_name",
+            "TopicName",
+            "string",
+            "0-1",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 2 has it once, in TopicStates.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the controller that set this state.",
+        ),
+        FieldRow(
+            "leader",
+            "Leader",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the broker that leads the partition, or a negative number if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow("isr", "Isr", "[]int32", "0+", about="The broker IDs of the in-sync replicas, the leader's included."),
+        FieldRow(
+            "partition_epoch",
+            "PartitionEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's epoch, which grows with each change of its ISR or replicas.",
+        ),
+        FieldRow(
+            "replicas", "Replicas", "[]int32", "0+", about="The broker IDs of all replicas, the preferred leader first."
+        ),
+        FieldRow(
+            "adding_replicas",
+            "AddingReplicas",
+            "[]int32",
+            "3+",
+            ignorable=True,
+            about="The broker IDs of replicas that a reassignment is adding (KIP-455).",
+        ),
+        FieldRow(
+            "removing_replicas",
+            "RemovingReplicas",
+            "[]int32",
+            "3+",
+            ignorable=True,
+            about="The broker IDs of replicas that a reassignment will remove when it completes (KIP-455).",
+        ),
+        FieldRow(
+            "is_new",
+            "IsNew",
+            "bool",
+            "1+",
+            default=False,
+            ignorable=True,
+            about="Whether the partition is new, so that the broker has no replica of it yet.",
+        ),
+        FieldRow(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            "6+",
+            default=0,
+            about="1 while the leader recovers after an unclean election, 0 once it has recovered (KIP-704).",
+        ),
     )
 
 
@@ -143,11 +227,13 @@ class LeaderAndIsrTopicState(Struct):
     __slots__ = ("topic_name", "topic_id", "partition_states", "unknown_tags")
 
     topic_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     topic_id: UUID
-    """uuid, version 5 on, ignorable."""
+    """uuid, version 5 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partition_states: tuple[LeaderAndIsrPartitionState, ...]
-    """[]LeaderAndIsrPartitionState, version 2 on."""
+    """[]LeaderAndIsrPartitionState, version 2 on. The state of each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -164,14 +250,23 @@ class LeaderAndIsrTopicState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "2+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "5+", default=0, ignorable=True),
+        FieldRow("topic_name", "TopicName", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "5+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partition_states",
             "PartitionStates",
             "[]LeaderAndIsrPartitionState",
             "2+",
             struct=LeaderAndIsrPartitionState,
+            about="The state of each partition of the topic.",
         ),
     )
 
@@ -182,11 +277,11 @@ class LeaderAndIsrLiveLeader(Struct):
     __slots__ = ("broker_id", "host_name", "port", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the leader."""
     host_name: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address of the leader."""
     port: int
-    """int32, all versions."""
+    """int32, all versions. The TCP port of the leader."""
 
     @constructor
     def __init__(
@@ -198,14 +293,19 @@ class LeaderAndIsrLiveLeader(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("host_name", "HostName", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the leader."),
+        FieldRow(
+            "host_name", "HostName", "string", "0+", default="", about="The host name or IP address of the leader."
+        ),
+        FieldRow("port", "Port", "int32", "0+", default=0, about="The TCP port of the leader."),
     )
 
 
 class LeaderAndIsrRequest(Message["RequestHeader"]):
-    """LeaderAndIsrRequest (request, API key 4), versions 0-7."""
+    """LeaderAndIsrRequest (request, API key 4), versions 0-7.
+
+    The ZooKeeper-based controller instructs a broker which partitions it leads
+    or follows. Removed in Kafka 4.0."""
 
     __slots__ = (
         "controller_id",
@@ -220,21 +320,28 @@ class LeaderAndIsrRequest(Message["RequestHeader"]):
     )
 
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller."""
     is_k_raft_controller: bool
-    """bool, version 7 on."""
+    """bool, version 7 on. Whether the sender is a KRaft controller and not a
+    ZooKeeper one (KIP-866)."""
     controller_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The controller's epoch, which grows with each
+    controller election."""
     broker_epoch: int
-    """int64, version 2 on, ignorable."""
+    """int64, version 2 on, ignorable. The epoch that the broker got when it
+    registered. Requests with an old one are rejected (KIP-380)."""
     type: int
-    """int8, version 5 on."""
+    """int8, version 5 on. 0 unknown, 1 an incremental update, 2 the full state of
+    all partitions (KIP-516)."""
     ungrouped_partition_states: tuple[LeaderAndIsrPartitionState, ...]
-    """[]LeaderAndIsrPartitionState, versions 0-1."""
+    """[]LeaderAndIsrPartitionState, versions 0-1. The state of each partition.
+    Version 2 replaces it with TopicStates."""
     topic_states: tuple[LeaderAndIsrTopicState, ...]
-    """[]LeaderAndIsrTopicState, version 2 on."""
+    """[]LeaderAndIsrTopicState, version 2 on. The state of the partitions, by
+    topic."""
     live_leaders: tuple[LeaderAndIsrLiveLeader, ...]
-    """[]LeaderAndIsrLiveLeader, all versions."""
+    """[]LeaderAndIsrLiveLeader, all versions. The addresses of the brokers that
+    lead these partitions."""
 
     @constructor
     def __init__(
@@ -269,18 +376,62 @@ class LeaderAndIsrRequest(Message["RequestHeader"]):
     LATEST_STABLE = 7
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
-        FieldRow("is_k_raft_controller", "isKRaftController", "bool", "7+", default=False),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "2+", default=-1, ignorable=True),
-        FieldRow("type", "Type", "int8", "5+", default=0),
+        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "is_k_raft_controller",
+            "isKRaftController",
+            "bool",
+            "7+",
+            default=False,
+            about="Whether the sender is a KRaft controller and not a ZooKeeper one (KIP-866).",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The controller's epoch, which grows with each controller election.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "type",
+            "Type",
+            "int8",
+            "5+",
+            default=0,
+            about="0 unknown, 1 an incremental update, 2 the full state of all partitions (KIP-516).",
+        ),
         FieldRow(
             "ungrouped_partition_states",
             "UngroupedPartitionStates",
             "[]LeaderAndIsrPartitionState",
             "0-1",
             struct=LeaderAndIsrPartitionState,
+            about="The state of each partition. Version 2 replaces it with TopicStates.",
         ),
-        FieldRow("topic_states", "TopicStates", "[]LeaderAndIsrTopicState", "2+", struct=LeaderAndIsrTopicState),
-        FieldRow("live_leaders", "LiveLeaders", "[]LeaderAndIsrLiveLeader", "0+", struct=LeaderAndIsrLiveLeader),
+        FieldRow(
+            "topic_states",
+            "TopicStates",
+            "[]LeaderAndIsrTopicState",
+            "2+",
+            struct=LeaderAndIsrTopicState,
+            about="The state of the partitions, by topic.",
+        ),
+        FieldRow(
+            "live_leaders",
+            "LiveLeaders",
+            "[]LeaderAndIsrLiveLeader",
+            "0+",
+            struct=LeaderAndIsrLiveLeader,
+            about="The addresses of the brokers that lead these partitions.",
+        ),
     )

@@ -31,16 +31,18 @@ __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse", "LeaderAndIsrTo
 
 class LeaderAndIsrPartitionError(Struct):
     """`partition_errors[]` and `LeaderAndIsrTopicError.partition_errors[]` of
-    LeaderAndIsrResponse, all versions."""
+    LeaderAndIsrResponse, all versions. The result for one partition."""
 
     __slots__ = ("topic_name", "partition_index", "error_code", "unknown_tags")
 
     topic_name: str
-    """string, versions 0-4, ignorable."""
+    """string, versions 0-4, ignorable. The topic's name. Version 5 replaces it
+    with TopicId in Topics."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -57,9 +59,31 @@ class LeaderAndIsrPartitionError(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0-4", default="", ignorable=True),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "topic_name",
+            "TopicName",
+            "string",
+            "0-4",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 5 replaces it with TopicId in Topics.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -69,9 +93,11 @@ class LeaderAndIsrTopicError(Struct):
     __slots__ = ("topic_id", "partition_errors", "unknown_tags")
 
     topic_id: UUID
-    """uuid, version 5 on."""
+    """uuid, version 5 on. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partition_errors: tuple[LeaderAndIsrPartitionError, ...]
-    """[]LeaderAndIsrPartitionError, version 5 on."""
+    """[]LeaderAndIsrPartitionError, version 5 on. The result for each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -86,28 +112,40 @@ class LeaderAndIsrTopicError(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "5+", default=0),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "5+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partition_errors",
             "PartitionErrors",
             "[]LeaderAndIsrPartitionError",
             "5+",
             struct=LeaderAndIsrPartitionError,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class LeaderAndIsrResponse(Message["ResponseHeader"]):
-    """LeaderAndIsrResponse (response, API key 4), versions 0-7."""
+    """LeaderAndIsrResponse (response, API key 4), versions 0-7.
+
+    Reports for each partition whether the broker has become leader or follower."""
 
     __slots__ = ("error_code", "partition_errors", "topics", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     partition_errors: tuple[LeaderAndIsrPartitionError, ...]
-    """[]LeaderAndIsrPartitionError, versions 0-4."""
+    """[]LeaderAndIsrPartitionError, versions 0-4. The result for each partition.
+    Version 5 replaces it with Topics."""
     topics: tuple[LeaderAndIsrTopicError, ...]
-    """[]LeaderAndIsrTopicError, version 5 on."""
+    """[]LeaderAndIsrTopicError, version 5 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -136,13 +174,28 @@ class LeaderAndIsrResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 7
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
         FieldRow(
             "partition_errors",
             "PartitionErrors",
             "[]LeaderAndIsrPartitionError",
             "0-4",
             struct=LeaderAndIsrPartitionError,
+            about="The result for each partition. Version 5 replaces it with Topics.",
         ),
-        FieldRow("topics", "Topics", "[]LeaderAndIsrTopicError", "5+", struct=LeaderAndIsrTopicError),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]LeaderAndIsrTopicError",
+            "5+",
+            struct=LeaderAndIsrTopicError,
+            about="The results, by topic.",
+        ),
     )

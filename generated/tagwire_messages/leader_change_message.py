@@ -20,14 +20,16 @@ __all__ = ["LeaderChangeMessage", "Voter"]
 
 
 class Voter(Struct):
-    """`voters[]` and `granting_voters[]` of LeaderChangeMessage, all versions."""
+    """`voters[]` and `granting_voters[]` of LeaderChangeMessage, all versions. A
+    voter of the quorum."""
 
     __slots__ = ("voter_id", "voter_directory_id", "unknown_tags")
 
     voter_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the voter."""
     voter_directory_id: UUID
-    """uuid, version 1 on."""
+    """uuid, version 1 on. The ID of the voter's metadata directory. With the node
+    ID it identifies the voter (KIP-853)."""
 
     @constructor
     def __init__(
@@ -38,24 +40,34 @@ class Voter(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=0),
+        FieldRow("voter_id", "VoterId", "int32", "0+", default=0, about="The node ID of the voter."),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            about="The ID of the voter's metadata directory. With the node ID it identifies the voter (KIP-853).",
+        ),
     )
 
 
 class LeaderChangeMessage(Message):
-    """LeaderChangeMessage (data), versions 0-1."""
+    """LeaderChangeMessage (data), versions 0-1.
+
+    The value of a control record with which a new leader of the metadata log
+    begins its epoch (KIP-595)."""
 
     __slots__ = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")
 
     version: int
-    """int16, all versions."""
+    """int16, all versions. The version of this record's format."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the new leader."""
     voters: tuple[Voter, ...]
-    """[]Voter, all versions."""
+    """[]Voter, all versions. The voters of the epoch."""
     granting_voters: tuple[Voter, ...]
-    """[]Voter, all versions."""
+    """[]Voter, all versions. The voters that voted for the leader."""
 
     @constructor
     def __init__(
@@ -81,8 +93,15 @@ class LeaderChangeMessage(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 1
     FIELDS = (
-        FieldRow("version", "Version", "int16", "0+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("voters", "Voters", "[]Voter", "0+", struct=Voter),
-        FieldRow("granting_voters", "GrantingVoters", "[]Voter", "0+", struct=Voter),
+        FieldRow("version", "Version", "int16", "0+", default=0, about="The version of this record's format."),
+        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0, about="The node ID of the new leader."),
+        FieldRow("voters", "Voters", "[]Voter", "0+", struct=Voter, about="The voters of the epoch."),
+        FieldRow(
+            "granting_voters",
+            "GrantingVoters",
+            "[]Voter",
+            "0+",
+            struct=Voter,
+            about="The voters that voted for the leader.",
+        ),
     )

@@ -29,11 +29,14 @@ class MemberIdentity(Struct):
     __slots__ = ("member_id", "group_instance_id", "reason", "unknown_tags")
 
     member_id: str
-    """string, version 3 on."""
+    """string, version 3 on. The ID of the member, or empty if its instance ID
+    identifies it."""
     group_instance_id: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     reason: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. Why the member leaves, in words
+    for the broker's log, or null (KIP-800)."""
 
     @constructor
     def __init__(
@@ -50,23 +53,51 @@ class MemberIdentity(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "3+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "3+", default=None, nullable="3+"),
-        FieldRow("reason", "Reason", "string", "5+", default=None, nullable="5+", ignorable=True),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "3+",
+            default="",
+            about="The ID of the member, or empty if its instance ID identifies it.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "reason",
+            "Reason",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="Why the member leaves, in words for the broker's log, or null (KIP-800).",
+        ),
     )
 
 
 class LeaveGroupRequest(Message["RequestHeader"]):
-    """LeaveGroupRequest (request, API key 13), versions 0-5."""
+    """LeaveGroupRequest (request, API key 13), versions 0-5.
+
+    Members leave a classic group. Version 3 removes several at once, for
+    administration (KIP-345)."""
 
     __slots__ = ("group_id", "member_id", "members", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     member_id: str
-    """string, versions 0-2."""
+    """string, versions 0-2. The ID of the member that leaves. Version 3 replaces
+    it with Members."""
     members: tuple[MemberIdentity, ...]
-    """[]MemberIdentity, version 3 on."""
+    """[]MemberIdentity, version 3 on. The members that leave."""
 
     @constructor
     def __init__(
@@ -91,7 +122,18 @@ class LeaveGroupRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("member_id", "MemberId", "string", "0-2", default=""),
-        FieldRow("members", "Members", "[]MemberIdentity", "3+", struct=MemberIdentity),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "0-2",
+            default="",
+            about="The ID of the member that leaves. Version 3 replaces it with Members.",
+        ),
+        FieldRow(
+            "members", "Members", "[]MemberIdentity", "3+", struct=MemberIdentity, about="The members that leave."
+        ),
     )

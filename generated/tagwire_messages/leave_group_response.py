@@ -29,11 +29,12 @@ class MemberResponse(Struct):
     __slots__ = ("member_id", "group_instance_id", "error_code", "unknown_tags")
 
     member_id: str
-    """string, version 3 on."""
+    """string, version 3 on. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0, or an error such as UNKNOWN_MEMBER_ID (25)."""
 
     @constructor
     def __init__(
@@ -50,23 +51,37 @@ class MemberResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "3+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "3+", default="", nullable="3+"),
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
+        FieldRow("member_id", "MemberId", "string", "3+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "error_code", "ErrorCode", "int16", "3+", default=0, about="0, or an error such as UNKNOWN_MEMBER_ID (25)."
+        ),
     )
 
 
 class LeaveGroupResponse(Message["ResponseHeader"]):
-    """LeaveGroupResponse (response, API key 13), versions 0-5."""
+    """LeaveGroupResponse (response, API key 13), versions 0-5.
+
+    Reports whether the members left."""
 
     __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     members: tuple[MemberResponse, ...]
-    """[]MemberResponse, version 3 on."""
+    """[]MemberResponse, version 3 on. The result for each member of the request."""
 
     @constructor
     def __init__(
@@ -91,7 +106,29 @@ class LeaveGroupResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("members", "Members", "[]MemberResponse", "3+", struct=MemberResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "members",
+            "Members",
+            "[]MemberResponse",
+            "3+",
+            struct=MemberResponse,
+            about="The result for each member of the request.",
+        ),
     )

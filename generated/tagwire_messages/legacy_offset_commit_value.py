@@ -12,16 +12,18 @@ __all__ = ["LegacyOffsetCommitValue"]
 
 
 class LegacyOffsetCommitValue(Message):
-    """LegacyOffsetCommitValue (coordinator-value, API key 0), version 0."""
+    """LegacyOffsetCommitValue (coordinator-value, API key 0), version 0.
+
+    A committed offset in the oldest form."""
 
     __slots__ = ("offset", "metadata", "commit_timestamp", "unknown_tags")
 
     offset: int
-    """int64, version 0."""
+    """int64, version 0. The offset of the next record that the group will read."""
     metadata: str
-    """string, version 0."""
+    """string, version 0. The string that the consumer committed with the offset."""
     commit_timestamp: int
-    """int64, version 0."""
+    """int64, version 0. When the offset was committed, in milliseconds since 1970."""
 
     @constructor
     def __init__(
@@ -45,7 +47,23 @@ class LegacyOffsetCommitValue(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("offset", "offset", "int64", "0", default=0),
-        FieldRow("metadata", "metadata", "string", "0", default=""),
-        FieldRow("commit_timestamp", "commitTimestamp", "int64", "0", default=0),
+        FieldRow(
+            "offset", "offset", "int64", "0", default=0, about="The offset of the next record that the group will read."
+        ),
+        FieldRow(
+            "metadata",
+            "metadata",
+            "string",
+            "0",
+            default="",
+            about="The string that the consumer committed with the offset.",
+        ),
+        FieldRow(
+            "commit_timestamp",
+            "commitTimestamp",
+            "int64",
+            "0",
+            default=0,
+            about="When the offset was committed, in milliseconds since 1970.",
+        ),
     )

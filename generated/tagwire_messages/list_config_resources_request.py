@@ -19,12 +19,17 @@ __all__ = ["ListConfigResourcesRequest"]
 
 
 class ListConfigResourcesRequest(Message["RequestHeader"]):
-    """ListConfigResourcesRequest (request, API key 74), versions 0-1."""
+    """ListConfigResourcesRequest (request, API key 74), versions 0-1.
+
+    Lists resources that have configurations of their own (KIP-1142). Version 0,
+    ListClientMetricsResources, lists client metrics subscriptions
+    (KIP-714)."""
 
     __slots__ = ("resource_types", "unknown_tags")
 
     resource_types: tuple[int, ...]
-    """[]int8, version 1 on."""
+    """[]int8, version 1 on. The ConfigResourceTypes to list, such as 16 for client
+    metrics and 32 for groups; empty for all."""
 
     @constructor
     def __init__(self, *, resource_types: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -39,4 +44,12 @@ class ListConfigResourcesRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("resource_types", "ResourceTypes", "[]int8", "1+"),)
+    FIELDS = (
+        FieldRow(
+            "resource_types",
+            "ResourceTypes",
+            "[]int8",
+            "1+",
+            about="The ConfigResourceTypes to list, such as 16 for client metrics and 32 for groups; empty for all.",
+        ),
+    )

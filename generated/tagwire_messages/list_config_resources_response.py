@@ -24,9 +24,10 @@ class ConfigResource(Struct):
     __slots__ = ("resource_name", "resource_type", "unknown_tags")
 
     resource_name: str
-    """string, all versions."""
+    """string, all versions. The name of the resource."""
     resource_type: int
-    """int8, version 1 on, ignorable."""
+    """int8, version 1 on, ignorable. The type of the resource, a
+    ConfigResourceType. In version 0 it is always client metrics (16)."""
 
     @constructor
     def __init__(
@@ -37,22 +38,33 @@ class ConfigResource(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_name", "ResourceName", "string", "0+", default=""),
-        FieldRow("resource_type", "ResourceType", "int8", "1+", default=16, ignorable=True),
+        FieldRow("resource_name", "ResourceName", "string", "0+", default="", about="The name of the resource."),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "1+",
+            default=16,
+            ignorable=True,
+            about="The type of the resource, a ConfigResourceType. In version 0 it is always client metrics (16).",
+        ),
     )
 
 
 class ListConfigResourcesResponse(Message["ResponseHeader"]):
-    """ListConfigResourcesResponse (response, API key 74), versions 0-1."""
+    """ListConfigResourcesResponse (response, API key 74), versions 0-1.
+
+    The resources that have configurations."""
 
     __slots__ = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     config_resources: tuple[ConfigResource, ...]
-    """[]ConfigResource, all versions."""
+    """[]ConfigResource, all versions. The resources."""
 
     @constructor
     def __init__(
@@ -77,7 +89,21 @@ class ListConfigResourcesResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("config_resources", "ConfigResources", "[]ConfigResource", "0+", struct=ConfigResource),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "config_resources",
+            "ConfigResources",
+            "[]ConfigResource",
+            "0+",
+            struct=ConfigResource,
+            about="The resources.",
+        ),
     )

@@ -23,14 +23,18 @@ __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(Message["RequestHeader"]):
-    """ListGroupsRequest (request, API key 16), versions 0-5."""
+    """ListGroupsRequest (request, API key 16), versions 0-5.
+
+    Lists the groups that one broker coordinates."""
 
     __slots__ = ("states_filter", "types_filter", "unknown_tags")
 
     states_filter: tuple[str, ...]
-    """[]string, version 4 on."""
+    """[]string, version 4 on. The states to list, such as `Stable`; empty for all
+    (KIP-518)."""
     types_filter: tuple[str, ...]
-    """[]string, version 5 on."""
+    """[]string, version 5 on. The types to list, such as `classic` or `consumer`;
+    empty for all (KIP-848)."""
 
     @constructor
     def __init__(
@@ -53,6 +57,18 @@ class ListGroupsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("states_filter", "StatesFilter", "[]string", "4+"),
-        FieldRow("types_filter", "TypesFilter", "[]string", "5+"),
+        FieldRow(
+            "states_filter",
+            "StatesFilter",
+            "[]string",
+            "4+",
+            about="The states to list, such as `Stable`; empty for all (KIP-518).",
+        ),
+        FieldRow(
+            "types_filter",
+            "TypesFilter",
+            "[]string",
+            "5+",
+            about="The types to list, such as `classic` or `consumer`; empty for all (KIP-848).",
+        ),
     )

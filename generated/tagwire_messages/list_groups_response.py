@@ -28,13 +28,16 @@ class ListedGroup(Struct):
     __slots__ = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     protocol_type: str
-    """string, all versions."""
+    """string, all versions. The kind of group, such as `consumer`; empty if it
+    only has offsets."""
     group_state: str
-    """string, version 4 on, ignorable."""
+    """string, version 4 on, ignorable. The group's state, such as `Stable`
+    (KIP-518)."""
     group_type: str
-    """string, version 5 on, ignorable."""
+    """string, version 5 on, ignorable. The group's type: `classic`, `consumer`,
+    `share` or `streams` (KIP-848)."""
 
     @constructor
     def __init__(
@@ -53,24 +56,52 @@ class ListedGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("protocol_type", "ProtocolType", "string", "0+", default=""),
-        FieldRow("group_state", "GroupState", "string", "4+", default="", ignorable=True),
-        FieldRow("group_type", "GroupType", "string", "5+", default="", ignorable=True),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "0+",
+            default="",
+            about="The kind of group, such as `consumer`; empty if it only has offsets.",
+        ),
+        FieldRow(
+            "group_state",
+            "GroupState",
+            "string",
+            "4+",
+            default="",
+            ignorable=True,
+            about="The group's state, such as `Stable` (KIP-518).",
+        ),
+        FieldRow(
+            "group_type",
+            "GroupType",
+            "string",
+            "5+",
+            default="",
+            ignorable=True,
+            about="The group's type: `classic`, `consumer`, `share` or `streams` (KIP-848).",
+        ),
     )
 
 
 class ListGroupsResponse(Message["ResponseHeader"]):
-    """ListGroupsResponse (response, API key 16), versions 0-5."""
+    """ListGroupsResponse (response, API key 16), versions 0-5.
+
+    The groups that the broker coordinates."""
 
     __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     groups: tuple[ListedGroup, ...]
-    """[]ListedGroup, all versions."""
+    """[]ListedGroup, all versions. The groups."""
 
     @constructor
     def __init__(
@@ -95,7 +126,15 @@ class ListGroupsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("groups", "Groups", "[]ListedGroup", "0+", struct=ListedGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow("groups", "Groups", "[]ListedGroup", "0+", struct=ListedGroup, about="The groups."),
     )

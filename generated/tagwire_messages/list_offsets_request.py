@@ -34,13 +34,16 @@ class ListOffsetsPartition(Struct):
     __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "max_num_offsets", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, version 4 on, ignorable."""
+    """int32, version 4 on, ignorable. The leader epoch that the sender knows, to
+    detect stale metadata on either side; -1 skips the check (KIP-320)."""
     timestamp: int
-    """int64, all versions."""
+    """int64, all versions. Finds the first record from this time on, in
+    milliseconds since 1970. -1 is the end, -2 the beginning; see
+    SpecialTimestamp for others."""
     max_num_offsets: int
-    """int32, version 0."""
+    """int32, version 0. How many offsets to return."""
 
     @constructor
     def __init__(
@@ -59,10 +62,32 @@ class ListOffsetsPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "4+", default=-1, ignorable=True),
-        FieldRow("timestamp", "Timestamp", "int64", "0+", default=0),
-        FieldRow("max_num_offsets", "MaxNumOffsets", "int32", "0", default=1),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "4+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch that the sender knows, to detect stale metadata on either side; -1 skips the check (KIP-320).",
+        ),
+        FieldRow(
+            "timestamp",
+            "Timestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="Finds the first record from this time on, in milliseconds since 1970. -1 is the end, -2 the beginning; see SpecialTimestamp for others.",
+        ),
+        FieldRow("max_num_offsets", "MaxNumOffsets", "int32", "0", default=1, about="How many offsets to return."),
     )
 
 
@@ -72,9 +97,10 @@ class ListOffsetsTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[ListOffsetsPartition, ...]
-    """[]ListOffsetsPartition, all versions."""
+    """[]ListOffsetsPartition, all versions. The partitions of the topic to look
+    at."""
 
     @constructor
     def __init__(
@@ -89,24 +115,37 @@ class ListOffsetsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]ListOffsetsPartition", "0+", struct=ListOffsetsPartition),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]ListOffsetsPartition",
+            "0+",
+            struct=ListOffsetsPartition,
+            about="The partitions of the topic to look at.",
+        ),
     )
 
 
 class ListOffsetsRequest(Message["RequestHeader"]):
-    """ListOffsetsRequest (request, API key 2), versions 0-11."""
+    """ListOffsetsRequest (request, API key 2), versions 0-11.
+
+    Finds offsets by timestamp, or the first or last offset of partitions
+    (KIP-79)."""
 
     __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
 
     replica_id: int
-    """int32, all versions."""
+    """int32, all versions. The broker ID of the follower that asks, or -1 for a
+    client."""
     isolation_level: int
-    """int8, version 2 on."""
+    """int8, version 2 on. What counts as the end of a partition: 0 the high
+    watermark, 1 the last stable offset (KIP-98)."""
     topics: tuple[ListOffsetsTopic, ...]
-    """[]ListOffsetsTopic, all versions."""
+    """[]ListOffsetsTopic, all versions. The partitions to look at, by topic."""
     timeout_ms: int
-    """int32, version 10 on, ignorable."""
+    """int32, version 10 on, ignorable. How long the broker may take to read from
+    remote storage, in milliseconds (KIP-1075)."""
 
     @constructor
     def __init__(
@@ -133,8 +172,37 @@ class ListOffsetsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 11
     HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0),
-        FieldRow("isolation_level", "IsolationLevel", "int8", "2+", default=0),
-        FieldRow("topics", "Topics", "[]ListOffsetsTopic", "0+", struct=ListOffsetsTopic),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "10+", default=0, ignorable=True),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "0+",
+            default=0,
+            about="The broker ID of the follower that asks, or -1 for a client.",
+        ),
+        FieldRow(
+            "isolation_level",
+            "IsolationLevel",
+            "int8",
+            "2+",
+            default=0,
+            about="What counts as the end of a partition: 0 the high watermark, 1 the last stable offset (KIP-98).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ListOffsetsTopic",
+            "0+",
+            struct=ListOffsetsTopic,
+            about="The partitions to look at, by topic.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="How long the broker may take to read from remote storage, in milliseconds (KIP-1075).",
+        ),
     )

@@ -44,17 +44,21 @@ class ListOffsetsPartitionResponse(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as NOT_LEADER_OR_FOLLOWER (6) or
+    UNKNOWN_TOPIC_OR_PARTITION (3)."""
     old_style_offsets: tuple[int, ...]
-    """[]int64, version 0."""
+    """[]int64, version 0. The offsets where segments begin, the latest first.
+    Version 1 replaces it with Offset."""
     timestamp: int
-    """int64, version 1 on."""
+    """int64, version 1 on. The timestamp of the record found, or -1 if none was
+    found or the request asked for no time."""
     offset: int
-    """int64, version 1 on."""
+    """int64, version 1 on. The offset found, or -1 if no record is that late."""
     leader_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The leader epoch of the record found, or -1 if unknown
+    (KIP-320)."""
 
     @constructor
     def __init__(
@@ -77,12 +81,48 @@ class ListOffsetsPartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("old_style_offsets", "OldStyleOffsets", "[]int64", "0"),
-        FieldRow("timestamp", "Timestamp", "int64", "1+", default=-1),
-        FieldRow("offset", "Offset", "int64", "1+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "4+", default=-1),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as NOT_LEADER_OR_FOLLOWER (6) or UNKNOWN_TOPIC_OR_PARTITION (3).",
+        ),
+        FieldRow(
+            "old_style_offsets",
+            "OldStyleOffsets",
+            "[]int64",
+            "0",
+            about="The offsets where segments begin, the latest first. Version 1 replaces it with Offset.",
+        ),
+        FieldRow(
+            "timestamp",
+            "Timestamp",
+            "int64",
+            "1+",
+            default=-1,
+            about="The timestamp of the record found, or -1 if none was found or the request asked for no time.",
+        ),
+        FieldRow(
+            "offset", "Offset", "int64", "1+", default=-1, about="The offset found, or -1 if no record is that late."
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "4+",
+            default=-1,
+            about="The leader epoch of the record found, or -1 if unknown (KIP-320).",
+        ),
     )
 
 
@@ -92,9 +132,10 @@ class ListOffsetsTopicResponse(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[ListOffsetsPartitionResponse, ...]
-    """[]ListOffsetsPartitionResponse, all versions."""
+    """[]ListOffsetsPartitionResponse, all versions. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -109,22 +150,30 @@ class ListOffsetsTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]ListOffsetsPartitionResponse", "0+", struct=ListOffsetsPartitionResponse
+            "partitions",
+            "Partitions",
+            "[]ListOffsetsPartitionResponse",
+            "0+",
+            struct=ListOffsetsPartitionResponse,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class ListOffsetsResponse(Message["ResponseHeader"]):
-    """ListOffsetsResponse (response, API key 2), versions 0-11."""
+    """ListOffsetsResponse (response, API key 2), versions 0-11.
+
+    The offset that was found in each partition."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[ListOffsetsTopicResponse, ...]
-    """[]ListOffsetsTopicResponse, all versions."""
+    """[]ListOffsetsTopicResponse, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -147,6 +196,21 @@ class ListOffsetsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 11
     HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
-        FieldRow("topics", "Topics", "[]ListOffsetsTopicResponse", "0+", struct=ListOffsetsTopicResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ListOffsetsTopicResponse",
+            "0+",
+            struct=ListOffsetsTopicResponse,
+            about="The results, by topic.",
+        ),
     )

@@ -21,9 +21,9 @@ class ListPartitionReassignmentsTopics(Struct):
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers to look at."""
 
     @constructor
     def __init__(
@@ -34,20 +34,24 @@ class ListPartitionReassignmentsTopics(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+", about="The partition numbers to look at."),
     )
 
 
 class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
-    """ListPartitionReassignmentsRequest (request, API key 46), version 0."""
+    """ListPartitionReassignmentsRequest (request, API key 46), version 0.
+
+    Lists the reassignments in progress (KIP-455)."""
 
     __slots__ = ("timeout_ms", "topics", "unknown_tags")
 
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may take before the request times
+    out, in milliseconds."""
     topics: tuple[ListPartitionReassignmentsTopics, ...] | None
-    """[]ListPartitionReassignmentsTopics, all versions, nullable."""
+    """[]ListPartitionReassignmentsTopics, all versions, nullable. The partitions
+    to look at, by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -70,7 +74,14 @@ class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=60000),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long the broker may take before the request times out, in milliseconds.",
+        ),
         FieldRow(
             "topics",
             "Topics",
@@ -79,5 +90,6 @@ class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
             default=None,
             nullable="0+",
             struct=ListPartitionReassignmentsTopics,
+            about="The partitions to look at, by topic, or null for all.",
         ),
     )

@@ -20,18 +20,23 @@ __all__ = ["ListTransactionsRequest"]
 
 
 class ListTransactionsRequest(Message["RequestHeader"]):
-    """ListTransactionsRequest (request, API key 66), versions 0-2."""
+    """ListTransactionsRequest (request, API key 66), versions 0-2.
+
+    Lists the transactions that one broker coordinates (KIP-664)."""
 
     __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern", "unknown_tags")
 
     state_filters: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The states to list, such as `Ongoing`; empty for
+    all."""
     producer_id_filters: tuple[int, ...]
-    """[]int64, all versions."""
+    """[]int64, all versions. The producer IDs to list; empty for all."""
     duration_filter: int
-    """int64, version 1 on."""
+    """int64, version 1 on. Lists transactions that are open for longer than this,
+    in milliseconds; a negative number for all (KIP-994)."""
     transactional_id_pattern: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Lists transactional IDs that match this RE2J
+    pattern, or null for all (KIP-1152)."""
 
     @constructor
     def __init__(
@@ -58,8 +63,35 @@ class ListTransactionsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("state_filters", "StateFilters", "[]string", "0+"),
-        FieldRow("producer_id_filters", "ProducerIdFilters", "[]int64", "0+"),
-        FieldRow("duration_filter", "DurationFilter", "int64", "1+", default=-1),
-        FieldRow("transactional_id_pattern", "TransactionalIdPattern", "string", "2+", default=None, nullable="2+"),
+        FieldRow(
+            "state_filters",
+            "StateFilters",
+            "[]string",
+            "0+",
+            about="The states to list, such as `Ongoing`; empty for all.",
+        ),
+        FieldRow(
+            "producer_id_filters",
+            "ProducerIdFilters",
+            "[]int64",
+            "0+",
+            about="The producer IDs to list; empty for all.",
+        ),
+        FieldRow(
+            "duration_filter",
+            "DurationFilter",
+            "int64",
+            "1+",
+            default=-1,
+            about="Lists transactions that are open for longer than this, in milliseconds; a negative number for all (KIP-994).",
+        ),
+        FieldRow(
+            "transactional_id_pattern",
+            "TransactionalIdPattern",
+            "string",
+            "2+",
+            default=None,
+            nullable="2+",
+            about="Lists transactional IDs that match this RE2J pattern, or null for all (KIP-1152).",
+        ),
     )

@@ -25,11 +25,11 @@ class TransactionState(Struct):
     __slots__ = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
 
     transactional_id: str
-    """string, all versions."""
+    """string, all versions. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     transaction_state: str
-    """string, all versions."""
+    """string, all versions. The state of the transaction, such as `Ongoing`."""
 
     @constructor
     def __init__(
@@ -46,25 +46,49 @@ class TransactionState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("transaction_state", "TransactionState", "string", "0+", default=""),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "transaction_state",
+            "TransactionState",
+            "string",
+            "0+",
+            default="",
+            about="The state of the transaction, such as `Ongoing`.",
+        ),
     )
 
 
 class ListTransactionsResponse(Message["ResponseHeader"]):
-    """ListTransactionsResponse (response, API key 66), versions 0-2."""
+    """ListTransactionsResponse (response, API key 66), versions 0-2.
+
+    The transactions that the broker coordinates."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     unknown_state_filters: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. States in the request that the broker doesn't know."""
     transaction_states: tuple[TransactionState, ...]
-    """[]TransactionState, all versions."""
+    """[]TransactionState, all versions. The transactions."""
 
     @constructor
     def __init__(
@@ -91,8 +115,28 @@ class ListTransactionsResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("unknown_state_filters", "UnknownStateFilters", "[]string", "0+"),
-        FieldRow("transaction_states", "TransactionStates", "[]TransactionState", "0+", struct=TransactionState),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "unknown_state_filters",
+            "UnknownStateFilters",
+            "[]string",
+            "0+",
+            about="States in the request that the broker doesn't know.",
+        ),
+        FieldRow(
+            "transaction_states",
+            "TransactionStates",
+            "[]TransactionState",
+            "0+",
+            struct=TransactionState,
+            about="The transactions.",
+        ),
     )

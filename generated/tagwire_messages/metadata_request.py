@@ -38,9 +38,11 @@ class MetadataRequestTopic(Struct):
     __slots__ = ("topic_id", "name", "unknown_tags")
 
     topic_id: UUID
-    """uuid, version 10 on, ignorable."""
+    """uuid, version 10 on, ignorable. The topic's ID, or zeros if the name is
+    given."""
     name: str | None
-    """string, all versions, nullable in 10+."""
+    """string, all versions, nullable in 10+. The topic's name, or null if the ID
+    is given."""
 
     @constructor
     def __init__(
@@ -51,13 +53,32 @@ class MetadataRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
-        FieldRow("name", "Name", "string", "0+", default="", nullable="10+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID, or zeros if the name is given.",
+        ),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0+",
+            default="",
+            nullable="10+",
+            about="The topic's name, or null if the ID is given.",
+        ),
     )
 
 
 class MetadataRequest(Message["RequestHeader"]):
-    """MetadataRequest (request, API key 3), versions 0-13."""
+    """MetadataRequest (request, API key 3), versions 0-13.
+
+    Asks for the brokers of the cluster, and the partitions of topics with their
+    leaders. Clients begin with it."""
 
     __slots__ = (
         "topics",
@@ -68,13 +89,17 @@ class MetadataRequest(Message["RequestHeader"]):
     )
 
     topics: tuple[MetadataRequestTopic, ...] | None
-    """[]MetadataRequestTopic, all versions, nullable in 1+."""
+    """[]MetadataRequestTopic, all versions, nullable in 1+. The topics to
+    describe, or null for all. In version 0 an empty list means all."""
     allow_auto_topic_creation: bool
-    """bool, version 4 on."""
+    """bool, version 4 on. Whether the broker may create topics that don't exist,
+    if its configuration allows it."""
     include_cluster_authorized_operations: bool
-    """bool, versions 8-10."""
+    """bool, versions 8-10. Whether to return the operations that the client may do
+    with the cluster (KIP-430). Version 11 moves it to DescribeCluster."""
     include_topic_authorized_operations: bool
-    """bool, version 8 on."""
+    """bool, version 8 on. Whether to return the operations that the client may do
+    with each topic (KIP-430)."""
 
     @constructor
     def __init__(
@@ -101,12 +126,37 @@ class MetadataRequest(Message["RequestHeader"]):
     LATEST_STABLE = 13
     HEADER_VERSIONS = ((Versions(0, 8), 1), (Versions(9, 32767), 2))
     FIELDS = (
-        FieldRow("topics", "Topics", "[]MetadataRequestTopic", "0+", nullable="1+", struct=MetadataRequestTopic),
-        FieldRow("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", "4+", default=True),
         FieldRow(
-            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", "8-10", default=False
+            "topics",
+            "Topics",
+            "[]MetadataRequestTopic",
+            "0+",
+            nullable="1+",
+            struct=MetadataRequestTopic,
+            about="The topics to describe, or null for all. In version 0 an empty list means all.",
         ),
         FieldRow(
-            "include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", "8+", default=False
+            "allow_auto_topic_creation",
+            "AllowAutoTopicCreation",
+            "bool",
+            "4+",
+            default=True,
+            about="Whether the broker may create topics that don't exist, if its configuration allows it.",
+        ),
+        FieldRow(
+            "include_cluster_authorized_operations",
+            "IncludeClusterAuthorizedOperations",
+            "bool",
+            "8-10",
+            default=False,
+            about="Whether to return the operations that the client may do with the cluster (KIP-430). Version 11 moves it to DescribeCluster.",
+        ),
+        FieldRow(
+            "include_topic_authorized_operations",
+            "IncludeTopicAuthorizedOperations",
+            "bool",
+            "8+",
+            default=False,
+            about="Whether to return the operations that the client may do with each topic (KIP-430).",
         ),
     )

@@ -38,13 +38,14 @@ class MetadataResponseBroker(Struct):
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
     node_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """int32, all versions."""
+    """int32, all versions. The TCP port to connect to."""
     rack: str | None
-    """string, version 1 on, nullable, ignorable."""
+    """string, version 1 on, nullable, ignorable. The broker's rack or availability
+    zone (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -63,10 +64,19 @@ class MetadataResponseBroker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "0+", default=0),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
-        FieldRow("rack", "Rack", "string", "1+", default=None, nullable="1+", ignorable=True),
+        FieldRow("node_id", "NodeId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "1+",
+            default=None,
+            nullable="1+",
+            ignorable=True,
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
@@ -85,19 +95,24 @@ class MetadataResponsePartition(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or LEADER_NOT_AVAILABLE (5) if the partition has no
+    leader now."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that leads the partition, or -1 if
+    there is none."""
     leader_epoch: int
-    """int32, version 7 on, ignorable."""
+    """int32, version 7 on, ignorable. The partition's leader epoch, which grows
+    with each election, or -1 if unknown (KIP-320)."""
     replica_nodes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of all replicas, the preferred leader
+    first."""
     isr_nodes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the in-sync replicas."""
     offline_replicas: tuple[int, ...]
-    """[]int32, version 5 on, ignorable."""
+    """[]int32, version 5 on, ignorable. The broker IDs of replicas that are
+    offline, because the broker or its disk is down (KIP-112)."""
 
     @constructor
     def __init__(
@@ -122,13 +137,55 @@ class MetadataResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "7+", default=-1, ignorable=True),
-        FieldRow("replica_nodes", "ReplicaNodes", "[]int32", "0+"),
-        FieldRow("isr_nodes", "IsrNodes", "[]int32", "0+"),
-        FieldRow("offline_replicas", "OfflineReplicas", "[]int32", "5+", ignorable=True),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or LEADER_NOT_AVAILABLE (5) if the partition has no leader now.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the broker that leads the partition, or -1 if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "7+",
+            default=-1,
+            ignorable=True,
+            about="The partition's leader epoch, which grows with each election, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "replica_nodes",
+            "ReplicaNodes",
+            "[]int32",
+            "0+",
+            about="The broker IDs of all replicas, the preferred leader first.",
+        ),
+        FieldRow("isr_nodes", "IsrNodes", "[]int32", "0+", about="The broker IDs of the in-sync replicas."),
+        FieldRow(
+            "offline_replicas",
+            "OfflineReplicas",
+            "[]int32",
+            "5+",
+            ignorable=True,
+            about="The broker IDs of replicas that are offline, because the broker or its disk is down (KIP-112).",
+        ),
     )
 
 
@@ -146,17 +203,22 @@ class MetadataResponseTopic(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3)
+    or LEADER_NOT_AVAILABLE (5) while the topic is created."""
     name: str | None
-    """string, all versions, nullable in 12+."""
+    """string, all versions, nullable in 12+. The topic's name, or null if the
+    client named an ID that doesn't exist."""
     topic_id: UUID
-    """uuid, version 10 on, ignorable."""
+    """uuid, version 10 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     is_internal: bool
-    """bool, version 1 on, ignorable."""
+    """bool, version 1 on, ignorable. Whether it is one of Kafka's own topics, such
+    as `__consumer_offsets`."""
     partitions: tuple[MetadataResponsePartition, ...]
-    """[]MetadataResponsePartition, all versions."""
+    """[]MetadataResponsePartition, all versions. The partitions of the topic."""
     topic_authorized_operations: int
-    """int32, version 8 on."""
+    """int32, version 8 on. What the client may do with the topic: one bit for each
+    AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -179,17 +241,64 @@ class MetadataResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("name", "Name", "string", "0+", default="", nullable="12+"),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
-        FieldRow("is_internal", "IsInternal", "bool", "1+", default=False, ignorable=True),
-        FieldRow("partitions", "Partitions", "[]MetadataResponsePartition", "0+", struct=MetadataResponsePartition),
-        FieldRow("topic_authorized_operations", "TopicAuthorizedOperations", "int32", "8+", default=-2147483648),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3) or LEADER_NOT_AVAILABLE (5) while the topic is created.",
+        ),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0+",
+            default="",
+            nullable="12+",
+            about="The topic's name, or null if the client named an ID that doesn't exist.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "is_internal",
+            "IsInternal",
+            "bool",
+            "1+",
+            default=False,
+            ignorable=True,
+            about="Whether it is one of Kafka's own topics, such as `__consumer_offsets`.",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]MetadataResponsePartition",
+            "0+",
+            struct=MetadataResponsePartition,
+            about="The partitions of the topic.",
+        ),
+        FieldRow(
+            "topic_authorized_operations",
+            "TopicAuthorizedOperations",
+            "int32",
+            "8+",
+            default=-2147483648,
+            about="What the client may do with the topic: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )
 
 
 class MetadataResponse(Message["ResponseHeader"]):
-    """MetadataResponse (response, API key 3), versions 0-13."""
+    """MetadataResponse (response, API key 3), versions 0-13.
+
+    The brokers of the cluster, and the partitions of topics with their leaders."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -203,19 +312,25 @@ class MetadataResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, version 3 on, ignorable."""
+    """int32, version 3 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     brokers: tuple[MetadataResponseBroker, ...]
-    """[]MetadataResponseBroker, all versions."""
+    """[]MetadataResponseBroker, all versions. The brokers that are alive."""
     cluster_id: str | None
-    """string, version 2 on, nullable, ignorable."""
+    """string, version 2 on, nullable, ignorable. The ID of the cluster, or null if
+    the broker doesn't know it yet."""
     controller_id: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. The ID of the controller, or -1 if unknown.
+    With KRaft brokers name a random broker, because clients can't reach
+    controllers."""
     topics: tuple[MetadataResponseTopic, ...]
-    """[]MetadataResponseTopic, all versions."""
+    """[]MetadataResponseTopic, all versions. The topics."""
     cluster_authorized_operations: int
-    """int32, versions 8-10."""
+    """int32, versions 8-10. What the client may do with the cluster: one bit for
+    each AclOperation. -2147483648 if not requested."""
     error_code: int
-    """int16, version 13 on, ignorable."""
+    """int16, version 13 on, ignorable. 0, or REBOOTSTRAP_REQUIRED (129), after
+    which the client starts again with its bootstrap servers (KIP-1102)."""
 
     @constructor
     def __init__(
@@ -256,11 +371,60 @@ class MetadataResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 13
     HEADER_VERSIONS = ((Versions(0, 8), 0), (Versions(9, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0, ignorable=True),
-        FieldRow("brokers", "Brokers", "[]MetadataResponseBroker", "0+", struct=MetadataResponseBroker),
-        FieldRow("cluster_id", "ClusterId", "string", "2+", default=None, nullable="2+", ignorable=True),
-        FieldRow("controller_id", "ControllerId", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("topics", "Topics", "[]MetadataResponseTopic", "0+", struct=MetadataResponseTopic),
-        FieldRow("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", "8-10", default=-2147483648),
-        FieldRow("error_code", "ErrorCode", "int16", "13+", default=0, ignorable=True),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "brokers",
+            "Brokers",
+            "[]MetadataResponseBroker",
+            "0+",
+            struct=MetadataResponseBroker,
+            about="The brokers that are alive.",
+        ),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "2+",
+            default=None,
+            nullable="2+",
+            ignorable=True,
+            about="The ID of the cluster, or null if the broker doesn't know it yet.",
+        ),
+        FieldRow(
+            "controller_id",
+            "ControllerId",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="The ID of the controller, or -1 if unknown. With KRaft brokers name a random broker, because clients can't reach controllers.",
+        ),
+        FieldRow(
+            "topics", "Topics", "[]MetadataResponseTopic", "0+", struct=MetadataResponseTopic, about="The topics."
+        ),
+        FieldRow(
+            "cluster_authorized_operations",
+            "ClusterAuthorizedOperations",
+            "int32",
+            "8-10",
+            default=-2147483648,
+            about="What the client may do with the cluster: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "13+",
+            default=0,
+            ignorable=True,
+            about="0, or REBOOTSTRAP_REQUIRED (129), after which the client starts again with its bootstrap servers (KIP-1102).",
+        ),
     )

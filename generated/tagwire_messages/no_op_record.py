@@ -12,7 +12,10 @@ __all__ = ["NoOpRecord"]
 
 
 class NoOpRecord(Message):
-    """NoOpRecord (metadata, API key 20), version 0."""
+    """NoOpRecord (metadata, API key 20), version 0.
+
+    Changes nothing. The active controller writes one now and then, so that the
+    metadata log moves on (KIP-835)."""
 
     __slots__ = ("unknown_tags",)
 

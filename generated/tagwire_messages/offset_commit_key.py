@@ -12,16 +12,19 @@ __all__ = ["OffsetCommitKey"]
 
 
 class OffsetCommitKey(Message):
-    """OffsetCommitKey (coordinator-key, API key 1), version 0."""
+    """OffsetCommitKey (coordinator-key, API key 1), version 0.
+
+    Key of a record in `__consumer_offsets`: the offset that a group committed
+    for a partition."""
 
     __slots__ = ("group", "topic", "partition", "unknown_tags")
 
     group: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
     topic: str
-    """string, version 0."""
+    """string, version 0. The topic's name."""
     partition: int
-    """int32, version 0."""
+    """int32, version 0. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -40,7 +43,14 @@ class OffsetCommitKey(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("group", "group", "string", "0", default=""),
-        FieldRow("topic", "topic", "string", "0", default=""),
-        FieldRow("partition", "partition", "int32", "0", default=0),
+        FieldRow("group", "group", "string", "0", default="", about="The group's ID, the `group.id` of its members."),
+        FieldRow("topic", "topic", "string", "0", default="", about="The topic's name."),
+        FieldRow(
+            "partition",
+            "partition",
+            "int32",
+            "0",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )

@@ -43,15 +43,18 @@ class OffsetCommitRequestPartition(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the next record that the group will read."""
     committed_leader_epoch: int
-    """int32, version 6 on, ignorable."""
+    """int32, version 6 on, ignorable. The leader epoch of the last record consumed
+    before the offset, or -1 if unknown (KIP-320)."""
     commit_timestamp: int
-    """int64, version 1."""
+    """int64, version 1. When the offset was committed, in milliseconds since 1970;
+    -1 for the time of the broker."""
     committed_metadata: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Any string that the consumer wants to keep
+    with the offset, or null."""
 
     @constructor
     def __init__(
@@ -72,11 +75,48 @@ class OffsetCommitRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "0+", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "6+", default=-1, ignorable=True),
-        FieldRow("commit_timestamp", "CommitTimestamp", "int64", "1", default=-1),
-        FieldRow("committed_metadata", "CommittedMetadata", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the next record that the group will read.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "6+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "commit_timestamp",
+            "CommitTimestamp",
+            "int64",
+            "1",
+            default=-1,
+            about="When the offset was committed, in milliseconds since 1970; -1 for the time of the broker.",
+        ),
+        FieldRow(
+            "committed_metadata",
+            "CommittedMetadata",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Any string that the consumer wants to keep with the offset, or null.",
+        ),
     )
 
 
@@ -86,11 +126,14 @@ class OffsetCommitRequestTopic(Struct):
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 
     name: str
-    """string, versions 0-9, ignorable."""
+    """string, versions 0-9, ignorable. The topic's name. Version 10 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 10 on, ignorable."""
+    """uuid, version 10 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[OffsetCommitRequestPartition, ...]
-    """[]OffsetCommitRequestPartition, all versions."""
+    """[]OffsetCommitRequestPartition, all versions. The offset of each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -107,16 +150,40 @@ class OffsetCommitRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-9", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetCommitRequestPartition", "0+", struct=OffsetCommitRequestPartition
+            "name",
+            "Name",
+            "string",
+            "0-9",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 10 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]OffsetCommitRequestPartition",
+            "0+",
+            struct=OffsetCommitRequestPartition,
+            about="The offset of each partition of the topic.",
         ),
     )
 
 
 class OffsetCommitRequest(Message["RequestHeader"]):
-    """OffsetCommitRequest (request, API key 8), versions 0-10."""
+    """OffsetCommitRequest (request, API key 8), versions 0-10.
+
+    Commits the offsets up to which a group has read. Version 9 serves groups of
+    KIP-848, version 10 identifies topics by ID."""
 
     __slots__ = (
         "group_id",
@@ -129,17 +196,21 @@ class OffsetCommitRequest(Message["RequestHeader"]):
     )
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     generation_id_or_member_epoch: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. The generation of a classic group or the
+    member epoch of KIP-848; -1 outside of a rebalance protocol."""
     member_id: str
-    """string, version 1 on, ignorable."""
+    """string, version 1 on, ignorable. The member's ID, or empty for a consumer
+    that assigns partitions itself."""
     group_instance_id: str | None
-    """string, version 7 on, nullable."""
+    """string, version 7 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     retention_time_ms: int
-    """int64, versions 2-4, ignorable."""
+    """int64, versions 2-4, ignorable. How long to keep the offsets, in
+    milliseconds; -1 for the broker's `offsets.retention.minutes`."""
     topics: tuple[OffsetCommitRequestTopic, ...]
-    """[]OffsetCommitRequestTopic, all versions."""
+    """[]OffsetCommitRequestTopic, all versions. The offsets to commit, by topic."""
 
     @constructor
     def __init__(
@@ -170,12 +241,51 @@ class OffsetCommitRequest(Message["RequestHeader"]):
     LATEST_STABLE = 10
     HEADER_VERSIONS = ((Versions(0, 7), 1), (Versions(8, 32767), 2))
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
         FieldRow(
-            "generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", "1+", default=-1, ignorable=True
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
         ),
-        FieldRow("member_id", "MemberId", "string", "1+", default="", ignorable=True),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "7+", default=None, nullable="7+"),
-        FieldRow("retention_time_ms", "RetentionTimeMs", "int64", "2-4", default=-1, ignorable=True),
-        FieldRow("topics", "Topics", "[]OffsetCommitRequestTopic", "0+", struct=OffsetCommitRequestTopic),
+        FieldRow(
+            "generation_id_or_member_epoch",
+            "GenerationIdOrMemberEpoch",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="The generation of a classic group or the member epoch of KIP-848; -1 outside of a rebalance protocol.",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "1+",
+            default="",
+            ignorable=True,
+            about="The member's ID, or empty for a consumer that assigns partitions itself.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "7+",
+            default=None,
+            nullable="7+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "retention_time_ms",
+            "RetentionTimeMs",
+            "int64",
+            "2-4",
+            default=-1,
+            ignorable=True,
+            about="How long to keep the offsets, in milliseconds; -1 for the broker's `offsets.retention.minutes`.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetCommitRequestTopic",
+            "0+",
+            struct=OffsetCommitRequestTopic,
+            about="The offsets to commit, by topic.",
+        ),
     )

@@ -35,9 +35,10 @@ class OffsetCommitResponsePartition(Struct):
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as ILLEGAL_GENERATION (22) or
+    REBALANCE_IN_PROGRESS (27), after which the member rejoins."""
 
     @constructor
     def __init__(
@@ -48,8 +49,22 @@ class OffsetCommitResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as ILLEGAL_GENERATION (22) or REBALANCE_IN_PROGRESS (27), after which the member rejoins.",
+        ),
     )
 
 
@@ -59,11 +74,14 @@ class OffsetCommitResponseTopic(Struct):
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 
     name: str
-    """string, versions 0-9, ignorable."""
+    """string, versions 0-9, ignorable. The topic's name. Version 10 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 10 on, ignorable."""
+    """uuid, version 10 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[OffsetCommitResponsePartition, ...]
-    """[]OffsetCommitResponsePartition, all versions."""
+    """[]OffsetCommitResponsePartition, all versions. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -80,23 +98,47 @@ class OffsetCommitResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-9", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetCommitResponsePartition", "0+", struct=OffsetCommitResponsePartition
+            "name",
+            "Name",
+            "string",
+            "0-9",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 10 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]OffsetCommitResponsePartition",
+            "0+",
+            struct=OffsetCommitResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class OffsetCommitResponse(Message["ResponseHeader"]):
-    """OffsetCommitResponse (response, API key 8), versions 0-10."""
+    """OffsetCommitResponse (response, API key 8), versions 0-10.
+
+    Reports for each partition whether its offset was committed."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 3 on, ignorable."""
+    """int32, version 3 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetCommitResponseTopic, ...]
-    """[]OffsetCommitResponseTopic, all versions."""
+    """[]OffsetCommitResponseTopic, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -119,6 +161,21 @@ class OffsetCommitResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 10
     HEADER_VERSIONS = ((Versions(0, 7), 0), (Versions(8, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0, ignorable=True),
-        FieldRow("topics", "Topics", "[]OffsetCommitResponseTopic", "0+", struct=OffsetCommitResponseTopic),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetCommitResponseTopic",
+            "0+",
+            struct=OffsetCommitResponseTopic,
+            about="The results, by topic.",
+        ),
     )

@@ -22,7 +22,10 @@ __all__ = ["OffsetCommitValue"]
 
 
 class OffsetCommitValue(Message):
-    """OffsetCommitValue (coordinator-value, API key 1), versions 0-4."""
+    """OffsetCommitValue (coordinator-value, API key 1), versions 0-4.
+
+    The offset that a group committed. A tombstone instead means that the offset
+    was deleted or has expired."""
 
     __slots__ = (
         "offset",
@@ -35,17 +38,21 @@ class OffsetCommitValue(Message):
     )
 
     offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the next record that the group will read."""
     leader_epoch: int
-    """int32, version 3 on, ignorable."""
+    """int32, version 3 on, ignorable. The leader epoch of the last record consumed
+    before the offset, or -1 if unknown (KIP-320)."""
     metadata: str
-    """string, all versions."""
+    """string, all versions. The string that the consumer committed with the
+    offset."""
     commit_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. When the offset was committed, in milliseconds since
+    1970."""
     expire_timestamp: int
-    """int64, version 1, ignorable."""
+    """int64, version 1, ignorable. When the offset expires, in milliseconds since
+    1970, or -1 for the broker's default."""
     topic_id: UUID
-    """uuid, version 4 on, tag 0, ignorable."""
+    """uuid, version 4 on, tag 0, ignorable. The topic's ID, or zeros if unknown."""
 
     @constructor
     def __init__(
@@ -75,10 +82,57 @@ class OffsetCommitValue(Message):
     FLEXIBLE_VERSIONS = Versions(4, 32767)
     LATEST_STABLE = 4
     FIELDS = (
-        FieldRow("offset", "offset", "int64", "0+", default=0),
-        FieldRow("leader_epoch", "leaderEpoch", "int32", "3+", default=-1, ignorable=True),
-        FieldRow("metadata", "metadata", "string", "0+", default=""),
-        FieldRow("commit_timestamp", "commitTimestamp", "int64", "0+", default=0),
-        FieldRow("expire_timestamp", "expireTimestamp", "int64", "1", default=-1, ignorable=True),
-        FieldRow("topic_id", "topicId", "uuid", "4+", default=0, tag=0, tagged="4+", ignorable=True),
+        FieldRow(
+            "offset",
+            "offset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the next record that the group will read.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "leaderEpoch",
+            "int32",
+            "3+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "metadata",
+            "metadata",
+            "string",
+            "0+",
+            default="",
+            about="The string that the consumer committed with the offset.",
+        ),
+        FieldRow(
+            "commit_timestamp",
+            "commitTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="When the offset was committed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "expire_timestamp",
+            "expireTimestamp",
+            "int64",
+            "1",
+            default=-1,
+            ignorable=True,
+            about="When the offset expires, in milliseconds since 1970, or -1 for the broker's default.",
+        ),
+        FieldRow(
+            "topic_id",
+            "topicId",
+            "uuid",
+            "4+",
+            default=0,
+            tag=0,
+            tagged="4+",
+            ignorable=True,
+            about="The topic's ID, or zeros if unknown.",
+        ),
     )

@@ -22,14 +22,23 @@ class OffsetDeleteRequestPartition(Struct):
     __slots__ = ("partition_index", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+    )
 
 
 class OffsetDeleteRequestTopic(Struct):
@@ -38,9 +47,10 @@ class OffsetDeleteRequestTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[OffsetDeleteRequestPartition, ...]
-    """[]OffsetDeleteRequestPartition, all versions."""
+    """[]OffsetDeleteRequestPartition, all versions. The partitions of the topic
+    whose offset to delete."""
 
     @constructor
     def __init__(
@@ -55,22 +65,30 @@ class OffsetDeleteRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetDeleteRequestPartition", "0+", struct=OffsetDeleteRequestPartition
+            "partitions",
+            "Partitions",
+            "[]OffsetDeleteRequestPartition",
+            "0+",
+            struct=OffsetDeleteRequestPartition,
+            about="The partitions of the topic whose offset to delete.",
         ),
     )
 
 
 class OffsetDeleteRequest(Message["RequestHeader"]):
-    """OffsetDeleteRequest (request, API key 47), version 0."""
+    """OffsetDeleteRequest (request, API key 47), version 0.
+
+    Deletes committed offsets of a group, for topics that it does not subscribe
+    to (KIP-496)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[OffsetDeleteRequestTopic, ...]
-    """[]OffsetDeleteRequestTopic, all versions."""
+    """[]OffsetDeleteRequestTopic, all versions. The offsets to delete, by topic."""
 
     @constructor
     def __init__(
@@ -97,6 +115,15 @@ class OffsetDeleteRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]OffsetDeleteRequestTopic", "0+", struct=OffsetDeleteRequestTopic),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetDeleteRequestTopic",
+            "0+",
+            struct=OffsetDeleteRequestTopic,
+            about="The offsets to delete, by topic.",
+        ),
     )

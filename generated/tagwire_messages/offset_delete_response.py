@@ -22,9 +22,10 @@ class OffsetDeleteResponsePartition(Struct):
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -35,8 +36,22 @@ class OffsetDeleteResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -46,9 +61,10 @@ class OffsetDeleteResponseTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[OffsetDeleteResponsePartition, ...]
-    """[]OffsetDeleteResponsePartition, all versions."""
+    """[]OffsetDeleteResponsePartition, all versions. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -67,24 +83,33 @@ class OffsetDeleteResponseTopic(Struct):
         return self._by_key("partitions", ("partition_index",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetDeleteResponsePartition", "0+", struct=OffsetDeleteResponsePartition
+            "partitions",
+            "Partitions",
+            "[]OffsetDeleteResponsePartition",
+            "0+",
+            struct=OffsetDeleteResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class OffsetDeleteResponse(Message["ResponseHeader"]):
-    """OffsetDeleteResponse (response, API key 47), version 0."""
+    """OffsetDeleteResponse (response, API key 47), version 0.
+
+    Reports for each partition whether its offset was deleted."""
 
     __slots__ = ("error_code", "throttle_time_ms", "topics", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     throttle_time_ms: int
-    """int32, all versions, ignorable."""
+    """int32, all versions, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetDeleteResponseTopic, ...]
-    """[]OffsetDeleteResponseTopic, all versions."""
+    """[]OffsetDeleteResponseTopic, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -113,7 +138,29 @@ class OffsetDeleteResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0, ignorable=True),
-        FieldRow("topics", "Topics", "[]OffsetDeleteResponseTopic", "0+", struct=OffsetDeleteResponseTopic),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetDeleteResponseTopic",
+            "0+",
+            struct=OffsetDeleteResponseTopic,
+            about="The results, by topic.",
+        ),
     )

@@ -36,9 +36,9 @@ class OffsetFetchRequestTopic(Struct):
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, versions 0-7."""
+    """string, versions 0-7. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, versions 0-7."""
+    """[]int32, versions 0-7. The partition numbers to read."""
 
     @constructor
     def __init__(
@@ -49,8 +49,8 @@ class OffsetFetchRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-7", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0-7"),
+        FieldRow("name", "Name", "string", "0-7", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0-7", about="The partition numbers to read."),
     )
 
 
@@ -60,11 +60,13 @@ class OffsetFetchRequestTopics(Struct):
     __slots__ = ("name", "topic_id", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, versions 8-9, ignorable."""
+    """string, versions 8-9, ignorable. The topic's name. Version 10 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 10 on, ignorable."""
+    """uuid, version 10 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partition_indexes: tuple[int, ...]
-    """[]int32, version 8 on."""
+    """[]int32, version 8 on. The partition numbers to read."""
 
     @constructor
     def __init__(
@@ -81,9 +83,25 @@ class OffsetFetchRequestTopics(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "8-9", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "8+"),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "8-9",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 10 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "8+", about="The partition numbers to read."),
     )
 
 
@@ -93,13 +111,16 @@ class OffsetFetchRequestGroup(Struct):
     __slots__ = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
 
     group_id: str
-    """string, version 8 on."""
+    """string, version 8 on. The group's ID, the `group.id` of its members."""
     member_id: str | None
-    """string, version 9 on, nullable, ignorable."""
+    """string, version 9 on, nullable, ignorable. The ID of the member that asks,
+    or null if it is none of KIP-848."""
     member_epoch: int
-    """int32, version 9 on, ignorable."""
+    """int32, version 9 on, ignorable. The epoch of the member that asks, or -1 if
+    it is none of KIP-848."""
     topics: tuple[OffsetFetchRequestTopics, ...] | None
-    """[]OffsetFetchRequestTopics, version 8 on, nullable."""
+    """[]OffsetFetchRequestTopics, version 8 on, nullable. The partitions to read,
+    by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -118,28 +139,58 @@ class OffsetFetchRequestGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "8+", default=""),
-        FieldRow("member_id", "MemberId", "string", "9+", default=None, nullable="9+", ignorable=True),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "9+", default=-1, ignorable=True),
         FieldRow(
-            "topics", "Topics", "[]OffsetFetchRequestTopics", "8+", nullable="8+", struct=OffsetFetchRequestTopics
+            "group_id", "GroupId", "string", "8+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            ignorable=True,
+            about="The ID of the member that asks, or null if it is none of KIP-848.",
+        ),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "9+",
+            default=-1,
+            ignorable=True,
+            about="The epoch of the member that asks, or -1 if it is none of KIP-848.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetFetchRequestTopics",
+            "8+",
+            nullable="8+",
+            struct=OffsetFetchRequestTopics,
+            about="The partitions to read, by topic, or null for all.",
         ),
     )
 
 
 class OffsetFetchRequest(Message["RequestHeader"]):
-    """OffsetFetchRequest (request, API key 9), versions 0-10."""
+    """OffsetFetchRequest (request, API key 9), versions 0-10.
+
+    Reads the committed offsets of a group, or from version 8 on of several
+    groups (KIP-709)."""
 
     __slots__ = ("group_id", "topics", "groups", "require_stable", "unknown_tags")
 
     group_id: str
-    """string, versions 0-7."""
+    """string, versions 0-7. The group's ID. Version 8 replaces it with Groups."""
     topics: tuple[OffsetFetchRequestTopic, ...] | None
-    """[]OffsetFetchRequestTopic, versions 0-7, nullable in 2-7."""
+    """[]OffsetFetchRequestTopic, versions 0-7, nullable in 2-7. The partitions to
+    read, by topic, or null for all. Version 8 replaces it with Groups."""
     groups: tuple[OffsetFetchRequestGroup, ...]
-    """[]OffsetFetchRequestGroup, version 8 on."""
+    """[]OffsetFetchRequestGroup, version 8 on. The groups whose offsets to read."""
     require_stable: bool
-    """bool, version 7 on."""
+    """bool, version 7 on. Whether to answer UNSTABLE_OFFSET_COMMIT (88) while a
+    transaction may still change the offset (KIP-447)."""
 
     @constructor
     def __init__(
@@ -166,10 +217,37 @@ class OffsetFetchRequest(Message["RequestHeader"]):
     LATEST_STABLE = 10
     HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0-7", default=""),
         FieldRow(
-            "topics", "Topics", "[]OffsetFetchRequestTopic", "0-7", nullable="2-7", struct=OffsetFetchRequestTopic
+            "group_id",
+            "GroupId",
+            "string",
+            "0-7",
+            default="",
+            about="The group's ID. Version 8 replaces it with Groups.",
         ),
-        FieldRow("groups", "Groups", "[]OffsetFetchRequestGroup", "8+", struct=OffsetFetchRequestGroup),
-        FieldRow("require_stable", "RequireStable", "bool", "7+", default=False),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetFetchRequestTopic",
+            "0-7",
+            nullable="2-7",
+            struct=OffsetFetchRequestTopic,
+            about="The partitions to read, by topic, or null for all. Version 8 replaces it with Groups.",
+        ),
+        FieldRow(
+            "groups",
+            "Groups",
+            "[]OffsetFetchRequestGroup",
+            "8+",
+            struct=OffsetFetchRequestGroup,
+            about="The groups whose offsets to read.",
+        ),
+        FieldRow(
+            "require_stable",
+            "RequireStable",
+            "bool",
+            "7+",
+            default=False,
+            about="Whether to answer UNSTABLE_OFFSET_COMMIT (88) while a transaction may still change the offset (KIP-447).",
+        ),
     )

@@ -60,15 +60,19 @@ class OffsetFetchResponsePartition(Struct):
     )
 
     partition_index: int
-    """int32, versions 0-7."""
+    """int32, versions 0-7. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, versions 0-7."""
+    """int64, versions 0-7. The offset of the next record to read, or -1 if the
+    group has committed none."""
     committed_leader_epoch: int
-    """int32, versions 5-7, ignorable."""
+    """int32, versions 5-7, ignorable. The leader epoch of the last record consumed
+    before the offset, or -1 if unknown (KIP-320)."""
     metadata: str | None
-    """string, versions 0-7, nullable."""
+    """string, versions 0-7, nullable. The string that was committed with the
+    offset, or null."""
     error_code: int
-    """int16, versions 0-7."""
+    """int16, versions 0-7. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -89,11 +93,48 @@ class OffsetFetchResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0-7", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "0-7", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "5-7", default=-1, ignorable=True),
-        FieldRow("metadata", "Metadata", "string", "0-7", default="", nullable="0-7"),
-        FieldRow("error_code", "ErrorCode", "int16", "0-7", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0-7",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "0-7",
+            default=0,
+            about="The offset of the next record to read, or -1 if the group has committed none.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "5-7",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "metadata",
+            "Metadata",
+            "string",
+            "0-7",
+            default="",
+            nullable="0-7",
+            about="The string that was committed with the offset, or null.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0-7",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -103,9 +144,10 @@ class OffsetFetchResponseTopic(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, versions 0-7."""
+    """string, versions 0-7. The topic's name."""
     partitions: tuple[OffsetFetchResponsePartition, ...]
-    """[]OffsetFetchResponsePartition, versions 0-7."""
+    """[]OffsetFetchResponsePartition, versions 0-7. The offset of each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -120,9 +162,14 @@ class OffsetFetchResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-7", default=""),
+        FieldRow("name", "Name", "string", "0-7", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetFetchResponsePartition", "0-7", struct=OffsetFetchResponsePartition
+            "partitions",
+            "Partitions",
+            "[]OffsetFetchResponsePartition",
+            "0-7",
+            struct=OffsetFetchResponsePartition,
+            about="The offset of each partition of the topic.",
         ),
     )
 
@@ -141,15 +188,19 @@ class OffsetFetchResponsePartitions(Struct):
     )
 
     partition_index: int
-    """int32, version 8 on."""
+    """int32, version 8 on. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, version 8 on."""
+    """int64, version 8 on. The offset of the next record to read, or -1 if the
+    group has committed none."""
     committed_leader_epoch: int
-    """int32, version 8 on, ignorable."""
+    """int32, version 8 on, ignorable. The leader epoch of the last record consumed
+    before the offset, or -1 if unknown (KIP-320)."""
     metadata: str | None
-    """string, version 8 on, nullable."""
+    """string, version 8 on, nullable. The string that was committed with the
+    offset, or null."""
     error_code: int
-    """int16, version 8 on."""
+    """int16, version 8 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -170,11 +221,48 @@ class OffsetFetchResponsePartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "8+", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "8+", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "8+", default=-1, ignorable=True),
-        FieldRow("metadata", "Metadata", "string", "8+", default="", nullable="8+"),
-        FieldRow("error_code", "ErrorCode", "int16", "8+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "8+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "8+",
+            default=0,
+            about="The offset of the next record to read, or -1 if the group has committed none.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "8+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "metadata",
+            "Metadata",
+            "string",
+            "8+",
+            default="",
+            nullable="8+",
+            about="The string that was committed with the offset, or null.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "8+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -184,11 +272,14 @@ class OffsetFetchResponseTopics(Struct):
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 
     name: str
-    """string, versions 8-9, ignorable."""
+    """string, versions 8-9, ignorable. The topic's name. Version 10 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 10 on, ignorable."""
+    """uuid, version 10 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[OffsetFetchResponsePartitions, ...]
-    """[]OffsetFetchResponsePartitions, version 8 on."""
+    """[]OffsetFetchResponsePartitions, version 8 on. The offset of each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -205,10 +296,31 @@ class OffsetFetchResponseTopics(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "8-9", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "10+", default=0, ignorable=True),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetFetchResponsePartitions", "8+", struct=OffsetFetchResponsePartitions
+            "name",
+            "Name",
+            "string",
+            "8-9",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 10 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "10+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]OffsetFetchResponsePartitions",
+            "8+",
+            struct=OffsetFetchResponsePartitions,
+            about="The offset of each partition of the topic.",
         ),
     )
 
@@ -219,11 +331,13 @@ class OffsetFetchResponseGroup(Struct):
     __slots__ = ("group_id", "topics", "error_code", "unknown_tags")
 
     group_id: str
-    """string, version 8 on."""
+    """string, version 8 on. The group's ID, the `group.id` of its members."""
     topics: tuple[OffsetFetchResponseTopics, ...]
-    """[]OffsetFetchResponseTopics, version 8 on."""
+    """[]OffsetFetchResponseTopics, version 8 on. The offsets of the group, by
+    topic."""
     error_code: int
-    """int16, version 8 on."""
+    """int16, version 8 on. 0, or an error such as GROUP_AUTHORIZATION_FAILED (30)
+    or STALE_MEMBER_EPOCH (113)."""
 
     @constructor
     def __init__(
@@ -240,25 +354,46 @@ class OffsetFetchResponseGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "8+", default=""),
-        FieldRow("topics", "Topics", "[]OffsetFetchResponseTopics", "8+", struct=OffsetFetchResponseTopics),
-        FieldRow("error_code", "ErrorCode", "int16", "8+", default=0),
+        FieldRow(
+            "group_id", "GroupId", "string", "8+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetFetchResponseTopics",
+            "8+",
+            struct=OffsetFetchResponseTopics,
+            about="The offsets of the group, by topic.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "8+",
+            default=0,
+            about="0, or an error such as GROUP_AUTHORIZATION_FAILED (30) or STALE_MEMBER_EPOCH (113).",
+        ),
     )
 
 
 class OffsetFetchResponse(Message["ResponseHeader"]):
-    """OffsetFetchResponse (response, API key 9), versions 0-10."""
+    """OffsetFetchResponse (response, API key 9), versions 0-10.
+
+    The committed offset of each partition."""
 
     __slots__ = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 3 on, ignorable."""
+    """int32, version 3 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetFetchResponseTopic, ...]
-    """[]OffsetFetchResponseTopic, versions 0-7."""
+    """[]OffsetFetchResponseTopic, versions 0-7. The results, by topic. Version 8
+    replaces it with Groups."""
     error_code: int
-    """int16, versions 2-7, ignorable."""
+    """int16, versions 2-7, ignorable. 0, or an error of the whole request. Version
+    8 has one for each group."""
     groups: tuple[OffsetFetchResponseGroup, ...]
-    """[]OffsetFetchResponseGroup, version 8 on."""
+    """[]OffsetFetchResponseGroup, version 8 on. The results, by group."""
 
     @constructor
     def __init__(
@@ -285,8 +420,38 @@ class OffsetFetchResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 10
     HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0, ignorable=True),
-        FieldRow("topics", "Topics", "[]OffsetFetchResponseTopic", "0-7", struct=OffsetFetchResponseTopic),
-        FieldRow("error_code", "ErrorCode", "int16", "2-7", default=0, ignorable=True),
-        FieldRow("groups", "Groups", "[]OffsetFetchResponseGroup", "8+", struct=OffsetFetchResponseGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetFetchResponseTopic",
+            "0-7",
+            struct=OffsetFetchResponseTopic,
+            about="The results, by topic. Version 8 replaces it with Groups.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2-7",
+            default=0,
+            ignorable=True,
+            about="0, or an error of the whole request. Version 8 has one for each group.",
+        ),
+        FieldRow(
+            "groups",
+            "Groups",
+            "[]OffsetFetchResponseGroup",
+            "8+",
+            struct=OffsetFetchResponseGroup,
+            about="The results, by group.",
+        ),
     )

@@ -28,11 +28,12 @@ class OffsetForLeaderPartition(Struct):
     __slots__ = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. The leader epoch that the sender knows, to
+    detect stale metadata on either side; -1 skips the check (KIP-320)."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch whose end to find."""
 
     @constructor
     def __init__(
@@ -49,9 +50,24 @@ class OffsetForLeaderPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "2+", default=-1, ignorable=True),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch that the sender knows, to detect stale metadata on either side; -1 skips the check (KIP-320).",
+        ),
+        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The epoch whose end to find."),
     )
 
 
@@ -61,9 +77,10 @@ class OffsetForLeaderTopic(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[OffsetForLeaderPartition, ...]
-    """[]OffsetForLeaderPartition, all versions."""
+    """[]OffsetForLeaderPartition, all versions. The partitions of the topic to
+    look at."""
 
     @constructor
     def __init__(
@@ -78,20 +95,31 @@ class OffsetForLeaderTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]OffsetForLeaderPartition", "0+", struct=OffsetForLeaderPartition),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]OffsetForLeaderPartition",
+            "0+",
+            struct=OffsetForLeaderPartition,
+            about="The partitions of the topic to look at.",
+        ),
     )
 
 
 class OffsetForLeaderEpochRequest(Message["RequestHeader"]):
-    """OffsetForLeaderEpochRequest (request, API key 23), versions 0-4."""
+    """OffsetForLeaderEpochRequest (request, API key 23), versions 0-4.
+
+    Asks where a leader epoch ends, to find out where two logs begin to differ
+    (KIP-101, KIP-320)."""
 
     __slots__ = ("replica_id", "topics", "unknown_tags")
 
     replica_id: int
-    """int32, version 3 on, ignorable."""
+    """int32, version 3 on, ignorable. The broker ID of the follower that asks; -1
+    for a consumer, -2 for debugging."""
     topics: tuple[OffsetForLeaderTopic, ...]
-    """[]OffsetForLeaderTopic, all versions."""
+    """[]OffsetForLeaderTopic, all versions. The partitions to look at, by topic."""
 
     @constructor
     def __init__(
@@ -118,6 +146,21 @@ class OffsetForLeaderEpochRequest(Message["RequestHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "3+", default=-2, ignorable=True),
-        FieldRow("topics", "Topics", "[]OffsetForLeaderTopic", "0+", struct=OffsetForLeaderTopic),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "3+",
+            default=-2,
+            ignorable=True,
+            about="The broker ID of the follower that asks; -1 for a consumer, -2 for debugging.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetForLeaderTopic",
+            "0+",
+            struct=OffsetForLeaderTopic,
+            about="The partitions to look at, by topic.",
+        ),
     )

@@ -28,13 +28,16 @@ class EpochEndOffset(Struct):
     __slots__ = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as FENCED_LEADER_EPOCH (74) or
+    UNKNOWN_LEADER_EPOCH (75)."""
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_epoch: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. The latest epoch, up to the requested one,
+    that has records, or -1 if there is none."""
     end_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record of that epoch, or -1
+    if there is none."""
 
     @constructor
     def __init__(
@@ -53,10 +56,39 @@ class EpochEndOffset(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("end_offset", "EndOffset", "int64", "0+", default=-1),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as FENCED_LEADER_EPOCH (74) or UNKNOWN_LEADER_EPOCH (75).",
+        ),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="The latest epoch, up to the requested one, that has records, or -1 if there is none.",
+        ),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "0+",
+            default=-1,
+            about="The offset after the last record of that epoch, or -1 if there is none.",
+        ),
     )
 
 
@@ -66,9 +98,9 @@ class OffsetForLeaderTopicResult(Struct):
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[EpochEndOffset, ...]
-    """[]EpochEndOffset, all versions."""
+    """[]EpochEndOffset, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -79,20 +111,30 @@ class OffsetForLeaderTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]EpochEndOffset", "0+", struct=EpochEndOffset),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]EpochEndOffset",
+            "0+",
+            struct=EpochEndOffset,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class OffsetForLeaderEpochResponse(Message["ResponseHeader"]):
-    """OffsetForLeaderEpochResponse (response, API key 23), versions 0-4."""
+    """OffsetForLeaderEpochResponse (response, API key 23), versions 0-4.
+
+    The end of the leader epoch in each partition."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetForLeaderTopicResult, ...]
-    """[]OffsetForLeaderTopicResult, all versions."""
+    """[]OffsetForLeaderTopicResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -119,6 +161,21 @@ class OffsetForLeaderEpochResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0, ignorable=True),
-        FieldRow("topics", "Topics", "[]OffsetForLeaderTopicResult", "0+", struct=OffsetForLeaderTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetForLeaderTopicResult",
+            "0+",
+            struct=OffsetForLeaderTopicResult,
+            about="The results, by topic.",
+        ),
     )

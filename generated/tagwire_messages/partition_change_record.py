@@ -20,7 +20,9 @@ __all__ = ["PartitionChangeRecord"]
 
 
 class PartitionChangeRecord(Message):
-    """PartitionChangeRecord (metadata, API key 5), versions 0-2."""
+    """PartitionChangeRecord (metadata, API key 5), versions 0-2.
+
+    Changes a partition. Fields that are left out keep their values."""
 
     __slots__ = (
         "partition_id",
@@ -38,27 +40,37 @@ class PartitionChangeRecord(Message):
     )
 
     partition_id: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     isr: tuple[int, ...] | None
-    """[]int32, all versions, nullable, tag 0."""
+    """[]int32, all versions, nullable, tag 0. The broker IDs of the new in-sync
+    replicas, or null for no change."""
     leader: int
-    """int32, all versions, tag 1."""
+    """int32, all versions, tag 1. The ID of the new leader, -1 for none, -2 for no
+    change."""
     replicas: tuple[int, ...] | None
-    """[]int32, all versions, nullable, tag 2."""
+    """[]int32, all versions, nullable, tag 2. The broker IDs of the new replicas,
+    or null for no change."""
     removing_replicas: tuple[int, ...] | None
-    """[]int32, all versions, nullable, tag 3."""
+    """[]int32, all versions, nullable, tag 3. The broker IDs of replicas that a
+    reassignment will remove, or null for no change."""
     adding_replicas: tuple[int, ...] | None
-    """[]int32, all versions, nullable, tag 4."""
+    """[]int32, all versions, nullable, tag 4. The broker IDs of replicas that a
+    reassignment is adding, or null for no change."""
     leader_recovery_state: int
-    """int8, all versions, tag 5."""
+    """int8, all versions, tag 5. 1 if the leader recovers after an unclean
+    election, 0 if it has recovered, -1 for no change (KIP-704)."""
     directories: tuple[UUID, ...] | None
-    """[]uuid, version 1 on, nullable, tag 8."""
+    """[]uuid, version 1 on, nullable, tag 8. The log directory ID of each replica,
+    in the order of Replicas, or null for no change (KIP-858)."""
     eligible_leader_replicas: tuple[int, ...] | None
-    """[]int32, version 2 on, nullable, tag 6."""
+    """[]int32, version 2 on, nullable, tag 6. The broker IDs outside the ISR that
+    may be elected, or null for no change (KIP-966)."""
     last_known_elr: tuple[int, ...] | None
-    """[]int32, version 2 on, nullable, tag 7."""
+    """[]int32, version 2 on, nullable, tag 7. The broker IDs that left the
+    eligible replicas, or null for no change (KIP-966)."""
 
     @constructor
     def __init__(
@@ -98,17 +110,97 @@ class PartitionChangeRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 2
     FIELDS = (
-        FieldRow("partition_id", "PartitionId", "int32", "0+", default=-1),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("isr", "Isr", "[]int32", "0+", default=None, nullable="0+", tag=0, tagged="0+"),
-        FieldRow("leader", "Leader", "int32", "0+", default=-2, tag=1, tagged="0+"),
-        FieldRow("replicas", "Replicas", "[]int32", "0+", default=None, nullable="0+", tag=2, tagged="0+"),
         FieldRow(
-            "removing_replicas", "RemovingReplicas", "[]int32", "0+", default=None, nullable="0+", tag=3, tagged="0+"
+            "partition_id",
+            "PartitionId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The partition's number in its topic, counted from 0.",
         ),
-        FieldRow("adding_replicas", "AddingReplicas", "[]int32", "0+", default=None, nullable="0+", tag=4, tagged="0+"),
-        FieldRow("leader_recovery_state", "LeaderRecoveryState", "int8", "0+", default=-1, tag=5, tagged="0+"),
-        FieldRow("directories", "Directories", "[]uuid", "1+", default=None, nullable="1+", tag=8, tagged="1+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "isr",
+            "Isr",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=0,
+            tagged="0+",
+            about="The broker IDs of the new in-sync replicas, or null for no change.",
+        ),
+        FieldRow(
+            "leader",
+            "Leader",
+            "int32",
+            "0+",
+            default=-2,
+            tag=1,
+            tagged="0+",
+            about="The ID of the new leader, -1 for none, -2 for no change.",
+        ),
+        FieldRow(
+            "replicas",
+            "Replicas",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=2,
+            tagged="0+",
+            about="The broker IDs of the new replicas, or null for no change.",
+        ),
+        FieldRow(
+            "removing_replicas",
+            "RemovingReplicas",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=3,
+            tagged="0+",
+            about="The broker IDs of replicas that a reassignment will remove, or null for no change.",
+        ),
+        FieldRow(
+            "adding_replicas",
+            "AddingReplicas",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            tag=4,
+            tagged="0+",
+            about="The broker IDs of replicas that a reassignment is adding, or null for no change.",
+        ),
+        FieldRow(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            "0+",
+            default=-1,
+            tag=5,
+            tagged="0+",
+            about="1 if the leader recovers after an unclean election, 0 if it has recovered, -1 for no change (KIP-704).",
+        ),
+        FieldRow(
+            "directories",
+            "Directories",
+            "[]uuid",
+            "1+",
+            default=None,
+            nullable="1+",
+            tag=8,
+            tagged="1+",
+            about="The log directory ID of each replica, in the order of Replicas, or null for no change (KIP-858).",
+        ),
         FieldRow(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
@@ -118,6 +210,17 @@ class PartitionChangeRecord(Message):
             nullable="2+",
             tag=6,
             tagged="2+",
+            about="The broker IDs outside the ISR that may be elected, or null for no change (KIP-966).",
         ),
-        FieldRow("last_known_elr", "LastKnownElr", "[]int32", "2+", default=None, nullable="2+", tag=7, tagged="2+"),
+        FieldRow(
+            "last_known_elr",
+            "LastKnownElr",
+            "[]int32",
+            "2+",
+            default=None,
+            nullable="2+",
+            tag=7,
+            tagged="2+",
+            about="The broker IDs that left the eligible replicas, or null for no change (KIP-966).",
+        ),
     )

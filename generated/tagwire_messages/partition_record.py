@@ -20,7 +20,9 @@ __all__ = ["PartitionRecord"]
 
 
 class PartitionRecord(Message):
-    """PartitionRecord (metadata, API key 3), versions 0-2."""
+    """PartitionRecord (metadata, API key 3), versions 0-2.
+
+    The full state of a partition, such as when its topic is created."""
 
     __slots__ = (
         "partition_id",
@@ -40,31 +42,43 @@ class PartitionRecord(Message):
     )
 
     partition_id: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of all replicas, the preferred leader
+    first."""
     isr: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the in-sync replicas, the leader's
+    included."""
     removing_replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of replicas that a reassignment will
+    remove when it completes (KIP-455)."""
     adding_replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of replicas that a reassignment is
+    adding (KIP-455)."""
     leader: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that leads the partition, or -1 if
+    there is none."""
     leader_recovery_state: int
-    """int8, all versions, tag 0."""
+    """int8, all versions, tag 0. 1 while the leader recovers after an unclean
+    election, 0 once it has recovered (KIP-704)."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's leader epoch, which grows with each
+    election."""
     partition_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's epoch, which grows with each change of
+    its ISR or replicas."""
     directories: tuple[UUID, ...]
-    """[]uuid, version 1 on."""
+    """[]uuid, version 1 on. The log directory ID of each replica, in the order of
+    Replicas (KIP-858)."""
     eligible_leader_replicas: tuple[int, ...] | None
-    """[]int32, version 2 on, nullable, tag 1."""
+    """[]int32, version 2 on, nullable, tag 1. The broker IDs outside the ISR that
+    have all committed records and may be elected, or null (KIP-966)."""
     last_known_elr: tuple[int, ...] | None
-    """[]int32, version 2 on, nullable, tag 2."""
+    """[]int32, version 2 on, nullable, tag 2. The broker IDs that left the
+    eligible replicas through an unclean shutdown, or null (KIP-966)."""
 
     @constructor
     def __init__(
@@ -108,17 +122,81 @@ class PartitionRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 2
     FIELDS = (
-        FieldRow("partition_id", "PartitionId", "int32", "0+", default=-1),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "0+"),
-        FieldRow("isr", "Isr", "[]int32", "0+"),
-        FieldRow("removing_replicas", "RemovingReplicas", "[]int32", "0+"),
-        FieldRow("adding_replicas", "AddingReplicas", "[]int32", "0+"),
-        FieldRow("leader", "Leader", "int32", "0+", default=-1),
-        FieldRow("leader_recovery_state", "LeaderRecoveryState", "int8", "0+", default=0, tag=0, tagged="0+"),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=-1),
-        FieldRow("partition_epoch", "PartitionEpoch", "int32", "0+", default=-1),
-        FieldRow("directories", "Directories", "[]uuid", "1+"),
+        FieldRow(
+            "partition_id",
+            "PartitionId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "replicas", "Replicas", "[]int32", "0+", about="The broker IDs of all replicas, the preferred leader first."
+        ),
+        FieldRow("isr", "Isr", "[]int32", "0+", about="The broker IDs of the in-sync replicas, the leader's included."),
+        FieldRow(
+            "removing_replicas",
+            "RemovingReplicas",
+            "[]int32",
+            "0+",
+            about="The broker IDs of replicas that a reassignment will remove when it completes (KIP-455).",
+        ),
+        FieldRow(
+            "adding_replicas",
+            "AddingReplicas",
+            "[]int32",
+            "0+",
+            about="The broker IDs of replicas that a reassignment is adding (KIP-455).",
+        ),
+        FieldRow(
+            "leader",
+            "Leader",
+            "int32",
+            "0+",
+            default=-1,
+            about="The ID of the broker that leads the partition, or -1 if there is none.",
+        ),
+        FieldRow(
+            "leader_recovery_state",
+            "LeaderRecoveryState",
+            "int8",
+            "0+",
+            default=0,
+            tag=0,
+            tagged="0+",
+            about="1 while the leader recovers after an unclean election, 0 once it has recovered (KIP-704).",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow(
+            "partition_epoch",
+            "PartitionEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            about="The partition's epoch, which grows with each change of its ISR or replicas.",
+        ),
+        FieldRow(
+            "directories",
+            "Directories",
+            "[]uuid",
+            "1+",
+            about="The log directory ID of each replica, in the order of Replicas (KIP-858).",
+        ),
         FieldRow(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
@@ -128,6 +206,17 @@ class PartitionRecord(Message):
             nullable="2+",
             tag=1,
             tagged="2+",
+            about="The broker IDs outside the ISR that have all committed records and may be elected, or null (KIP-966).",
         ),
-        FieldRow("last_known_elr", "LastKnownElr", "[]int32", "2+", default=None, nullable="2+", tag=2, tagged="2+"),
+        FieldRow(
+            "last_known_elr",
+            "LastKnownElr",
+            "[]int32",
+            "2+",
+            default=None,
+            nullable="2+",
+            tag=2,
+            tagged="2+",
+            about="The broker IDs that left the eligible replicas through an unclean shutdown, or null (KIP-966).",
+        ),
     )

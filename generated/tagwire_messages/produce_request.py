@@ -37,10 +37,11 @@ class PartitionProduceData(Struct):
     __slots__ = ("index", "records", "unknown_tags")
 
     index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     records: bytes | None
     """records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2
-    and records of v2 in 3+."""
+    and records of v2 in 3+. The records: from version 3 on a single batch
+    of magic 2."""
 
     @constructor
     def __init__(
@@ -51,7 +52,9 @@ class PartitionProduceData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("index", "Index", "int32", "0+", default=0),
+        FieldRow(
+            "index", "Index", "int32", "0+", default=0, about="The partition's number in its topic, counted from 0."
+        ),
         FieldRow(
             "records",
             "Records",
@@ -60,6 +63,7 @@ class PartitionProduceData(Struct):
             default=None,
             nullable="0+",
             record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "v2")),
+            about="The records: from version 3 on a single batch of magic 2.",
         ),
     )
 
@@ -70,11 +74,14 @@ class TopicProduceData(Struct):
     __slots__ = ("name", "topic_id", "partition_data", "unknown_tags")
 
     name: str
-    """string, versions 0-12, ignorable."""
+    """string, versions 0-12, ignorable. The topic's name. Version 13 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 13 on, ignorable."""
+    """uuid, version 13 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partition_data: tuple[PartitionProduceData, ...]
-    """[]PartitionProduceData, all versions."""
+    """[]PartitionProduceData, all versions. The records for each partition of the
+    topic."""
 
     @constructor
     def __init__(
@@ -91,25 +98,54 @@ class TopicProduceData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
-        FieldRow("partition_data", "PartitionData", "[]PartitionProduceData", "0+", struct=PartitionProduceData),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0-12",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 13 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "13+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partition_data",
+            "PartitionData",
+            "[]PartitionProduceData",
+            "0+",
+            struct=PartitionProduceData,
+            about="The records for each partition of the topic.",
+        ),
     )
 
 
 class ProduceRequest(Message["RequestHeader"]):
-    """ProduceRequest (request, API key 0), versions 0-13."""
+    """ProduceRequest (request, API key 0), versions 0-13.
+
+    Writes record batches to partitions. Version 3 brought batches of magic 2
+    (KIP-98), version 13 topic IDs (KIP-516). With Acks 0 there is no
+    response."""
 
     __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")
 
     transactional_id: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The `transactional.id` of the producer, or
+    null outside of transactions."""
     acks: int
-    """int16, all versions."""
+    """int16, all versions. Who must have the records before the broker answers: 0
+    nobody, 1 the leader, -1 all in-sync replicas."""
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long to wait for the replicas, in milliseconds."""
     topic_data: tuple[TopicProduceData, ...]
-    """[]TopicProduceData, all versions."""
+    """[]TopicProduceData, all versions. The records to write, by topic."""
 
     @constructor
     def __init__(
@@ -140,8 +176,37 @@ class ProduceRequest(Message["RequestHeader"]):
     LATEST_STABLE = 13
     HEADER_VERSIONS = ((Versions(0, 8), 1), (Versions(9, 32767), 2))
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "3+", default=None, nullable="3+"),
-        FieldRow("acks", "Acks", "int16", "0+", default=0),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0),
-        FieldRow("topic_data", "TopicData", "[]TopicProduceData", "0+", struct=TopicProduceData),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            about="The `transactional.id` of the producer, or null outside of transactions.",
+        ),
+        FieldRow(
+            "acks",
+            "Acks",
+            "int16",
+            "0+",
+            default=0,
+            about="Who must have the records before the broker answers: 0 nobody, 1 the leader, -1 all in-sync replicas.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long to wait for the replicas, in milliseconds.",
+        ),
+        FieldRow(
+            "topic_data",
+            "TopicData",
+            "[]TopicProduceData",
+            "0+",
+            struct=TopicProduceData,
+            about="The records to write, by topic.",
+        ),
     )

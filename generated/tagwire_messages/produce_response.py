@@ -51,9 +51,9 @@ class BatchIndexAndErrorMessage(Struct):
     __slots__ = ("batch_index", "batch_index_error_message", "unknown_tags")
 
     batch_index: int
-    """int32, version 8 on."""
+    """int32, version 8 on. The record's position in the batch, counted from 0."""
     batch_index_error_message: str | None
-    """string, version 8 on, nullable."""
+    """string, version 8 on, nullable. Why the record was rejected, or null."""
 
     @constructor
     def __init__(
@@ -68,8 +68,23 @@ class BatchIndexAndErrorMessage(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("batch_index", "BatchIndex", "int32", "8+", default=0),
-        FieldRow("batch_index_error_message", "BatchIndexErrorMessage", "string", "8+", default=None, nullable="8+"),
+        FieldRow(
+            "batch_index",
+            "BatchIndex",
+            "int32",
+            "8+",
+            default=0,
+            about="The record's position in the batch, counted from 0.",
+        ),
+        FieldRow(
+            "batch_index_error_message",
+            "BatchIndexErrorMessage",
+            "string",
+            "8+",
+            default=None,
+            nullable="8+",
+            about="Why the record was rejected, or null.",
+        ),
     )
 
 
@@ -79,9 +94,9 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
     leader_id: int
-    """int32, version 10 on."""
+    """int32, version 10 on. The ID of the leader, or -1 if unknown."""
     leader_epoch: int
-    """int32, version 10 on."""
+    """int32, version 10 on. The latest leader epoch that the broker knows, or -1."""
 
     @constructor
     def __init__(
@@ -92,8 +107,15 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_id", "LeaderId", "int32", "10+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "10+", default=-1),
+        FieldRow("leader_id", "LeaderId", "int32", "10+", default=-1, about="The ID of the leader, or -1 if unknown."),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "10+",
+            default=-1,
+            about="The latest leader epoch that the broker knows, or -1.",
+        ),
     )
 
 
@@ -114,21 +136,27 @@ class PartitionProduceResponse(Struct):
     )
 
     index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as NOT_LEADER_OR_FOLLOWER (6),
+    MESSAGE_TOO_LARGE (10) or OUT_OF_ORDER_SEQUENCE_NUMBER (45)."""
     base_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the first record, or -1 on errors."""
     log_append_time_ms: int
-    """int64, version 2 on, ignorable."""
+    """int64, version 2 on, ignorable. When the broker wrote the records, in
+    milliseconds since 1970; -1 if they keep their own timestamps."""
     log_start_offset: int
-    """int64, version 5 on, ignorable."""
+    """int64, version 5 on, ignorable. The first offset that the partition still
+    has, or -1 if unknown."""
     record_errors: tuple[BatchIndexAndErrorMessage, ...]
-    """[]BatchIndexAndErrorMessage, version 8 on, ignorable."""
+    """[]BatchIndexAndErrorMessage, version 8 on, ignorable. The records that made
+    the broker reject the batch (KIP-467)."""
     error_message: str | None
-    """string, version 8 on, nullable, ignorable."""
+    """string, version 8 on, nullable, ignorable. Why the request failed for this
+    partition, or null."""
     current_leader: LeaderIdAndEpoch
-    """LeaderIdAndEpoch, version 10 on, tag 0."""
+    """LeaderIdAndEpoch, version 10 on, tag 0. The leader that the broker knows, if
+    the producer should write to another (KIP-951)."""
 
     @constructor
     def __init__(
@@ -155,11 +183,43 @@ class PartitionProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("index", "Index", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("base_offset", "BaseOffset", "int64", "0+", default=0),
-        FieldRow("log_append_time_ms", "LogAppendTimeMs", "int64", "2+", default=-1, ignorable=True),
-        FieldRow("log_start_offset", "LogStartOffset", "int64", "5+", default=-1, ignorable=True),
+        FieldRow(
+            "index", "Index", "int32", "0+", default=0, about="The partition's number in its topic, counted from 0."
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as NOT_LEADER_OR_FOLLOWER (6), MESSAGE_TOO_LARGE (10) or OUT_OF_ORDER_SEQUENCE_NUMBER (45).",
+        ),
+        FieldRow(
+            "base_offset",
+            "BaseOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first record, or -1 on errors.",
+        ),
+        FieldRow(
+            "log_append_time_ms",
+            "LogAppendTimeMs",
+            "int64",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="When the broker wrote the records, in milliseconds since 1970; -1 if they keep their own timestamps.",
+        ),
+        FieldRow(
+            "log_start_offset",
+            "LogStartOffset",
+            "int64",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The first offset that the partition still has, or -1 if unknown.",
+        ),
         FieldRow(
             "record_errors",
             "RecordErrors",
@@ -167,8 +227,18 @@ class PartitionProduceResponse(Struct):
             "8+",
             ignorable=True,
             struct=BatchIndexAndErrorMessage,
+            about="The records that made the broker reject the batch (KIP-467).",
         ),
-        FieldRow("error_message", "ErrorMessage", "string", "8+", default=None, nullable="8+", ignorable=True),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "8+",
+            default=None,
+            nullable="8+",
+            ignorable=True,
+            about="Why the request failed for this partition, or null.",
+        ),
         FieldRow(
             "current_leader",
             "CurrentLeader",
@@ -178,6 +248,7 @@ class PartitionProduceResponse(Struct):
             tag=0,
             tagged="10+",
             struct=LeaderIdAndEpoch,
+            about="The leader that the broker knows, if the producer should write to another (KIP-951).",
         ),
     )
 
@@ -188,11 +259,14 @@ class TopicProduceResponse(Struct):
     __slots__ = ("name", "topic_id", "partition_responses", "unknown_tags")
 
     name: str
-    """string, versions 0-12, ignorable."""
+    """string, versions 0-12, ignorable. The topic's name. Version 13 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 13 on, ignorable."""
+    """uuid, version 13 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partition_responses: tuple[PartitionProduceResponse, ...]
-    """[]PartitionProduceResponse, all versions."""
+    """[]PartitionProduceResponse, all versions. The result for each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -209,14 +283,31 @@ class TopicProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-12", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "13+", default=0, ignorable=True),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0-12",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 13 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "13+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
             "0+",
             struct=PartitionProduceResponse,
+            about="The result for each partition of the topic.",
         ),
     )
 
@@ -227,13 +318,14 @@ class NodeEndpoint(Struct):
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
     node_id: int
-    """int32, version 10 on."""
+    """int32, version 10 on. The ID of the broker."""
     host: str
-    """string, version 10 on."""
+    """string, version 10 on. The host name or IP address to connect to."""
     port: int
-    """int32, version 10 on."""
+    """int32, version 10 on. The TCP port to connect to."""
     rack: str | None
-    """string, version 10 on, nullable."""
+    """string, version 10 on, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -252,24 +344,36 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "10+", default=0),
-        FieldRow("host", "Host", "string", "10+", default=""),
-        FieldRow("port", "Port", "int32", "10+", default=0),
-        FieldRow("rack", "Rack", "string", "10+", default=None, nullable="10+"),
+        FieldRow("node_id", "NodeId", "int32", "10+", default=0, about="The ID of the broker."),
+        FieldRow("host", "Host", "string", "10+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "10+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "10+",
+            default=None,
+            nullable="10+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class ProduceResponse(Message["ResponseHeader"]):
-    """ProduceResponse (response, API key 0), versions 0-13."""
+    """ProduceResponse (response, API key 0), versions 0-13.
+
+    Reports for each partition at which offset its records were written."""
 
     __slots__ = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")
 
     responses: tuple[TopicProduceResponse, ...]
-    """[]TopicProduceResponse, all versions."""
+    """[]TopicProduceResponse, all versions. The results, by topic."""
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     node_endpoints: tuple[NodeEndpoint, ...]
-    """[]NodeEndpoint, version 10 on, tag 0."""
+    """[]NodeEndpoint, version 10 on, tag 0. The addresses of the leaders named in
+    CurrentLeader (KIP-951)."""
 
     @constructor
     def __init__(
@@ -302,7 +406,31 @@ class ProduceResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 13
     HEADER_VERSIONS = ((Versions(0, 8), 0), (Versions(9, 32767), 1))
     FIELDS = (
-        FieldRow("responses", "Responses", "[]TopicProduceResponse", "0+", struct=TopicProduceResponse),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", "10+", tag=0, tagged="10+", struct=NodeEndpoint),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]TopicProduceResponse",
+            "0+",
+            struct=TopicProduceResponse,
+            about="The results, by topic.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "node_endpoints",
+            "NodeEndpoints",
+            "[]NodeEndpoint",
+            "10+",
+            tag=0,
+            tagged="10+",
+            struct=NodeEndpoint,
+            about="The addresses of the leaders named in CurrentLeader (KIP-951).",
+        ),
     )

@@ -12,16 +12,20 @@ __all__ = ["ProducerIdsRecord"]
 
 
 class ProducerIdsRecord(Message):
-    """ProducerIdsRecord (metadata, API key 15), version 0."""
+    """ProducerIdsRecord (metadata, API key 15), version 0.
+
+    Records a block of producer IDs that a broker got (KIP-730)."""
 
     __slots__ = ("broker_id", "broker_epoch", "next_producer_id", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that got the block."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     next_producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The first producer ID after the block, with which the
+    next one begins."""
 
     @constructor
     def __init__(
@@ -45,7 +49,21 @@ class ProducerIdsRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=-1),
-        FieldRow("next_producer_id", "NextProducerId", "int64", "0+", default=0),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker that got the block."),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "next_producer_id",
+            "NextProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The first producer ID after the block, with which the next one begins.",
+        ),
     )

@@ -27,21 +27,27 @@ class ProducerEntry(Struct):
     )
 
     producer_id: int
-    """int64, version 1."""
+    """int64, version 1. The producer's ID, which InitProducerId assigned."""
     epoch: int
-    """int16, version 1."""
+    """int16, version 1. The producer's epoch."""
     last_sequence: int
-    """int32, version 1."""
+    """int32, version 1. The sequence number of the producer's last record, or -1
+    if there is none."""
     last_offset: int
-    """int64, version 1."""
+    """int64, version 1. The offset of the producer's last record, or -1 if there
+    is none."""
     offset_delta: int
-    """int32, version 1."""
+    """int32, version 1. How many offsets the producer's last batch spans, minus
+    one."""
     timestamp: int
-    """int64, version 1."""
+    """int64, version 1. The highest timestamp in the producer's last batch, in
+    milliseconds since 1970."""
     coordinator_epoch: int
-    """int32, version 1."""
+    """int32, version 1. The epoch of the coordinator that wrote the last
+    transaction marker, or -1."""
     current_txn_first_offset: int
-    """int64, version 1."""
+    """int64, version 1. The first offset of the open transaction, or -1 if none is
+    open."""
 
     @constructor
     def __init__(
@@ -68,26 +74,78 @@ class ProducerEntry(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "1", default=0),
-        FieldRow("epoch", "Epoch", "int16", "1", default=0),
-        FieldRow("last_sequence", "LastSequence", "int32", "1", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "1", default=0),
-        FieldRow("offset_delta", "OffsetDelta", "int32", "1", default=0),
-        FieldRow("timestamp", "Timestamp", "int64", "1", default=0),
-        FieldRow("coordinator_epoch", "CoordinatorEpoch", "int32", "1", default=0),
-        FieldRow("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", "1", default=0),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "1",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow("epoch", "Epoch", "int16", "1", default=0, about="The producer's epoch."),
+        FieldRow(
+            "last_sequence",
+            "LastSequence",
+            "int32",
+            "1",
+            default=0,
+            about="The sequence number of the producer's last record, or -1 if there is none.",
+        ),
+        FieldRow(
+            "last_offset",
+            "LastOffset",
+            "int64",
+            "1",
+            default=0,
+            about="The offset of the producer's last record, or -1 if there is none.",
+        ),
+        FieldRow(
+            "offset_delta",
+            "OffsetDelta",
+            "int32",
+            "1",
+            default=0,
+            about="How many offsets the producer's last batch spans, minus one.",
+        ),
+        FieldRow(
+            "timestamp",
+            "Timestamp",
+            "int64",
+            "1",
+            default=0,
+            about="The highest timestamp in the producer's last batch, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "coordinator_epoch",
+            "CoordinatorEpoch",
+            "int32",
+            "1",
+            default=0,
+            about="The epoch of the coordinator that wrote the last transaction marker, or -1.",
+        ),
+        FieldRow(
+            "current_txn_first_offset",
+            "CurrentTxnFirstOffset",
+            "int64",
+            "1",
+            default=0,
+            about="The first offset of the open transaction, or -1 if none is open.",
+        ),
     )
 
 
 class ProducerSnapshot(Message):
-    """ProducerSnapshot (data), version 1."""
+    """ProducerSnapshot (data), version 1.
+
+    A file `.snapshot` of a partition: the producers that its log knows at an
+    offset (KIP-98)."""
 
     __slots__ = ("crc", "producer_entries", "unknown_tags")
 
     crc: int
-    """uint32, version 1."""
+    """uint32, version 1. The CRC-32C of the bytes after this field."""
     producer_entries: tuple[ProducerEntry, ...]
-    """[]ProducerEntry, version 1."""
+    """[]ProducerEntry, version 1. The producers."""
 
     @constructor
     def __init__(
@@ -109,6 +167,8 @@ class ProducerSnapshot(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 1
     FIELDS = (
-        FieldRow("crc", "Crc", "uint32", "1", default=0),
-        FieldRow("producer_entries", "ProducerEntries", "[]ProducerEntry", "1", struct=ProducerEntry),
+        FieldRow("crc", "Crc", "uint32", "1", default=0, about="The CRC-32C of the bytes after this field."),
+        FieldRow(
+            "producer_entries", "ProducerEntries", "[]ProducerEntry", "1", struct=ProducerEntry, about="The producers."
+        ),
     )

@@ -17,20 +17,26 @@ __all__ = ["PushTelemetryRequest"]
 
 
 class PushTelemetryRequest(Message["RequestHeader"]):
-    """PushTelemetryRequest (request, API key 72), version 0."""
+    """PushTelemetryRequest (request, API key 72), version 0.
+
+    A client pushes the metrics that it was asked for (KIP-714)."""
 
     __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics", "unknown_tags")
 
     client_instance_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the client instance in telemetry (KIP-714)."""
     subscription_id: int
-    """int32, all versions."""
+    """int32, all versions. The subscription from GetTelemetrySubscriptions. If it
+    is no longer valid, the client must ask again."""
     terminating: bool
-    """bool, all versions."""
+    """bool, all versions. Whether this is the last push, because the client
+    terminates."""
     compression_type: int
-    """int8, all versions."""
+    """int8, all versions. How the metrics are compressed: 0 none, 1 gzip, 2
+    snappy, 3 lz4, 4 zstd."""
     metrics: bytes
-    """bytes, all versions."""
+    """bytes, all versions. The metrics as OpenTelemetry's MetricsData (protobuf),
+    compressed."""
 
     @constructor
     def __init__(
@@ -59,9 +65,44 @@ class PushTelemetryRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("client_instance_id", "ClientInstanceId", "uuid", "0+", default=0),
-        FieldRow("subscription_id", "SubscriptionId", "int32", "0+", default=0),
-        FieldRow("terminating", "Terminating", "bool", "0+", default=False),
-        FieldRow("compression_type", "CompressionType", "int8", "0+", default=0),
-        FieldRow("metrics", "Metrics", "bytes", "0+", default=b""),
+        FieldRow(
+            "client_instance_id",
+            "ClientInstanceId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID of the client instance in telemetry (KIP-714).",
+        ),
+        FieldRow(
+            "subscription_id",
+            "SubscriptionId",
+            "int32",
+            "0+",
+            default=0,
+            about="The subscription from GetTelemetrySubscriptions. If it is no longer valid, the client must ask again.",
+        ),
+        FieldRow(
+            "terminating",
+            "Terminating",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether this is the last push, because the client terminates.",
+        ),
+        FieldRow(
+            "compression_type",
+            "CompressionType",
+            "int8",
+            "0+",
+            default=0,
+            about="How the metrics are compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+        ),
+        FieldRow(
+            "metrics",
+            "Metrics",
+            "bytes",
+            "0+",
+            default=b"",
+            about="The metrics as OpenTelemetry's MetricsData (protobuf), compressed.",
+        ),
     )

@@ -16,14 +16,18 @@ __all__ = ["PushTelemetryResponse"]
 
 
 class PushTelemetryResponse(Message["ResponseHeader"]):
-    """PushTelemetryResponse (response, API key 72), version 0."""
+    """PushTelemetryResponse (response, API key 72), version 0.
+
+    Reports whether the metrics were accepted."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as UNKNOWN_SUBSCRIPTION_ID (117) or
+    TELEMETRY_TOO_LARGE (118)."""
 
     @constructor
     def __init__(
@@ -42,6 +46,20 @@ class PushTelemetryResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as UNKNOWN_SUBSCRIPTION_ID (117) or TELEMETRY_TOO_LARGE (118).",
+        ),
     )

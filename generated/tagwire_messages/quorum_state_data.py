@@ -25,18 +25,21 @@ class Voter(Struct):
     __slots__ = ("voter_id", "unknown_tags")
 
     voter_id: int
-    """int32, version 0."""
+    """int32, version 0. The node ID of the voter."""
 
     @constructor
     def __init__(self, *, voter_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.voter_id = voter_id
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("voter_id", "VoterId", "int32", "0", default=0),)
+    FIELDS = (FieldRow("voter_id", "VoterId", "int32", "0", default=0, about="The node ID of the voter."),)
 
 
 class QuorumStateData(Message):
-    """QuorumStateData (data), versions 0-1."""
+    """QuorumStateData (data), versions 0-1.
+
+    The file `quorum-state` of a KRaft node: what it must remember of elections
+    (KIP-595). The file is JSON."""
 
     __slots__ = (
         "cluster_id",
@@ -50,19 +53,22 @@ class QuorumStateData(Message):
     )
 
     cluster_id: str
-    """string, version 0."""
+    """string, version 0. The ID of the cluster."""
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the leader that the node knows, or -1."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The latest epoch that the node knows, or -1."""
     voted_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the candidate that got this node's vote
+    in the epoch, or -1 if none has."""
     voted_directory_id: UUID
-    """uuid, version 1 on."""
+    """uuid, version 1 on. The ID of the metadata directory of that candidate
+    (KIP-853)."""
     applied_offset: int
-    """int64, version 0."""
+    """int64, version 0. An offset that is no longer used."""
     current_voters: tuple[Voter, ...] | None
-    """[]Voter, version 0, nullable."""
+    """[]Voter, version 0, nullable. The voters, or null. From version 1 on they
+    are in the log instead (KIP-853)."""
 
     @constructor
     def __init__(
@@ -94,11 +100,47 @@ class QuorumStateData(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 1
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0", default=""),
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=-1),
-        FieldRow("voted_id", "VotedId", "int32", "0+", default=-1),
-        FieldRow("voted_directory_id", "VotedDirectoryId", "uuid", "1+", default=0),
-        FieldRow("applied_offset", "AppliedOffset", "int64", "0", default=0),
-        FieldRow("current_voters", "CurrentVoters", "[]Voter", "0", nullable="0", struct=Voter),
+        FieldRow("cluster_id", "ClusterId", "string", "0", default="", about="The ID of the cluster."),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The node ID of the leader that the node knows, or -1.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            about="The latest epoch that the node knows, or -1.",
+        ),
+        FieldRow(
+            "voted_id",
+            "VotedId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The node ID of the candidate that got this node's vote in the epoch, or -1 if none has.",
+        ),
+        FieldRow(
+            "voted_directory_id",
+            "VotedDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            about="The ID of the metadata directory of that candidate (KIP-853).",
+        ),
+        FieldRow("applied_offset", "AppliedOffset", "int64", "0", default=0, about="An offset that is no longer used."),
+        FieldRow(
+            "current_voters",
+            "CurrentVoters",
+            "[]Voter",
+            "0",
+            nullable="0",
+            struct=Voter,
+            about="The voters, or null. From version 1 on they are in the log instead (KIP-853).",
+        ),
     )

@@ -22,9 +22,10 @@ class PartitionData(Struct):
     __slots__ = ("partition", "leader_epoch", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch of the share partition. An older one
+    than the coordinator knows is fenced."""
 
     @constructor
     def __init__(
@@ -35,8 +36,22 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The leader epoch of the share partition. An older one than the coordinator knows is fenced.",
+        ),
     )
 
 
@@ -46,9 +61,10 @@ class ReadStateData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic."""
 
     @constructor
     def __init__(
@@ -63,20 +79,37 @@ class ReadStateData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic.",
+        ),
     )
 
 
 class ReadShareGroupStateRequest(Message["RequestHeader"]):
-    """ReadShareGroupStateRequest (request, API key 84), version 0."""
+    """ReadShareGroupStateRequest (request, API key 84), version 0.
+
+    The leader of share partitions reads their state from the share coordinator
+    (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[ReadStateData, ...]
-    """[]ReadStateData, all versions."""
+    """[]ReadStateData, all versions. The share partitions, by topic."""
 
     @constructor
     def __init__(
@@ -95,6 +128,10 @@ class ReadShareGroupStateRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]ReadStateData", "0+", struct=ReadStateData),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics", "Topics", "[]ReadStateData", "0+", struct=ReadStateData, about="The share partitions, by topic."
+        ),
     )

@@ -23,13 +23,13 @@ class StateBatch(Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the range."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the range, inclusive."""
     delivery_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 available, 2 acknowledged, 4 archived."""
     delivery_count: int
-    """int16, all versions."""
+    """int16, all versions. How many times the records were delivered."""
 
     @constructor
     def __init__(
@@ -48,10 +48,21 @@ class StateBatch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("delivery_state", "DeliveryState", "int8", "0+", default=0),
-        FieldRow("delivery_count", "DeliveryCount", "int16", "0+", default=0),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, about="The first offset of the range."),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The last offset of the range, inclusive."
+        ),
+        FieldRow(
+            "delivery_state", "DeliveryState", "int8", "0+", default=0, about="0 available, 2 acknowledged, 4 archived."
+        ),
+        FieldRow(
+            "delivery_count",
+            "DeliveryCount",
+            "int16",
+            "0+",
+            default=0,
+            about="How many times the records were delivered.",
+        ),
     )
 
 
@@ -69,17 +80,21 @@ class PartitionResult(Struct):
     )
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
     state_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the share partition's state, which grows
+    each time that state is initialized."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset that is still in flight in the share
+    partition (KIP-932)."""
     state_batches: tuple[StateBatch, ...]
-    """[]StateBatch, all versions."""
+    """[]StateBatch, all versions. Ranges of offsets with their delivery state."""
 
     @constructor
     def __init__(
@@ -102,12 +117,55 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("state_epoch", "StateEpoch", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
-        FieldRow("state_batches", "StateBatches", "[]StateBatch", "0+", struct=StateBatch),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
+        FieldRow(
+            "state_epoch",
+            "StateEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the share partition's state, which grows each time that state is initialized.",
+        ),
+        FieldRow(
+            "start_offset",
+            "StartOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The first offset that is still in flight in the share partition (KIP-932).",
+        ),
+        FieldRow(
+            "state_batches",
+            "StateBatches",
+            "[]StateBatch",
+            "0+",
+            struct=StateBatch,
+            about="Ranges of offsets with their delivery state.",
+        ),
     )
 
 
@@ -117,9 +175,10 @@ class ReadStateResult(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionResult, ...]
-    """[]PartitionResult, all versions."""
+    """[]PartitionResult, all versions. The state of each partition of the topic."""
 
     @constructor
     def __init__(
@@ -134,18 +193,34 @@ class ReadStateResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionResult", "0+", struct=PartitionResult),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionResult",
+            "0+",
+            struct=PartitionResult,
+            about="The state of each partition of the topic.",
+        ),
     )
 
 
 class ReadShareGroupStateResponse(Message["ResponseHeader"]):
-    """ReadShareGroupStateResponse (response, API key 84), version 0."""
+    """ReadShareGroupStateResponse (response, API key 84), version 0.
+
+    The state of share partitions."""
 
     __slots__ = ("results", "unknown_tags")
 
     results: tuple[ReadStateResult, ...]
-    """[]ReadStateResult, all versions."""
+    """[]ReadStateResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(self, *, results: Iterable[ReadStateResult] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -160,4 +235,8 @@ class ReadShareGroupStateResponse(Message["ResponseHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
-    FIELDS = (FieldRow("results", "Results", "[]ReadStateResult", "0+", struct=ReadStateResult),)
+    FIELDS = (
+        FieldRow(
+            "results", "Results", "[]ReadStateResult", "0+", struct=ReadStateResult, about="The results, by topic."
+        ),
+    )

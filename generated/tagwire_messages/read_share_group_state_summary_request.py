@@ -26,9 +26,9 @@ class PartitionData(Struct):
     __slots__ = ("partition", "leader_epoch", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch of the share partition."""
 
     @constructor
     def __init__(
@@ -39,8 +39,17 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The leader epoch of the share partition."
+        ),
     )
 
 
@@ -50,9 +59,10 @@ class ReadStateSummaryData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic."""
 
     @constructor
     def __init__(
@@ -67,20 +77,37 @@ class ReadStateSummaryData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic.",
+        ),
     )
 
 
 class ReadShareGroupStateSummaryRequest(Message["RequestHeader"]):
-    """ReadShareGroupStateSummaryRequest (request, API key 87), versions 0-1."""
+    """ReadShareGroupStateSummaryRequest (request, API key 87), versions 0-1.
+
+    The group coordinator reads the start offsets of share partitions, without
+    their batches (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[ReadStateSummaryData, ...]
-    """[]ReadStateSummaryData, all versions."""
+    """[]ReadStateSummaryData, all versions. The share partitions, by topic."""
 
     @constructor
     def __init__(
@@ -103,6 +130,15 @@ class ReadShareGroupStateSummaryRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]ReadStateSummaryData", "0+", struct=ReadStateSummaryData),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ReadStateSummaryData",
+            "0+",
+            struct=ReadStateSummaryData,
+            about="The share partitions, by topic.",
+        ),
     )

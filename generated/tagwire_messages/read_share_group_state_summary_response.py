@@ -35,19 +35,24 @@ class PartitionResult(Struct):
     )
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
     state_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the share partition's state, which grows
+    each time that state is initialized."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch that the share coordinator last saw."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset that is still in flight in the share
+    partition (KIP-932)."""
     delivery_complete_count: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How many records after the start offset need
+    no more delivery, or -1 if unknown (KIP-1226)."""
 
     @constructor
     def __init__(
@@ -72,13 +77,64 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("state_epoch", "StateEpoch", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
-        FieldRow("delivery_complete_count", "DeliveryCompleteCount", "int32", "1+", default=-1, ignorable=True),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
+        FieldRow(
+            "state_epoch",
+            "StateEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the share partition's state, which grows each time that state is initialized.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The leader epoch that the share coordinator last saw.",
+        ),
+        FieldRow(
+            "start_offset",
+            "StartOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The first offset that is still in flight in the share partition (KIP-932).",
+        ),
+        FieldRow(
+            "delivery_complete_count",
+            "DeliveryCompleteCount",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="How many records after the start offset need no more delivery, or -1 if unknown (KIP-1226).",
+        ),
     )
 
 
@@ -88,9 +144,10 @@ class ReadStateSummaryResult(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionResult, ...]
-    """[]PartitionResult, all versions."""
+    """[]PartitionResult, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -105,18 +162,34 @@ class ReadStateSummaryResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionResult", "0+", struct=PartitionResult),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionResult",
+            "0+",
+            struct=PartitionResult,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class ReadShareGroupStateSummaryResponse(Message["ResponseHeader"]):
-    """ReadShareGroupStateSummaryResponse (response, API key 87), versions 0-1."""
+    """ReadShareGroupStateSummaryResponse (response, API key 87), versions 0-1.
+
+    The start offsets of share partitions."""
 
     __slots__ = ("results", "unknown_tags")
 
     results: tuple[ReadStateSummaryResult, ...]
-    """[]ReadStateSummaryResult, all versions."""
+    """[]ReadStateSummaryResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -133,4 +206,13 @@ class ReadShareGroupStateSummaryResponse(Message["ResponseHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
-    FIELDS = (FieldRow("results", "Results", "[]ReadStateSummaryResult", "0+", struct=ReadStateSummaryResult),)
+    FIELDS = (
+        FieldRow(
+            "results",
+            "Results",
+            "[]ReadStateSummaryResult",
+            "0+",
+            struct=ReadStateSummaryResult,
+            about="The results, by topic.",
+        ),
+    )

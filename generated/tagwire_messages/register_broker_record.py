@@ -27,13 +27,14 @@ class BrokerEndpoint(Struct):
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The listener's name, such as `PLAINTEXT`."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
     security_protocol: int
-    """int16, all versions."""
+    """int16, all versions. How connections are secured: 0 PLAINTEXT, 1 SSL, 2
+    SASL_PLAINTEXT, 3 SASL_SSL."""
 
     @constructor
     def __init__(
@@ -52,10 +53,17 @@ class BrokerEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
-        FieldRow("security_protocol", "SecurityProtocol", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The listener's name, such as `PLAINTEXT`."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "security_protocol",
+            "SecurityProtocol",
+            "int16",
+            "0+",
+            default=0,
+            about="How connections are secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
+        ),
     )
 
 
@@ -65,11 +73,12 @@ class BrokerFeature(Struct):
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The feature's name, such as `metadata.version`."""
     min_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The lowest level of the feature that the node supports."""
     max_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The highest level of the feature that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -86,14 +95,30 @@ class BrokerFeature(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("min_supported_version", "MinSupportedVersion", "int16", "0+", default=0),
-        FieldRow("max_supported_version", "MaxSupportedVersion", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The feature's name, such as `metadata.version`."),
+        FieldRow(
+            "min_supported_version",
+            "MinSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The lowest level of the feature that the node supports.",
+        ),
+        FieldRow(
+            "max_supported_version",
+            "MaxSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The highest level of the feature that the node supports.",
+        ),
     )
 
 
 class RegisterBrokerRecord(Message):
-    """RegisterBrokerRecord (metadata, API key 0), versions 0-4."""
+    """RegisterBrokerRecord (metadata, API key 0), versions 0-4.
+
+    Registers a broker, or registers it again after a restart (KIP-631)."""
 
     __slots__ = (
         "broker_id",
@@ -111,27 +136,35 @@ class RegisterBrokerRecord(Message):
     )
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     is_migrating_zk_broker: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether this is a ZooKeeper broker in a cluster that
+    migrates to KRaft (KIP-866)."""
     incarnation_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. A random ID that the node chooses at each start, so that
+    a restart can be recognized."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch of the registration: the offset of this
+    record."""
     end_points: tuple[BrokerEndpoint, ...]
-    """[]BrokerEndpoint, all versions."""
+    """[]BrokerEndpoint, all versions. The addresses at which the broker accepts
+    connections, by listener."""
     features: tuple[BrokerFeature, ...]
-    """[]BrokerFeature, all versions."""
+    """[]BrokerFeature, all versions. The features that the broker supports."""
     rack: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
     fenced: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the broker is fenced, as each is at first."""
     in_controlled_shutdown: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether the broker is in a controlled shutdown
+    (KIP-841)."""
     log_dirs: tuple[UUID, ...]
-    """[]uuid, version 3 on, tag 0."""
+    """[]uuid, version 3 on, tag 0. The IDs of the broker's log directories that
+    are online (KIP-858)."""
     cordoned_log_dirs: tuple[UUID, ...] | None
-    """[]uuid, version 4 on, nullable, tag 1."""
+    """[]uuid, version 4 on, nullable, tag 1. The IDs of log directories that get
+    no new replicas (KIP-1066), or null if the broker can't tell."""
 
     @constructor
     def __init__(
@@ -179,17 +212,85 @@ class RegisterBrokerRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 4
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", "2+", default=False),
-        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=0),
-        FieldRow("end_points", "EndPoints", "[]BrokerEndpoint", "0+", struct=BrokerEndpoint),
-        FieldRow("features", "Features", "[]BrokerFeature", "0+", struct=BrokerFeature),
-        FieldRow("rack", "Rack", "string", "0+", default="", nullable="0+"),
-        FieldRow("fenced", "Fenced", "bool", "0+", default=True),
-        FieldRow("in_controlled_shutdown", "InControlledShutdown", "bool", "1+", default=False),
-        FieldRow("log_dirs", "LogDirs", "[]uuid", "3+", tag=0, tagged="3+"),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
         FieldRow(
-            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", "4+", default=None, nullable="4+", tag=1, tagged="4+"
+            "is_migrating_zk_broker",
+            "IsMigratingZkBroker",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether this is a ZooKeeper broker in a cluster that migrates to KRaft (KIP-866).",
+        ),
+        FieldRow(
+            "incarnation_id",
+            "IncarnationId",
+            "uuid",
+            "0+",
+            default=0,
+            about="A random ID that the node chooses at each start, so that a restart can be recognized.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=0,
+            about="The epoch of the registration: the offset of this record.",
+        ),
+        FieldRow(
+            "end_points",
+            "EndPoints",
+            "[]BrokerEndpoint",
+            "0+",
+            struct=BrokerEndpoint,
+            about="The addresses at which the broker accepts connections, by listener.",
+        ),
+        FieldRow(
+            "features",
+            "Features",
+            "[]BrokerFeature",
+            "0+",
+            struct=BrokerFeature,
+            about="The features that the broker supports.",
+        ),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
+        FieldRow(
+            "fenced", "Fenced", "bool", "0+", default=True, about="Whether the broker is fenced, as each is at first."
+        ),
+        FieldRow(
+            "in_controlled_shutdown",
+            "InControlledShutdown",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether the broker is in a controlled shutdown (KIP-841).",
+        ),
+        FieldRow(
+            "log_dirs",
+            "LogDirs",
+            "[]uuid",
+            "3+",
+            tag=0,
+            tagged="3+",
+            about="The IDs of the broker's log directories that are online (KIP-858).",
+        ),
+        FieldRow(
+            "cordoned_log_dirs",
+            "CordonedLogDirs",
+            "[]uuid",
+            "4+",
+            default=None,
+            nullable="4+",
+            tag=1,
+            tagged="4+",
+            about="The IDs of log directories that get no new replicas (KIP-1066), or null if the broker can't tell.",
         ),
     )

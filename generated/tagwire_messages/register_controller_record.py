@@ -21,13 +21,14 @@ class ControllerEndpoint(Struct):
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
     security_protocol: int
-    """int16, all versions."""
+    """int16, all versions. How connections are secured: 0 PLAINTEXT, 1 SSL, 2
+    SASL_PLAINTEXT, 3 SASL_SSL."""
 
     @constructor
     def __init__(
@@ -46,10 +47,17 @@ class ControllerEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
-        FieldRow("security_protocol", "SecurityProtocol", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "security_protocol",
+            "SecurityProtocol",
+            "int16",
+            "0+",
+            default=0,
+            about="How connections are secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
+        ),
     )
 
 
@@ -59,11 +67,12 @@ class ControllerFeature(Struct):
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The feature's name, such as `metadata.version`."""
     min_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The lowest level of the feature that the node supports."""
     max_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The highest level of the feature that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -80,27 +89,47 @@ class ControllerFeature(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("min_supported_version", "MinSupportedVersion", "int16", "0+", default=0),
-        FieldRow("max_supported_version", "MaxSupportedVersion", "int16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The feature's name, such as `metadata.version`."),
+        FieldRow(
+            "min_supported_version",
+            "MinSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The lowest level of the feature that the node supports.",
+        ),
+        FieldRow(
+            "max_supported_version",
+            "MaxSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The highest level of the feature that the node supports.",
+        ),
     )
 
 
 class RegisterControllerRecord(Message):
-    """RegisterControllerRecord (metadata, API key 27), version 0."""
+    """RegisterControllerRecord (metadata, API key 27), version 0.
+
+    Registers a controller (KIP-919)."""
 
     __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "end_points", "features", "unknown_tags")
 
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller."""
     incarnation_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. A random ID that the node chooses at each start, so that
+    a restart can be recognized."""
     zk_migration_ready: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the node is ready to migrate the cluster from
+    ZooKeeper to KRaft (KIP-866)."""
     end_points: tuple[ControllerEndpoint, ...]
-    """[]ControllerEndpoint, all versions."""
+    """[]ControllerEndpoint, all versions. The addresses at which the controller
+    accepts connections, by listener."""
     features: tuple[ControllerFeature, ...]
-    """[]ControllerFeature, all versions."""
+    """[]ControllerFeature, all versions. The features that the controller
+    supports."""
 
     @constructor
     def __init__(
@@ -136,9 +165,37 @@ class RegisterControllerRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
-        FieldRow("incarnation_id", "IncarnationId", "uuid", "0+", default=0),
-        FieldRow("zk_migration_ready", "ZkMigrationReady", "bool", "0+", default=False),
-        FieldRow("end_points", "EndPoints", "[]ControllerEndpoint", "0+", struct=ControllerEndpoint),
-        FieldRow("features", "Features", "[]ControllerFeature", "0+", struct=ControllerFeature),
+        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "incarnation_id",
+            "IncarnationId",
+            "uuid",
+            "0+",
+            default=0,
+            about="A random ID that the node chooses at each start, so that a restart can be recognized.",
+        ),
+        FieldRow(
+            "zk_migration_ready",
+            "ZkMigrationReady",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the node is ready to migrate the cluster from ZooKeeper to KRaft (KIP-866).",
+        ),
+        FieldRow(
+            "end_points",
+            "EndPoints",
+            "[]ControllerEndpoint",
+            "0+",
+            struct=ControllerEndpoint,
+            about="The addresses at which the controller accepts connections, by listener.",
+        ),
+        FieldRow(
+            "features",
+            "Features",
+            "[]ControllerFeature",
+            "0+",
+            struct=ControllerFeature,
+            about="The features that the controller supports.",
+        ),
     )

@@ -22,9 +22,9 @@ class SegmentLeaderEpochEntry(Struct):
     __slots__ = ("leader_epoch", "offset", "unknown_tags")
 
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch."""
     offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the leader epoch."""
 
     @constructor
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -33,13 +33,16 @@ class SegmentLeaderEpochEntry(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("offset", "Offset", "int64", "0+", default=0),
+        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The leader epoch."),
+        FieldRow("offset", "Offset", "int64", "0+", default=0, about="The first offset of the leader epoch."),
     )
 
 
 class RemoteLogSegmentMetadataSnapshotRecord(Message):
-    """RemoteLogSegmentMetadataSnapshotRecord (metadata, API key 3), version 0."""
+    """RemoteLogSegmentMetadataSnapshotRecord (metadata, API key 3), version 0.
+
+    A segment in remote storage, in the snapshot that a broker keeps of a
+    partition's segments (KIP-405)."""
 
     __slots__ = (
         "segment_id",
@@ -57,27 +60,31 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     )
 
     segment_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of this copy of the segment."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the segment's first record."""
     end_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the segment's last record, inclusive."""
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that wrote this record."""
     max_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. The highest timestamp in the segment, in milliseconds
+    since 1970."""
     event_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the event happened, in milliseconds since 1970."""
     segment_leader_epochs: tuple[SegmentLeaderEpochEntry, ...]
-    """[]SegmentLeaderEpochEntry, all versions."""
+    """[]SegmentLeaderEpochEntry, all versions. Where each leader epoch begins in
+    the segment."""
     segment_size_in_bytes: int
-    """int32, all versions."""
+    """int32, all versions. The size of the segment's log file, in bytes."""
     custom_metadata: bytes | None
-    """bytes, all versions, nullable."""
+    """bytes, all versions, nullable. What the storage plugin wants to keep for the
+    segment, or null (KIP-917)."""
     remote_log_segment_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 copy started, 1 copy finished, 2 delete started, 3
+    delete finished."""
     txn_index_empty: bool
-    """bool, all versions, tag 0."""
+    """bool, all versions, tag 0. Whether the segment has no transaction index."""
 
     @constructor
     def __init__(
@@ -117,21 +124,78 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("segment_id", "SegmentId", "uuid", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
-        FieldRow("end_offset", "EndOffset", "int64", "0+", default=0),
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("max_timestamp_ms", "MaxTimestampMs", "int64", "0+", default=0),
-        FieldRow("event_timestamp_ms", "EventTimestampMs", "int64", "0+", default=0),
+        FieldRow("segment_id", "SegmentId", "uuid", "0+", default=0, about="The ID of this copy of the segment."),
+        FieldRow(
+            "start_offset", "StartOffset", "int64", "0+", default=0, about="The offset of the segment's first record."
+        ),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the segment's last record, inclusive.",
+        ),
+        FieldRow(
+            "broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker that wrote this record."
+        ),
+        FieldRow(
+            "max_timestamp_ms",
+            "MaxTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="The highest timestamp in the segment, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "event_timestamp_ms",
+            "EventTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the event happened, in milliseconds since 1970.",
+        ),
         FieldRow(
             "segment_leader_epochs",
             "SegmentLeaderEpochs",
             "[]SegmentLeaderEpochEntry",
             "0+",
             struct=SegmentLeaderEpochEntry,
+            about="Where each leader epoch begins in the segment.",
         ),
-        FieldRow("segment_size_in_bytes", "SegmentSizeInBytes", "int32", "0+", default=0),
-        FieldRow("custom_metadata", "CustomMetadata", "bytes", "0+", default=None, nullable="0+"),
-        FieldRow("remote_log_segment_state", "RemoteLogSegmentState", "int8", "0+", default=0),
-        FieldRow("txn_index_empty", "TxnIndexEmpty", "bool", "0+", default=False, tag=0, tagged="0+"),
+        FieldRow(
+            "segment_size_in_bytes",
+            "SegmentSizeInBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="The size of the segment's log file, in bytes.",
+        ),
+        FieldRow(
+            "custom_metadata",
+            "CustomMetadata",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="What the storage plugin wants to keep for the segment, or null (KIP-917).",
+        ),
+        FieldRow(
+            "remote_log_segment_state",
+            "RemoteLogSegmentState",
+            "int8",
+            "0+",
+            default=0,
+            about="0 copy started, 1 copy finished, 2 delete started, 3 delete finished.",
+        ),
+        FieldRow(
+            "txn_index_empty",
+            "TxnIndexEmpty",
+            "bool",
+            "0+",
+            default=False,
+            tag=0,
+            tagged="0+",
+            about="Whether the segment has no transaction index.",
+        ),
     )

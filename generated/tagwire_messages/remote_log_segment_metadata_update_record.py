@@ -22,11 +22,11 @@ class TopicIdPartitionEntry(Struct):
     __slots__ = ("name", "id", "partition", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID."""
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -43,9 +43,16 @@ class TopicIdPartitionEntry(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("id", "Id", "uuid", "0+", default=0),
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The topic's ID."),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )
 
 
@@ -56,9 +63,9 @@ class RemoteLogSegmentIdEntry(Struct):
     __slots__ = ("topic_id_partition", "id", "unknown_tags")
 
     topic_id_partition: TopicIdPartitionEntry
-    """TopicIdPartitionEntry, all versions."""
+    """TopicIdPartitionEntry, all versions. The partition."""
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of this copy of the segment."""
 
     @constructor
     def __init__(
@@ -82,13 +89,16 @@ class RemoteLogSegmentIdEntry(Struct):
             "0+",
             default=DEFAULT_STRUCT,
             struct=TopicIdPartitionEntry,
+            about="The partition.",
         ),
-        FieldRow("id", "Id", "uuid", "0+", default=0),
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The ID of this copy of the segment."),
     )
 
 
 class RemoteLogSegmentMetadataUpdateRecord(Message):
-    """RemoteLogSegmentMetadataUpdateRecord (metadata, API key 1), version 0."""
+    """RemoteLogSegmentMetadataUpdateRecord (metadata, API key 1), version 0.
+
+    The state of a segment in remote storage has changed (KIP-405)."""
 
     __slots__ = (
         "remote_log_segment_id",
@@ -100,15 +110,17 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
     )
 
     remote_log_segment_id: RemoteLogSegmentIdEntry
-    """RemoteLogSegmentIdEntry, all versions."""
+    """RemoteLogSegmentIdEntry, all versions. Which segment it is."""
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that wrote this record."""
     event_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the event happened, in milliseconds since 1970."""
     custom_metadata: bytes | None
-    """bytes, all versions, nullable."""
+    """bytes, all versions, nullable. What the storage plugin wants to keep for the
+    segment, or null (KIP-917)."""
     remote_log_segment_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 copy started, 1 copy finished, 2 delete started, 3
+    delete finished."""
 
     @constructor
     def __init__(
@@ -145,9 +157,34 @@ class RemoteLogSegmentMetadataUpdateRecord(Message):
             "0+",
             default=DEFAULT_STRUCT,
             struct=RemoteLogSegmentIdEntry,
+            about="Which segment it is.",
         ),
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("event_timestamp_ms", "EventTimestampMs", "int64", "0+", default=0),
-        FieldRow("custom_metadata", "CustomMetadata", "bytes", "0+", default=None, nullable="0+"),
-        FieldRow("remote_log_segment_state", "RemoteLogSegmentState", "int8", "0+", default=0),
+        FieldRow(
+            "broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker that wrote this record."
+        ),
+        FieldRow(
+            "event_timestamp_ms",
+            "EventTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the event happened, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "custom_metadata",
+            "CustomMetadata",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="What the storage plugin wants to keep for the segment, or null (KIP-917).",
+        ),
+        FieldRow(
+            "remote_log_segment_state",
+            "RemoteLogSegmentState",
+            "int8",
+            "0+",
+            default=0,
+            about="0 copy started, 1 copy finished, 2 delete started, 3 delete finished.",
+        ),
     )

@@ -21,11 +21,11 @@ class TopicIdPartitionEntry(Struct):
     __slots__ = ("name", "id", "partition", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID."""
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -42,14 +42,24 @@ class TopicIdPartitionEntry(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("id", "Id", "uuid", "0+", default=0),
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The topic's ID."),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )
 
 
 class RemotePartitionDeleteMetadataRecord(Message):
-    """RemotePartitionDeleteMetadataRecord (metadata, API key 2), version 0."""
+    """RemotePartitionDeleteMetadataRecord (metadata, API key 2), version 0.
+
+    The segments of a deleted partition are being deleted from remote storage
+    (KIP-405)."""
 
     __slots__ = (
         "topic_id_partition",
@@ -60,13 +70,14 @@ class RemotePartitionDeleteMetadataRecord(Message):
     )
 
     topic_id_partition: TopicIdPartitionEntry
-    """TopicIdPartitionEntry, all versions."""
+    """TopicIdPartitionEntry, all versions. The partition."""
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that wrote this record."""
     event_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the event happened, in milliseconds since 1970."""
     remote_partition_delete_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 marked for deletion, 1 deletion started, 2 deletion
+    finished."""
 
     @constructor
     def __init__(
@@ -101,8 +112,25 @@ class RemotePartitionDeleteMetadataRecord(Message):
             "0+",
             default=DEFAULT_STRUCT,
             struct=TopicIdPartitionEntry,
+            about="The partition.",
         ),
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("event_timestamp_ms", "EventTimestampMs", "int64", "0+", default=0),
-        FieldRow("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", "0+", default=0),
+        FieldRow(
+            "broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker that wrote this record."
+        ),
+        FieldRow(
+            "event_timestamp_ms",
+            "EventTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the event happened, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "remote_partition_delete_state",
+            "RemotePartitionDeleteState",
+            "int8",
+            "0+",
+            default=0,
+            about="0 marked for deletion, 1 deletion started, 2 deletion finished.",
+        ),
     )

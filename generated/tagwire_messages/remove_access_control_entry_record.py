@@ -16,12 +16,14 @@ __all__ = ["RemoveAccessControlEntryRecord"]
 
 
 class RemoveAccessControlEntryRecord(Message):
-    """RemoveAccessControlEntryRecord (metadata, API key 19), version 0."""
+    """RemoveAccessControlEntryRecord (metadata, API key 19), version 0.
+
+    Removes an ACL (KIP-801)."""
 
     __slots__ = ("id", "unknown_tags")
 
     id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the ACL, from its AccessControlEntryRecord."""
 
     @constructor
     def __init__(self, *, id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,4 +37,6 @@ class RemoveAccessControlEntryRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("id", "Id", "uuid", "0+", default=0),)
+    FIELDS = (
+        FieldRow("id", "Id", "uuid", "0+", default=0, about="The ID of the ACL, from its AccessControlEntryRecord."),
+    )

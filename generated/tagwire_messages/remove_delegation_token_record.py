@@ -12,12 +12,14 @@ __all__ = ["RemoveDelegationTokenRecord"]
 
 
 class RemoveDelegationTokenRecord(Message):
-    """RemoveDelegationTokenRecord (metadata, API key 26), version 0."""
+    """RemoveDelegationTokenRecord (metadata, API key 26), version 0.
+
+    Removes a delegation token (KIP-48)."""
 
     __slots__ = ("token_id", "unknown_tags")
 
     token_id: str
-    """string, all versions."""
+    """string, all versions. The token's ID, which clients use as SCRAM user name."""
 
     @constructor
     def __init__(self, *, token_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,13 @@ class RemoveDelegationTokenRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("token_id", "TokenId", "string", "0+", default=""),)
+    FIELDS = (
+        FieldRow(
+            "token_id",
+            "TokenId",
+            "string",
+            "0+",
+            default="",
+            about="The token's ID, which clients use as SCRAM user name.",
+        ),
+    )

@@ -12,12 +12,15 @@ __all__ = ["RemoveFeatureLevelRecord"]
 
 
 class RemoveFeatureLevelRecord(Message):
-    """RemoveFeatureLevelRecord (metadata, API key 16), version 0."""
+    """RemoveFeatureLevelRecord (metadata, API key 16), version 0.
+
+    Removes the level of a feature. FeatureLevelRecord with level 0 does the
+    same."""
 
     __slots__ = ("name", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The feature's name."""
 
     @constructor
     def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,4 @@ class RemoveFeatureLevelRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("name", "Name", "string", "0+", default=""),)
+    FIELDS = (FieldRow("name", "Name", "string", "0+", default="", about="The feature's name."),)

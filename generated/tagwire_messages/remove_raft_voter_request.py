@@ -17,16 +17,19 @@ __all__ = ["RemoveRaftVoterRequest"]
 
 
 class RemoveRaftVoterRequest(Message["RequestHeader"]):
-    """RemoveRaftVoterRequest (request, API key 81), version 0."""
+    """RemoveRaftVoterRequest (request, API key 81), version 0.
+
+    Removes a controller from the voters of the metadata quorum (KIP-853)."""
 
     __slots__ = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tags")
 
     cluster_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The ID of the cluster that the sender means,
+    or null to skip the check."""
     voter_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the voter to remove."""
     voter_directory_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the metadata directory of the voter to remove."""
 
     @constructor
     def __init__(
@@ -51,7 +54,22 @@ class RemoveRaftVoterRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default="", nullable="0+"),
-        FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The ID of the cluster that the sender means, or null to skip the check.",
+        ),
+        FieldRow("voter_id", "VoterId", "int32", "0+", default=0, about="The node ID of the voter to remove."),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID of the metadata directory of the voter to remove.",
+        ),
     )

@@ -16,16 +16,19 @@ __all__ = ["RemoveRaftVoterResponse"]
 
 
 class RemoveRaftVoterResponse(Message["ResponseHeader"]):
-    """RemoveRaftVoterResponse (response, API key 81), version 0."""
+    """RemoveRaftVoterResponse (response, API key 81), version 0.
+
+    Reports whether the voter was removed."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, all versions, nullable, ignorable."""
+    """string, all versions, nullable, ignorable. Why the request failed, or null."""
 
     @constructor
     def __init__(
@@ -50,7 +53,23 @@ class RemoveRaftVoterResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+", ignorable=True),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            ignorable=True,
+            about="Why the request failed, or null.",
+        ),
     )

@@ -16,12 +16,15 @@ __all__ = ["RemoveTopicRecord"]
 
 
 class RemoveTopicRecord(Message):
-    """RemoveTopicRecord (metadata, API key 9), version 0."""
+    """RemoveTopicRecord (metadata, API key 9), version 0.
+
+    Deletes a topic with its partitions and configurations."""
 
     __slots__ = ("topic_id", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
 
     @constructor
     def __init__(self, *, topic_id: UUID = DEFAULT_UUID, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,4 +38,13 @@ class RemoveTopicRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+    )

@@ -12,14 +12,16 @@ __all__ = ["RemoveUserScramCredentialRecord"]
 
 
 class RemoveUserScramCredentialRecord(Message):
-    """RemoveUserScramCredentialRecord (metadata, API key 22), version 0."""
+    """RemoveUserScramCredentialRecord (metadata, API key 22), version 0.
+
+    Removes a SCRAM credential of a user (KIP-554)."""
 
     __slots__ = ("name", "mechanism", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
     mechanism: int
-    """int8, all versions."""
+    """int8, all versions. The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
 
     @constructor
     def __init__(self, *, name: str = "", mechanism: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,6 +37,13 @@ class RemoveUserScramCredentialRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The user's name."),
+        FieldRow(
+            "mechanism",
+            "Mechanism",
+            "int8",
+            "0+",
+            default=0,
+            about="The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.",
+        ),
     )

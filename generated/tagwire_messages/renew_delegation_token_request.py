@@ -20,14 +20,18 @@ __all__ = ["RenewDelegationTokenRequest"]
 
 
 class RenewDelegationTokenRequest(Message["RequestHeader"]):
-    """RenewDelegationTokenRequest (request, API key 39), versions 0-2."""
+    """RenewDelegationTokenRequest (request, API key 39), versions 0-2.
+
+    Lets a delegation token expire later (KIP-48)."""
 
     __slots__ = ("hmac", "renew_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     renew_period_ms: int
-    """int64, all versions."""
+    """int64, all versions. The token expires after this many milliseconds, but not
+    after its maximum lifetime; -1 for the broker's default."""
 
     @constructor
     def __init__(
@@ -46,6 +50,21 @@ class RenewDelegationTokenRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("renew_period_ms", "RenewPeriodMs", "int64", "0+", default=0),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "renew_period_ms",
+            "RenewPeriodMs",
+            "int64",
+            "0+",
+            default=0,
+            about="The token expires after this many milliseconds, but not after its maximum lifetime; -1 for the broker's default.",
+        ),
     )

@@ -20,16 +20,20 @@ __all__ = ["RenewDelegationTokenResponse"]
 
 
 class RenewDelegationTokenResponse(Message["ResponseHeader"]):
-    """RenewDelegationTokenResponse (response, API key 39), versions 0-2."""
+    """RenewDelegationTokenResponse (response, API key 39), versions 0-2.
+
+    The new expiry time of the token."""
 
     __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     expiry_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the token expires unless it is renewed, in
+    milliseconds since 1970."""
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -54,7 +58,21 @@ class RenewDelegationTokenResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", "0+", default=0),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "expiry_timestamp_ms",
+            "ExpiryTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the token expires unless it is renewed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

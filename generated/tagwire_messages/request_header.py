@@ -16,18 +16,24 @@ __all__ = ["RequestHeader"]
 
 
 class RequestHeader(Message):
-    """RequestHeader (header), versions 0-2."""
+    """RequestHeader (header), versions 0-2.
+
+    What each request begins with. Version 1 adds the client ID, version 2
+    tagged fields (KIP-482). The request's version decides which header it
+    has."""
 
     __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id", "unknown_tags")
 
     request_api_key: int
-    """int16, all versions."""
+    """int16, all versions. The API key, which tells which request follows."""
     request_api_version: int
-    """int16, all versions."""
+    """int16, all versions. The version in which the request is written."""
     correlation_id: int
-    """int32, all versions."""
+    """int32, all versions. A number that the client chooses and the response
+    repeats."""
     client_id: str | None
-    """string, version 1 on, nullable, compact in none."""
+    """string, version 1 on, nullable, compact in none. What the client calls
+    itself (`client.id`), for logs and quotas, or null."""
 
     @constructor
     def __init__(
@@ -53,8 +59,38 @@ class RequestHeader(Message):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
     FIELDS = (
-        FieldRow("request_api_key", "RequestApiKey", "int16", "0+", default=0),
-        FieldRow("request_api_version", "RequestApiVersion", "int16", "0+", default=0),
-        FieldRow("correlation_id", "CorrelationId", "int32", "0+", default=0),
-        FieldRow("client_id", "ClientId", "string", "1+", default="", nullable="1+", flexible="none"),
+        FieldRow(
+            "request_api_key",
+            "RequestApiKey",
+            "int16",
+            "0+",
+            default=0,
+            about="The API key, which tells which request follows.",
+        ),
+        FieldRow(
+            "request_api_version",
+            "RequestApiVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The version in which the request is written.",
+        ),
+        FieldRow(
+            "correlation_id",
+            "CorrelationId",
+            "int32",
+            "0+",
+            default=0,
+            about="A number that the client chooses and the response repeats.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "1+",
+            default="",
+            nullable="1+",
+            flexible="none",
+            about="What the client calls itself (`client.id`), for logs and quotas, or null.",
+        ),
     )

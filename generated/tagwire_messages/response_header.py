@@ -15,12 +15,15 @@ __all__ = ["ResponseHeader"]
 
 
 class ResponseHeader(Message):
-    """ResponseHeader (header), versions 0-1."""
+    """ResponseHeader (header), versions 0-1.
+
+    What each response begins with. Version 1 adds tagged fields (KIP-482)."""
 
     __slots__ = ("correlation_id", "unknown_tags")
 
     correlation_id: int
-    """int32, all versions."""
+    """int32, all versions. The number from the header of the request that this
+    answers."""
 
     @constructor
     def __init__(self, *, correlation_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -34,4 +37,13 @@ class ResponseHeader(Message):
     VERSIONS = Versions(0, 1)
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
-    FIELDS = (FieldRow("correlation_id", "CorrelationId", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "correlation_id",
+            "CorrelationId",
+            "int32",
+            "0+",
+            default=0,
+            about="The number from the header of the request that this answers.",
+        ),
+    )

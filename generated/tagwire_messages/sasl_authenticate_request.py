@@ -20,12 +20,16 @@ __all__ = ["SaslAuthenticateRequest"]
 
 
 class SaslAuthenticateRequest(Message["RequestHeader"]):
-    """SaslAuthenticateRequest (request, API key 36), versions 0-2."""
+    """SaslAuthenticateRequest (request, API key 36), versions 0-2.
+
+    Carries a token of the SASL mechanism to the broker, in one or more rounds
+    after SaslHandshake (KIP-152)."""
 
     __slots__ = ("auth_bytes", "unknown_tags")
 
     auth_bytes: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The bytes of the mechanism, such as a user
+    name and a password for PLAIN."""
 
     @constructor
     def __init__(self, *, auth_bytes: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -40,4 +44,14 @@ class SaslAuthenticateRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(2, 32767)
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
-    FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b"", sensitive=True),)
+    FIELDS = (
+        FieldRow(
+            "auth_bytes",
+            "AuthBytes",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The bytes of the mechanism, such as a user name and a password for PLAIN.",
+        ),
+    )

@@ -20,18 +20,22 @@ __all__ = ["SaslAuthenticateResponse"]
 
 
 class SaslAuthenticateResponse(Message["ResponseHeader"]):
-    """SaslAuthenticateResponse (response, API key 36), versions 0-2."""
+    """SaslAuthenticateResponse (response, API key 36), versions 0-2.
+
+    The broker's answer in the same round."""
 
     __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or SASL_AUTHENTICATION_FAILED (58)."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     auth_bytes: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The bytes of the mechanism, such as a
+    challenge."""
     session_lifetime_ms: int
-    """int64, version 1 on, ignorable."""
+    """int64, version 1 on, ignorable. How long the session lasts before the client
+    must authenticate again, in milliseconds; 0 for no limit (KIP-368)."""
 
     @constructor
     def __init__(
@@ -58,8 +62,32 @@ class SaslAuthenticateResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("auth_bytes", "AuthBytes", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("session_lifetime_ms", "SessionLifetimeMs", "int64", "1+", default=0, ignorable=True),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0, or SASL_AUTHENTICATION_FAILED (58)."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "auth_bytes",
+            "AuthBytes",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The bytes of the mechanism, such as a challenge.",
+        ),
+        FieldRow(
+            "session_lifetime_ms",
+            "SessionLifetimeMs",
+            "int64",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long the session lasts before the client must authenticate again, in milliseconds; 0 for no limit (KIP-368).",
+        ),
     )

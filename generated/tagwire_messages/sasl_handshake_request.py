@@ -19,12 +19,15 @@ __all__ = ["SaslHandshakeRequest"]
 
 
 class SaslHandshakeRequest(Message["RequestHeader"]):
-    """SaslHandshakeRequest (request, API key 17), versions 0-1."""
+    """SaslHandshakeRequest (request, API key 17), versions 0-1.
+
+    Chooses the SASL mechanism (KIP-43). After version 0 its tokens follow
+    without Kafka's framing, after version 1 in SaslAuthenticate."""
 
     __slots__ = ("mechanism", "unknown_tags")
 
     mechanism: str
-    """string, all versions."""
+    """string, all versions. The SASL mechanism, such as `SCRAM-SHA-512`."""
 
     @constructor
     def __init__(self, *, mechanism: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -39,4 +42,8 @@ class SaslHandshakeRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
-    FIELDS = (FieldRow("mechanism", "Mechanism", "string", "0+", default=""),)
+    FIELDS = (
+        FieldRow(
+            "mechanism", "Mechanism", "string", "0+", default="", about="The SASL mechanism, such as `SCRAM-SHA-512`."
+        ),
+    )

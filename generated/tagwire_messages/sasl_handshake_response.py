@@ -19,14 +19,17 @@ __all__ = ["SaslHandshakeResponse"]
 
 
 class SaslHandshakeResponse(Message["ResponseHeader"]):
-    """SaslHandshakeResponse (response, API key 17), versions 0-1."""
+    """SaslHandshakeResponse (response, API key 17), versions 0-1.
+
+    Reports whether the broker supports the mechanism."""
 
     __slots__ = ("error_code", "mechanisms", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or UNSUPPORTED_SASL_MECHANISM (33) if the mechanism
+    is none of those listed."""
     mechanisms: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The SASL mechanisms that the broker supports."""
 
     @constructor
     def __init__(
@@ -45,6 +48,13 @@ class SaslHandshakeResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("mechanisms", "Mechanisms", "[]string", "0+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or UNSUPPORTED_SASL_MECHANISM (33) if the mechanism is none of those listed.",
+        ),
+        FieldRow("mechanisms", "Mechanisms", "[]string", "0+", about="The SASL mechanisms that the broker supports."),
     )

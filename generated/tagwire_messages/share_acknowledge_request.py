@@ -27,11 +27,12 @@ class AcknowledgementBatch(Struct):
     __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
 
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the range."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the range, inclusive."""
     acknowledge_types: tuple[int, ...]
-    """[]int8, all versions."""
+    """[]int8, all versions. 0 gap, 1 accept, 2 release, 3 reject, 4 renew
+    (KIP-1222): one for the whole range, or one for each offset."""
 
     @constructor
     def __init__(
@@ -48,9 +49,17 @@ class AcknowledgementBatch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("acknowledge_types", "AcknowledgeTypes", "[]int8", "0+"),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, about="The first offset of the range."),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The last offset of the range, inclusive."
+        ),
+        FieldRow(
+            "acknowledge_types",
+            "AcknowledgeTypes",
+            "[]int8",
+            "0+",
+            about="0 gap, 1 accept, 2 release, 3 reject, 4 renew (KIP-1222): one for the whole range, or one for each offset.",
+        ),
     )
 
 
@@ -60,9 +69,9 @@ class AcknowledgePartition(Struct):
     __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     acknowledgement_batches: tuple[AcknowledgementBatch, ...]
-    """[]AcknowledgementBatch, all versions."""
+    """[]AcknowledgementBatch, all versions. Ranges of offsets to acknowledge."""
 
     @constructor
     def __init__(
@@ -77,13 +86,21 @@ class AcknowledgePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
         FieldRow(
             "acknowledgement_batches",
             "AcknowledgementBatches",
             "[]AcknowledgementBatch",
             "0+",
             struct=AcknowledgementBatch,
+            about="Ranges of offsets to acknowledge.",
         ),
     )
 
@@ -94,9 +111,11 @@ class AcknowledgeTopic(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[AcknowledgePartition, ...]
-    """[]AcknowledgePartition, all versions."""
+    """[]AcknowledgePartition, all versions. The records of each partition of the
+    topic."""
 
     @constructor
     def __init__(
@@ -115,26 +134,45 @@ class AcknowledgeTopic(Struct):
         return self._by_key("partitions", ("partition_index",))
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]AcknowledgePartition", "0+", struct=AcknowledgePartition),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]AcknowledgePartition",
+            "0+",
+            struct=AcknowledgePartition,
+            about="The records of each partition of the topic.",
+        ),
     )
 
 
 class ShareAcknowledgeRequest(Message["RequestHeader"]):
-    """ShareAcknowledgeRequest (request, API key 79), versions 0-2."""
+    """ShareAcknowledgeRequest (request, API key 79), versions 0-2.
+
+    A member of a share group says what became of the records that it acquired
+    (KIP-932). Version 0 was a preview."""
 
     __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics", "unknown_tags")
 
     group_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The group's ID, the `group.id` of its
+    members."""
     member_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's ID, which the client generated."""
     share_session_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The share session's epoch: 0 opens a session, -1 closes
+    it, and others count its requests."""
     is_renew_ack: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether the request renews acquisition locks (KIP-1222)."""
     topics: tuple[AcknowledgeTopic, ...]
-    """[]AcknowledgeTopic, all versions."""
+    """[]AcknowledgeTopic, all versions. The records to acknowledge, by topic."""
 
     @constructor
     def __init__(
@@ -167,9 +205,46 @@ class ShareAcknowledgeRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("member_id", "MemberId", "string", "0+", default="", nullable="0+"),
-        FieldRow("share_session_epoch", "ShareSessionEpoch", "int32", "0+", default=0),
-        FieldRow("is_renew_ack", "IsRenewAck", "bool", "2+", default=False),
-        FieldRow("topics", "Topics", "[]AcknowledgeTopic", "0+", struct=AcknowledgeTopic),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The group's ID, the `group.id` of its members.",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The member's ID, which the client generated.",
+        ),
+        FieldRow(
+            "share_session_epoch",
+            "ShareSessionEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The share session's epoch: 0 opens a session, -1 closes it, and others count its requests.",
+        ),
+        FieldRow(
+            "is_renew_ack",
+            "IsRenewAck",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether the request renews acquisition locks (KIP-1222).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]AcknowledgeTopic",
+            "0+",
+            struct=AcknowledgeTopic,
+            about="The records to acknowledge, by topic.",
+        ),
     )

@@ -32,9 +32,10 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the leader. It counts only if the error asks
+    for another leader."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch that the broker knows."""
 
     @constructor
     def __init__(
@@ -45,8 +46,17 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the leader. It counts only if the error asks for another leader.",
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The leader epoch that the broker knows."
+        ),
     )
 
 
@@ -57,13 +67,16 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as INVALID_RECORD_STATE (121) if
+    the member no longer holds the records."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
     current_leader: LeaderIdAndEpoch
-    """LeaderIdAndEpoch, all versions."""
+    """LeaderIdAndEpoch, all versions. The leader that the broker knows, if the
+    client should ask another."""
 
     @constructor
     def __init__(
@@ -82,11 +95,39 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
         FieldRow(
-            "current_leader", "CurrentLeader", "LeaderIdAndEpoch", "0+", default=DEFAULT_STRUCT, struct=LeaderIdAndEpoch
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as INVALID_RECORD_STATE (121) if the member no longer holds the records.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
+        FieldRow(
+            "current_leader",
+            "CurrentLeader",
+            "LeaderIdAndEpoch",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=LeaderIdAndEpoch,
+            about="The leader that the broker knows, if the client should ask another.",
         ),
     )
 
@@ -97,9 +138,10 @@ class ShareAcknowledgeTopicResponse(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -114,8 +156,22 @@ class ShareAcknowledgeTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
@@ -125,13 +181,14 @@ class NodeEndpoint(Struct):
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
     node_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """int32, all versions."""
+    """int32, all versions. The TCP port to connect to."""
     rack: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -150,15 +207,25 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "0+", default=0),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
-        FieldRow("rack", "Rack", "string", "0+", default=None, nullable="0+"),
+        FieldRow("node_id", "NodeId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class ShareAcknowledgeResponse(Message["ResponseHeader"]):
-    """ShareAcknowledgeResponse (response, API key 79), versions 0-2."""
+    """ShareAcknowledgeResponse (response, API key 79), versions 0-2.
+
+    Reports for each partition whether its acknowledgements were accepted."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -171,17 +238,21 @@ class ShareAcknowledgeResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error of the whole request, such as
+    SHARE_SESSION_NOT_FOUND (122)."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     acquisition_lock_timeout_ms: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. How long records stay locked for the member
+    that acquired them, in milliseconds."""
     responses: tuple[ShareAcknowledgeTopicResponse, ...]
-    """[]ShareAcknowledgeTopicResponse, all versions."""
+    """[]ShareAcknowledgeTopicResponse, all versions. The results, by topic."""
     node_endpoints: tuple[NodeEndpoint, ...]
-    """[]NodeEndpoint, all versions."""
+    """[]NodeEndpoint, all versions. The addresses of the leaders named in
+    CurrentLeader."""
 
     @constructor
     def __init__(
@@ -220,12 +291,54 @@ class ShareAcknowledgeResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", "2+", default=0, ignorable=True),
         FieldRow(
-            "responses", "Responses", "[]ShareAcknowledgeTopicResponse", "0+", struct=ShareAcknowledgeTopicResponse
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
         ),
-        FieldRow("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", "0+", struct=NodeEndpoint),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error of the whole request, such as SHARE_SESSION_NOT_FOUND (122).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "acquisition_lock_timeout_ms",
+            "AcquisitionLockTimeoutMs",
+            "int32",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="How long records stay locked for the member that acquired them, in milliseconds.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]ShareAcknowledgeTopicResponse",
+            "0+",
+            struct=ShareAcknowledgeTopicResponse,
+            about="The results, by topic.",
+        ),
+        FieldRow(
+            "node_endpoints",
+            "NodeEndpoints",
+            "[]NodeEndpoint",
+            "0+",
+            struct=NodeEndpoint,
+            about="The addresses of the leaders named in CurrentLeader.",
+        ),
     )

@@ -28,11 +28,12 @@ class AcknowledgementBatch(Struct):
     __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
 
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the range."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the range, inclusive."""
     acknowledge_types: tuple[int, ...]
-    """[]int8, all versions."""
+    """[]int8, all versions. 0 gap, 1 accept, 2 release, 3 reject, 4 renew
+    (KIP-1222): one for the whole range, or one for each offset."""
 
     @constructor
     def __init__(
@@ -49,9 +50,17 @@ class AcknowledgementBatch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("acknowledge_types", "AcknowledgeTypes", "[]int8", "0+"),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, about="The first offset of the range."),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The last offset of the range, inclusive."
+        ),
+        FieldRow(
+            "acknowledge_types",
+            "AcknowledgeTypes",
+            "[]int8",
+            "0+",
+            about="0 gap, 1 accept, 2 release, 3 reject, 4 renew (KIP-1222): one for the whole range, or one for each offset.",
+        ),
     )
 
 
@@ -61,11 +70,12 @@ class FetchPartition(Struct):
     __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     partition_max_bytes: int
-    """int32, version 0."""
+    """int32, version 0. How many bytes to return for this partition; 0 only
+    acknowledges."""
     acknowledgement_batches: tuple[AcknowledgementBatch, ...]
-    """[]AcknowledgementBatch, all versions."""
+    """[]AcknowledgementBatch, all versions. Ranges of offsets to acknowledge."""
 
     @constructor
     def __init__(
@@ -82,14 +92,29 @@ class FetchPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("partition_max_bytes", "PartitionMaxBytes", "int32", "0", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "partition_max_bytes",
+            "PartitionMaxBytes",
+            "int32",
+            "0",
+            default=0,
+            about="How many bytes to return for this partition; 0 only acknowledges.",
+        ),
         FieldRow(
             "acknowledgement_batches",
             "AcknowledgementBatches",
             "[]AcknowledgementBatch",
             "0+",
             struct=AcknowledgementBatch,
+            about="Ranges of offsets to acknowledge.",
         ),
     )
 
@@ -100,9 +125,10 @@ class FetchTopic(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[FetchPartition, ...]
-    """[]FetchPartition, all versions."""
+    """[]FetchPartition, all versions. The partitions of the topic."""
 
     @constructor
     def __init__(
@@ -121,8 +147,22 @@ class FetchTopic(Struct):
         return self._by_key("partitions", ("partition_index",))
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", struct=FetchPartition),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]FetchPartition",
+            "0+",
+            struct=FetchPartition,
+            about="The partitions of the topic.",
+        ),
     )
 
 
@@ -132,9 +172,10 @@ class ForgottenTopic(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers to remove."""
 
     @constructor
     def __init__(
@@ -149,13 +190,23 @@ class ForgottenTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers to remove."),
     )
 
 
 class ShareFetchRequest(Message["RequestHeader"]):
-    """ShareFetchRequest (request, API key 78), versions 0-2."""
+    """ShareFetchRequest (request, API key 78), versions 0-2.
+
+    A member of a share group reads records and acquires them, and can
+    acknowledge earlier ones (KIP-932). Version 0 was a preview."""
 
     __slots__ = (
         "group_id",
@@ -174,29 +225,40 @@ class ShareFetchRequest(Message["RequestHeader"]):
     )
 
     group_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The group's ID, the `group.id` of its
+    members."""
     member_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's ID, which the client generated."""
     share_session_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The share session's epoch: 0 opens a session, -1 closes
+    it, and others count its requests."""
     max_wait_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may wait for MinBytes to be
+    available, in milliseconds."""
     min_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes must be available before the broker
+    responds early."""
     max_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes the response may have. A larger first
+    batch is returned anyway (KIP-74)."""
     max_records: int
-    """int32, version 1 on."""
+    """int32, version 1 on. How many records to acquire; whole batches can exceed
+    it."""
     batch_size: int
-    """int32, version 1 on."""
+    """int32, version 1 on. How many records the batches of acquired records should
+    have."""
     share_acquire_mode: int
-    """int8, version 2 on, ignorable."""
+    """int8, version 2 on, ignorable. 0 acquires whole batches, 1 never more than
+    MaxRecords (KIP-1206)."""
     is_renew_ack: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether acknowledgements renew acquisition locks, so
+    that nothing is fetched (KIP-1222)."""
     topics: tuple[FetchTopic, ...]
-    """[]FetchTopic, all versions."""
+    """[]FetchTopic, all versions. The partitions to fetch from or to acknowledge,
+    by topic."""
     forgotten_topics_data: tuple[ForgottenTopic, ...]
-    """[]ForgottenTopic, all versions."""
+    """[]ForgottenTopic, all versions. The partitions to remove from the share
+    session, by topic."""
 
     @constructor
     def __init__(
@@ -243,16 +305,103 @@ class ShareFetchRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("member_id", "MemberId", "string", "0+", default="", nullable="0+"),
-        FieldRow("share_session_epoch", "ShareSessionEpoch", "int32", "0+", default=0),
-        FieldRow("max_wait_ms", "MaxWaitMs", "int32", "0+", default=0),
-        FieldRow("min_bytes", "MinBytes", "int32", "0+", default=0),
-        FieldRow("max_bytes", "MaxBytes", "int32", "0+", default=2147483647),
-        FieldRow("max_records", "MaxRecords", "int32", "1+", default=0),
-        FieldRow("batch_size", "BatchSize", "int32", "1+", default=0),
-        FieldRow("share_acquire_mode", "ShareAcquireMode", "int8", "2+", default=0, ignorable=True),
-        FieldRow("is_renew_ack", "IsRenewAck", "bool", "2+", default=False),
-        FieldRow("topics", "Topics", "[]FetchTopic", "0+", struct=FetchTopic),
-        FieldRow("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", "0+", struct=ForgottenTopic),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The group's ID, the `group.id` of its members.",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The member's ID, which the client generated.",
+        ),
+        FieldRow(
+            "share_session_epoch",
+            "ShareSessionEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The share session's epoch: 0 opens a session, -1 closes it, and others count its requests.",
+        ),
+        FieldRow(
+            "max_wait_ms",
+            "MaxWaitMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the broker may wait for MinBytes to be available, in milliseconds.",
+        ),
+        FieldRow(
+            "min_bytes",
+            "MinBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes must be available before the broker responds early.",
+        ),
+        FieldRow(
+            "max_bytes",
+            "MaxBytes",
+            "int32",
+            "0+",
+            default=2147483647,
+            about="How many bytes the response may have. A larger first batch is returned anyway (KIP-74).",
+        ),
+        FieldRow(
+            "max_records",
+            "MaxRecords",
+            "int32",
+            "1+",
+            default=0,
+            about="How many records to acquire; whole batches can exceed it.",
+        ),
+        FieldRow(
+            "batch_size",
+            "BatchSize",
+            "int32",
+            "1+",
+            default=0,
+            about="How many records the batches of acquired records should have.",
+        ),
+        FieldRow(
+            "share_acquire_mode",
+            "ShareAcquireMode",
+            "int8",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="0 acquires whole batches, 1 never more than MaxRecords (KIP-1206).",
+        ),
+        FieldRow(
+            "is_renew_ack",
+            "IsRenewAck",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether acknowledgements renew acquisition locks, so that nothing is fetched (KIP-1222).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]FetchTopic",
+            "0+",
+            struct=FetchTopic,
+            about="The partitions to fetch from or to acknowledge, by topic.",
+        ),
+        FieldRow(
+            "forgotten_topics_data",
+            "ForgottenTopicsData",
+            "[]ForgottenTopic",
+            "0+",
+            struct=ForgottenTopic,
+            about="The partitions to remove from the share session, by topic.",
+        ),
     )

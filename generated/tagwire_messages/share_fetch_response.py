@@ -34,9 +34,10 @@ class LeaderIdAndEpoch(Struct):
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the leader. It counts only if the error asks
+    for another leader."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch that the broker knows."""
 
     @constructor
     def __init__(
@@ -47,8 +48,17 @@ class LeaderIdAndEpoch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the leader. It counts only if the error asks for another leader.",
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The leader epoch that the broker knows."
+        ),
     )
 
 
@@ -58,11 +68,11 @@ class AcquiredRecords(Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
 
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the range."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the range, inclusive."""
     delivery_count: int
-    """int16, all versions."""
+    """int16, all versions. How many times the records were delivered."""
 
     @constructor
     def __init__(
@@ -79,9 +89,18 @@ class AcquiredRecords(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("delivery_count", "DeliveryCount", "int16", "0+", default=0),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, about="The first offset of the range."),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The last offset of the range, inclusive."
+        ),
+        FieldRow(
+            "delivery_count",
+            "DeliveryCount",
+            "int16",
+            "0+",
+            default=0,
+            about="How many times the records were delivered.",
+        ),
     )
 
 
@@ -102,21 +121,26 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if the fetch succeeded, otherwise the error."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the fetch failed, or null."""
     acknowledge_error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 if the acknowledgements were accepted, otherwise the
+    error."""
     acknowledge_error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the acknowledgements were rejected, or
+    null."""
     current_leader: LeaderIdAndEpoch
-    """LeaderIdAndEpoch, all versions."""
+    """LeaderIdAndEpoch, all versions. The leader that the broker knows, if the
+    client should ask another."""
     records: bytes | None
-    """records, all versions, nullable in 0, records of v2 in 0+."""
+    """records, all versions, nullable in 0, records of v2 in 0+. The record
+    batches, which can have more records than were acquired."""
     acquired_records: tuple[AcquiredRecords, ...]
-    """[]AcquiredRecords, all versions."""
+    """[]AcquiredRecords, all versions. The ranges of offsets that the member
+    acquired."""
 
     @constructor
     def __init__(
@@ -143,16 +167,70 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("acknowledge_error_code", "AcknowledgeErrorCode", "int16", "0+", default=0),
-        FieldRow("acknowledge_error_message", "AcknowledgeErrorMessage", "string", "0+", default=None, nullable="0+"),
         FieldRow(
-            "current_leader", "CurrentLeader", "LeaderIdAndEpoch", "0+", default=DEFAULT_STRUCT, struct=LeaderIdAndEpoch
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
         ),
-        FieldRow("records", "Records", "records", "0+", default=None, nullable="0", record_formats=(("0+", "v2"),)),
-        FieldRow("acquired_records", "AcquiredRecords", "[]AcquiredRecords", "0+", struct=AcquiredRecords),
+        FieldRow(
+            "error_code", "ErrorCode", "int16", "0+", default=0, about="0 if the fetch succeeded, otherwise the error."
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the fetch failed, or null.",
+        ),
+        FieldRow(
+            "acknowledge_error_code",
+            "AcknowledgeErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 if the acknowledgements were accepted, otherwise the error.",
+        ),
+        FieldRow(
+            "acknowledge_error_message",
+            "AcknowledgeErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the acknowledgements were rejected, or null.",
+        ),
+        FieldRow(
+            "current_leader",
+            "CurrentLeader",
+            "LeaderIdAndEpoch",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=LeaderIdAndEpoch,
+            about="The leader that the broker knows, if the client should ask another.",
+        ),
+        FieldRow(
+            "records",
+            "Records",
+            "records",
+            "0+",
+            default=None,
+            nullable="0",
+            record_formats=(("0+", "v2"),),
+            about="The record batches, which can have more records than were acquired.",
+        ),
+        FieldRow(
+            "acquired_records",
+            "AcquiredRecords",
+            "[]AcquiredRecords",
+            "0+",
+            struct=AcquiredRecords,
+            about="The ranges of offsets that the member acquired.",
+        ),
     )
 
 
@@ -162,9 +240,10 @@ class ShareFetchableTopicResponse(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -179,8 +258,22 @@ class ShareFetchableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
@@ -190,13 +283,14 @@ class NodeEndpoint(Struct):
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
     node_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """int32, all versions."""
+    """int32, all versions. The TCP port to connect to."""
     rack: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -215,15 +309,25 @@ class NodeEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "0+", default=0),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
-        FieldRow("rack", "Rack", "string", "0+", default=None, nullable="0+"),
+        FieldRow("node_id", "NodeId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "0+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class ShareFetchResponse(Message["ResponseHeader"]):
-    """ShareFetchResponse (response, API key 78), versions 0-2."""
+    """ShareFetchResponse (response, API key 78), versions 0-2.
+
+    Records of each partition, and which of them the member has acquired."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -236,17 +340,21 @@ class ShareFetchResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error of the whole request, such as
+    SHARE_SESSION_NOT_FOUND (122)."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     acquisition_lock_timeout_ms: int
-    """int32, version 1 on."""
+    """int32, version 1 on. How long records stay locked for the member that
+    acquired them, in milliseconds."""
     responses: tuple[ShareFetchableTopicResponse, ...]
-    """[]ShareFetchableTopicResponse, all versions."""
+    """[]ShareFetchableTopicResponse, all versions. The results, by topic."""
     node_endpoints: tuple[NodeEndpoint, ...]
-    """[]NodeEndpoint, all versions."""
+    """[]NodeEndpoint, all versions. The addresses of the leaders named in
+    CurrentLeader."""
 
     @constructor
     def __init__(
@@ -285,10 +393,53 @@ class ShareFetchResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", "1+", default=0),
-        FieldRow("responses", "Responses", "[]ShareFetchableTopicResponse", "0+", struct=ShareFetchableTopicResponse),
-        FieldRow("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", "0+", struct=NodeEndpoint),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error of the whole request, such as SHARE_SESSION_NOT_FOUND (122).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "acquisition_lock_timeout_ms",
+            "AcquisitionLockTimeoutMs",
+            "int32",
+            "1+",
+            default=0,
+            about="How long records stay locked for the member that acquired them, in milliseconds.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]ShareFetchableTopicResponse",
+            "0+",
+            struct=ShareFetchableTopicResponse,
+            about="The results, by topic.",
+        ),
+        FieldRow(
+            "node_endpoints",
+            "NodeEndpoints",
+            "[]NodeEndpoint",
+            "0+",
+            struct=NodeEndpoint,
+            about="The addresses of the leaders named in CurrentLeader.",
+        ),
     )

@@ -17,14 +17,15 @@ __all__ = ["ShareGroupCurrentMemberAssignmentValue", "TopicPartitions"]
 
 class TopicPartitions(Struct):
     """`assigned_partitions[]` of ShareGroupCurrentMemberAssignmentValue, all
-    versions."""
+    versions. Partitions of one topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -39,24 +40,37 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class ShareGroupCurrentMemberAssignmentValue(Message):
-    """ShareGroupCurrentMemberAssignmentValue (coordinator-value, API key 14), version 0."""
+    """ShareGroupCurrentMemberAssignmentValue (coordinator-value, API key 14), version 0.
+
+    The partitions that a member of a share group has now."""
 
     __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions", "unknown_tags")
 
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch: how far it has caught up with the
+    epochs of the group."""
     previous_member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch before the current one, to accept a
+    repeated heartbeat."""
     state: int
-    """int8, all versions."""
+    """int8, all versions. Where the member is in its reconciliation, as the number
+    of Kafka's MemberState."""
     assigned_partitions: tuple[TopicPartitions, ...]
-    """[]TopicPartitions, all versions."""
+    """[]TopicPartitions, all versions. The partitions that the member reads, by
+    topic."""
 
     @constructor
     def __init__(
@@ -82,8 +96,36 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("previous_member_epoch", "PreviousMemberEpoch", "int32", "0+", default=0),
-        FieldRow("state", "State", "int8", "0+", default=0),
-        FieldRow("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", "0+", struct=TopicPartitions),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch: how far it has caught up with the epochs of the group.",
+        ),
+        FieldRow(
+            "previous_member_epoch",
+            "PreviousMemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch before the current one, to accept a repeated heartbeat.",
+        ),
+        FieldRow(
+            "state",
+            "State",
+            "int8",
+            "0+",
+            default=0,
+            about="Where the member is in its reconciliation, as the number of Kafka's MemberState.",
+        ),
+        FieldRow(
+            "assigned_partitions",
+            "AssignedPartitions",
+            "[]TopicPartitions",
+            "0+",
+            struct=TopicPartitions,
+            about="The partitions that the member reads, by topic.",
+        ),
     )

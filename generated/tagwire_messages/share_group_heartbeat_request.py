@@ -19,20 +19,25 @@ __all__ = ["ShareGroupHeartbeatRequest"]
 
 
 class ShareGroupHeartbeatRequest(Message["RequestHeader"]):
-    """ShareGroupHeartbeatRequest (request, API key 76), versions 0-1."""
+    """ShareGroupHeartbeatRequest (request, API key 76), versions 0-1.
+
+    A member joins a share group, stays in it or leaves (KIP-932). Fields that
+    haven't changed may be null."""
 
     __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, which the client generates."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch; 0 to join, -1 to leave."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's rack (`client.rack`), or null
+    if it has none or hasn't changed."""
     subscribed_topic_names: tuple[str, ...] | None
-    """[]string, all versions, nullable."""
+    """[]string, all versions, nullable. The names of the topics that the member
+    subscribes to, or null if unchanged."""
 
     @constructor
     def __init__(
@@ -61,9 +66,31 @@ class ShareGroupHeartbeatRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("rack_id", "RackId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("subscribed_topic_names", "SubscribedTopicNames", "[]string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "member_id", "MemberId", "string", "0+", default="", about="The member's ID, which the client generates."
+        ),
+        FieldRow(
+            "member_epoch", "MemberEpoch", "int32", "0+", default=0, about="The member's epoch; 0 to join, -1 to leave."
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The member's rack (`client.rack`), or null if it has none or hasn't changed.",
+        ),
+        FieldRow(
+            "subscribed_topic_names",
+            "SubscribedTopicNames",
+            "[]string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The names of the topics that the member subscribes to, or null if unchanged.",
+        ),
     )

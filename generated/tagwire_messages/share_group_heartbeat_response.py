@@ -21,14 +21,15 @@ __all__ = ["Assignment", "ShareGroupHeartbeatResponse", "TopicPartitions"]
 
 class TopicPartitions(Struct):
     """`Assignment.topic_partitions[]` of ShareGroupHeartbeatResponse, all
-    versions."""
+    versions. Partitions of one topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -43,8 +44,15 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
@@ -54,7 +62,7 @@ class Assignment(Struct):
     __slots__ = ("topic_partitions", "unknown_tags")
 
     topic_partitions: tuple[TopicPartitions, ...]
-    """[]TopicPartitions, all versions."""
+    """[]TopicPartitions, all versions. The assigned partitions, by topic."""
 
     @constructor
     def __init__(
@@ -63,11 +71,22 @@ class Assignment(Struct):
         self.topic_partitions = tuple(topic_partitions)
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("topic_partitions", "TopicPartitions", "[]TopicPartitions", "0+", struct=TopicPartitions),)
+    FIELDS = (
+        FieldRow(
+            "topic_partitions",
+            "TopicPartitions",
+            "[]TopicPartitions",
+            "0+",
+            struct=TopicPartitions,
+            about="The assigned partitions, by topic.",
+        ),
+    )
 
 
 class ShareGroupHeartbeatResponse(Message["ResponseHeader"]):
-    """ShareGroupHeartbeatResponse (response, API key 76), versions 0-1."""
+    """ShareGroupHeartbeatResponse (response, API key 76), versions 0-1.
+
+    The member's epoch and, if it changes, its new assignment (KIP-932)."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -81,19 +100,23 @@ class ShareGroupHeartbeatResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error. After FENCED_MEMBER_EPOCH (110) or
+    UNKNOWN_MEMBER_ID (25) the member joins again with epoch 0."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     member_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's ID, or null."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch, which its next heartbeat must send."""
     heartbeat_interval_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the member should wait between heartbeats, in
+    milliseconds."""
     assignment: Assignment | None
-    """Assignment, all versions, nullable."""
+    """Assignment, all versions, nullable. The partitions that the member may read
+    from now on, or null if unchanged."""
 
     @constructor
     def __init__(
@@ -126,11 +149,58 @@ class ShareGroupHeartbeatResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("member_id", "MemberId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", "0+", default=0),
-        FieldRow("assignment", "Assignment", "Assignment", "0+", default=None, nullable="0+", struct=Assignment),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error. After FENCED_MEMBER_EPOCH (110) or UNKNOWN_MEMBER_ID (25) the member joins again with epoch 0.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "member_id", "MemberId", "string", "0+", default=None, nullable="0+", about="The member's ID, or null."
+        ),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch, which its next heartbeat must send.",
+        ),
+        FieldRow(
+            "heartbeat_interval_ms",
+            "HeartbeatIntervalMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the member should wait between heartbeats, in milliseconds.",
+        ),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "Assignment",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Assignment,
+            about="The partitions that the member may read from now on, or null if unchanged.",
+        ),
     )

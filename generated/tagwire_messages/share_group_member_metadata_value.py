@@ -12,18 +12,23 @@ __all__ = ["ShareGroupMemberMetadataValue"]
 
 
 class ShareGroupMemberMetadataValue(Message):
-    """ShareGroupMemberMetadataValue (coordinator-value, API key 10), version 0."""
+    """ShareGroupMemberMetadataValue (coordinator-value, API key 10), version 0.
+
+    What a member of a share group reported about itself."""
 
     __slots__ = ("rack_id", "client_id", "client_host", "subscribed_topic_names", "unknown_tags")
 
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The rack or availability zone of the member
+    (`client.rack`), or null if it is not set."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     subscribed_topic_names: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the member subscribes
+    to."""
 
     @constructor
     def __init__(
@@ -49,8 +54,36 @@ class ShareGroupMemberMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("rack_id", "RackId", "string", "0+", default="", nullable="0+"),
-        FieldRow("client_id", "ClientId", "string", "0+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "0+", default=""),
-        FieldRow("subscribed_topic_names", "SubscribedTopicNames", "[]string", "0+"),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The rack or availability zone of the member (`client.rack`), or null if it is not set.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "subscribed_topic_names",
+            "SubscribedTopicNames",
+            "[]string",
+            "0+",
+            about="The names of the topics that the member subscribes to.",
+        ),
     )

@@ -12,12 +12,14 @@ __all__ = ["ShareGroupMetadataKey"]
 
 
 class ShareGroupMetadataKey(Message):
-    """ShareGroupMetadataKey (coordinator-key, API key 11), version 0."""
+    """ShareGroupMetadataKey (coordinator-key, API key 11), version 0.
+
+    Key of a record in `__consumer_offsets`: a share group (KIP-932)."""
 
     __slots__ = ("group_id", "unknown_tags")
 
     group_id: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
 
     @constructor
     def __init__(self, *, group_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,8 @@ class ShareGroupMetadataKey(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("group_id", "GroupId", "string", "0", default=""),)
+    FIELDS = (
+        FieldRow(
+            "group_id", "GroupId", "string", "0", default="", about="The group's ID, the `group.id` of its members."
+        ),
+    )

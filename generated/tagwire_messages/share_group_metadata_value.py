@@ -12,14 +12,18 @@ __all__ = ["ShareGroupMetadataValue"]
 
 
 class ShareGroupMetadataValue(Message):
-    """ShareGroupMetadataValue (coordinator-value, API key 11), version 0."""
+    """ShareGroupMetadataValue (coordinator-value, API key 11), version 0.
+
+    The epoch of a share group."""
 
     __slots__ = ("epoch", "metadata_hash", "unknown_tags")
 
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group's epoch, which grows when members,
+    subscriptions or topics change."""
     metadata_hash: int
-    """int64, all versions."""
+    """int64, all versions. A hash of the subscribed topics' metadata; a change
+    starts a new group epoch (KIP-1101)."""
 
     @constructor
     def __init__(self, *, epoch: int = 0, metadata_hash: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,6 +39,20 @@ class ShareGroupMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
-        FieldRow("metadata_hash", "MetadataHash", "int64", "0+", default=0),
+        FieldRow(
+            "epoch",
+            "Epoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group's epoch, which grows when members, subscriptions or topics change.",
+        ),
+        FieldRow(
+            "metadata_hash",
+            "MetadataHash",
+            "int64",
+            "0+",
+            default=0,
+            about="A hash of the subscribed topics' metadata; a change starts a new group epoch (KIP-1101).",
+        ),
     )

@@ -12,12 +12,15 @@ __all__ = ["ShareGroupPartitionMetadataKey"]
 
 
 class ShareGroupPartitionMetadataKey(Message):
-    """ShareGroupPartitionMetadataKey (coordinator-key, API key 9), version 0."""
+    """ShareGroupPartitionMetadataKey (coordinator-key, API key 9), version 0.
+
+    Key of a record in `__consumer_offsets`: the partitions of the topics that a
+    share group subscribes to."""
 
     __slots__ = ("group_id", "unknown_tags")
 
     group_id: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
 
     @constructor
     def __init__(self, *, group_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,8 @@ class ShareGroupPartitionMetadataKey(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("group_id", "GroupId", "string", "0", default=""),)
+    FIELDS = (
+        FieldRow(
+            "group_id", "GroupId", "string", "0", default="", about="The group's ID, the `group.id` of its members."
+        ),
+    )

@@ -17,16 +17,18 @@ __all__ = ["ShareGroupStatePartitionMetadataValue", "TopicInfo", "TopicPartition
 
 class TopicPartitionsInfo(Struct):
     """`initializing_topics[]` and `initialized_topics[]` of
-    ShareGroupStatePartitionMetadataValue, all versions."""
+    ShareGroupStatePartitionMetadataValue, all versions. Partitions of one
+    topic."""
 
     __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -43,21 +45,30 @@ class TopicPartitionsInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class TopicInfo(Struct):
-    """`deleting_topics[]` of ShareGroupStatePartitionMetadataValue, all versions."""
+    """`deleting_topics[]` of ShareGroupStatePartitionMetadataValue, all versions.
+    A topic."""
 
     __slots__ = ("topic_id", "topic_name", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
 
     @constructor
     def __init__(
@@ -68,22 +79,34 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
     )
 
 
 class ShareGroupStatePartitionMetadataValue(Message):
-    """ShareGroupStatePartitionMetadataValue (coordinator-value, API key 15), version 0."""
+    """ShareGroupStatePartitionMetadataValue (coordinator-value, API key 15), version 0.
+
+    The share partitions whose state the share coordinator keeps, initializes or
+    deletes."""
 
     __slots__ = ("initializing_topics", "initialized_topics", "deleting_topics", "unknown_tags")
 
     initializing_topics: tuple[TopicPartitionsInfo, ...]
-    """[]TopicPartitionsInfo, all versions."""
+    """[]TopicPartitionsInfo, all versions. The partitions whose state is being
+    initialized, by topic."""
     initialized_topics: tuple[TopicPartitionsInfo, ...]
-    """[]TopicPartitionsInfo, all versions."""
+    """[]TopicPartitionsInfo, all versions. The partitions whose state is
+    initialized, by topic."""
     deleting_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The topics whose state is being deleted."""
 
     @constructor
     def __init__(
@@ -108,8 +131,27 @@ class ShareGroupStatePartitionMetadataValue(Message):
     LATEST_STABLE = 0
     FIELDS = (
         FieldRow(
-            "initializing_topics", "InitializingTopics", "[]TopicPartitionsInfo", "0+", struct=TopicPartitionsInfo
+            "initializing_topics",
+            "InitializingTopics",
+            "[]TopicPartitionsInfo",
+            "0+",
+            struct=TopicPartitionsInfo,
+            about="The partitions whose state is being initialized, by topic.",
         ),
-        FieldRow("initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", "0+", struct=TopicPartitionsInfo),
-        FieldRow("deleting_topics", "DeletingTopics", "[]TopicInfo", "0+", struct=TopicInfo),
+        FieldRow(
+            "initialized_topics",
+            "InitializedTopics",
+            "[]TopicPartitionsInfo",
+            "0+",
+            struct=TopicPartitionsInfo,
+            about="The partitions whose state is initialized, by topic.",
+        ),
+        FieldRow(
+            "deleting_topics",
+            "DeletingTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The topics whose state is being deleted.",
+        ),
     )

@@ -12,14 +12,17 @@ __all__ = ["ShareGroupTargetAssignmentMemberKey"]
 
 
 class ShareGroupTargetAssignmentMemberKey(Message):
-    """ShareGroupTargetAssignmentMemberKey (coordinator-key, API key 13), version 0."""
+    """ShareGroupTargetAssignmentMemberKey (coordinator-key, API key 13), version 0.
+
+    Key of a record in `__consumer_offsets`: what a member of a share group
+    should have (KIP-932)."""
 
     __slots__ = ("group_id", "member_id", "unknown_tags")
 
     group_id: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
     member_id: str
-    """string, version 0."""
+    """string, version 0. The member's ID, unique in its group."""
 
     @constructor
     def __init__(self, *, group_id: str = "", member_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,6 +38,8 @@ class ShareGroupTargetAssignmentMemberKey(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0", default=""),
-        FieldRow("member_id", "MemberId", "string", "0", default=""),
+        FieldRow(
+            "group_id", "GroupId", "string", "0", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow("member_id", "MemberId", "string", "0", default="", about="The member's ID, unique in its group."),
     )

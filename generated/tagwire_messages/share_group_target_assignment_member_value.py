@@ -21,9 +21,10 @@ class TopicPartition(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -38,18 +39,27 @@ class TopicPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class ShareGroupTargetAssignmentMemberValue(Message):
-    """ShareGroupTargetAssignmentMemberValue (coordinator-value, API key 13), version 0."""
+    """ShareGroupTargetAssignmentMemberValue (coordinator-value, API key 13), version 0.
+
+    The partitions that a member of a share group should have."""
 
     __slots__ = ("topic_partitions", "unknown_tags")
 
     topic_partitions: tuple[TopicPartition, ...]
-    """[]TopicPartition, all versions."""
+    """[]TopicPartition, all versions. The partitions, by topic."""
 
     @constructor
     def __init__(
@@ -65,4 +75,13 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("topic_partitions", "TopicPartitions", "[]TopicPartition", "0+", struct=TopicPartition),)
+    FIELDS = (
+        FieldRow(
+            "topic_partitions",
+            "TopicPartitions",
+            "[]TopicPartition",
+            "0+",
+            struct=TopicPartition,
+            about="The partitions, by topic.",
+        ),
+    )

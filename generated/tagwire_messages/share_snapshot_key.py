@@ -16,16 +16,20 @@ __all__ = ["ShareSnapshotKey"]
 
 
 class ShareSnapshotKey(Message):
-    """ShareSnapshotKey (coordinator-key, API key 0), version 0."""
+    """ShareSnapshotKey (coordinator-key, API key 0), version 0.
+
+    Key of a record in `__share_group_state`: a snapshot of a share partition
+    (KIP-932)."""
 
     __slots__ = ("group_id", "topic_id", "partition", "unknown_tags")
 
     group_id: str
-    """string, version 0."""
+    """string, version 0. The ID of the share group."""
     topic_id: UUID
-    """uuid, version 0."""
+    """uuid, version 0. The topic's ID. A topic that is deleted and created again
+    gets a new one (KIP-516)."""
     partition: int
-    """int32, version 0."""
+    """int32, version 0. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -49,7 +53,21 @@ class ShareSnapshotKey(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0", default=0),
-        FieldRow("partition", "Partition", "int32", "0", default=0),
+        FieldRow("group_id", "GroupId", "string", "0", default="", about="The ID of the share group."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )

@@ -17,13 +17,13 @@ class StateBatch(Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the range."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the range, inclusive."""
     delivery_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 available, 2 acknowledged, 4 archived."""
     delivery_count: int
-    """int16, all versions."""
+    """int16, all versions. How many times the records were delivered."""
 
     @constructor
     def __init__(
@@ -42,15 +42,28 @@ class StateBatch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("delivery_state", "DeliveryState", "int8", "0+", default=0),
-        FieldRow("delivery_count", "DeliveryCount", "int16", "0+", default=0),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, about="The first offset of the range."),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The last offset of the range, inclusive."
+        ),
+        FieldRow(
+            "delivery_state", "DeliveryState", "int8", "0+", default=0, about="0 available, 2 acknowledged, 4 archived."
+        ),
+        FieldRow(
+            "delivery_count",
+            "DeliveryCount",
+            "int16",
+            "0+",
+            default=0,
+            about="How many times the records were delivered.",
+        ),
     )
 
 
 class ShareUpdateValue(Message):
-    """ShareUpdateValue (coordinator-value, API key 1), version 0."""
+    """ShareUpdateValue (coordinator-value, API key 1), version 0.
+
+    What has changed in a share partition since its snapshot."""
 
     __slots__ = (
         "snapshot_epoch",
@@ -62,15 +75,17 @@ class ShareUpdateValue(Message):
     )
 
     snapshot_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The number of the snapshot that this changes."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch of the share partition."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset that is still in flight, or -1 if it
+    has not changed."""
     delivery_complete_count: int
-    """int32, all versions, tag 0."""
+    """int32, all versions, tag 0. How many records after the start offset need no
+    more delivery, or -1 if unknown (KIP-1226)."""
     state_batches: tuple[StateBatch, ...]
-    """[]StateBatch, all versions."""
+    """[]StateBatch, all versions. Ranges of offsets with their delivery state."""
 
     @constructor
     def __init__(
@@ -98,9 +113,41 @@ class ShareUpdateValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("snapshot_epoch", "SnapshotEpoch", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
-        FieldRow("delivery_complete_count", "DeliveryCompleteCount", "int32", "0+", default=-1, tag=0, tagged="0+"),
-        FieldRow("state_batches", "StateBatches", "[]StateBatch", "0+", struct=StateBatch),
+        FieldRow(
+            "snapshot_epoch",
+            "SnapshotEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The number of the snapshot that this changes.",
+        ),
+        FieldRow(
+            "leader_epoch", "LeaderEpoch", "int32", "0+", default=0, about="The leader epoch of the share partition."
+        ),
+        FieldRow(
+            "start_offset",
+            "StartOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The first offset that is still in flight, or -1 if it has not changed.",
+        ),
+        FieldRow(
+            "delivery_complete_count",
+            "DeliveryCompleteCount",
+            "int32",
+            "0+",
+            default=-1,
+            tag=0,
+            tagged="0+",
+            about="How many records after the start offset need no more delivery, or -1 if unknown (KIP-1226).",
+        ),
+        FieldRow(
+            "state_batches",
+            "StateBatches",
+            "[]StateBatch",
+            "0+",
+            struct=StateBatch,
+            about="Ranges of offsets with their delivery state.",
+        ),
     )

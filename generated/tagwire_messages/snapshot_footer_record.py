@@ -12,12 +12,15 @@ __all__ = ["SnapshotFooterRecord"]
 
 
 class SnapshotFooterRecord(Message):
-    """SnapshotFooterRecord (data), version 0."""
+    """SnapshotFooterRecord (data), version 0.
+
+    The value of the control record that ends a snapshot of the metadata log
+    (KIP-630)."""
 
     __slots__ = ("version", "unknown_tags")
 
     version: int
-    """int16, all versions."""
+    """int16, all versions. The version of this record's format."""
 
     @constructor
     def __init__(self, *, version: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,4 @@ class SnapshotFooterRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("version", "Version", "int16", "0+", default=0),)
+    FIELDS = (FieldRow("version", "Version", "int16", "0+", default=0, about="The version of this record's format."),)

@@ -12,14 +12,18 @@ __all__ = ["SnapshotHeaderRecord"]
 
 
 class SnapshotHeaderRecord(Message):
-    """SnapshotHeaderRecord (data), version 0."""
+    """SnapshotHeaderRecord (data), version 0.
+
+    The value of the control record that begins a snapshot of the metadata log
+    (KIP-630)."""
 
     __slots__ = ("version", "last_contained_log_timestamp", "unknown_tags")
 
     version: int
-    """int16, all versions."""
+    """int16, all versions. The version of this record's format."""
     last_contained_log_timestamp: int
-    """int64, all versions."""
+    """int64, all versions. The append time of the last batch in the snapshot, in
+    milliseconds since 1970."""
 
     @constructor
     def __init__(
@@ -37,6 +41,13 @@ class SnapshotHeaderRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("version", "Version", "int16", "0+", default=0),
-        FieldRow("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", "0+", default=0),
+        FieldRow("version", "Version", "int16", "0+", default=0, about="The version of this record's format."),
+        FieldRow(
+            "last_contained_log_timestamp",
+            "LastContainedLogTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            about="The append time of the last batch in the snapshot, in milliseconds since 1970.",
+        ),
     )

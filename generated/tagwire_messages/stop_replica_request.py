@@ -40,9 +40,9 @@ class StopReplicaPartitionV0(Struct):
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 
     topic_name: str
-    """string, version 0."""
+    """string, version 0. The topic's name."""
     partition_index: int
-    """int32, version 0."""
+    """int32, version 0. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -53,8 +53,15 @@ class StopReplicaPartitionV0(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0", default=0),
+        FieldRow("topic_name", "TopicName", "string", "0", default="", about="The topic's name."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )
 
 
@@ -64,9 +71,9 @@ class StopReplicaTopicV1(Struct):
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, versions 1-2."""
+    """string, versions 1-2. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, versions 1-2."""
+    """[]int32, versions 1-2. The partition numbers to stop."""
 
     @constructor
     def __init__(
@@ -77,8 +84,8 @@ class StopReplicaTopicV1(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1-2", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "1-2"),
+        FieldRow("name", "Name", "string", "1-2", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "1-2", about="The partition numbers to stop."),
     )
 
 
@@ -89,11 +96,12 @@ class StopReplicaPartitionState(Struct):
     __slots__ = ("partition_index", "leader_epoch", "delete_partition", "unknown_tags")
 
     partition_index: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The partition's number in its topic, counted from 0."""
     leader_epoch: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The partition's leader epoch; -1 if unknown, -2 if the
+    topic is being deleted."""
     delete_partition: bool
-    """bool, version 3 on."""
+    """bool, version 3 on. Whether to also delete the replica."""
 
     @constructor
     def __init__(
@@ -110,9 +118,30 @@ class StopReplicaPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "3+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "3+", default=-1),
-        FieldRow("delete_partition", "DeletePartition", "bool", "3+", default=False),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "3+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "3+",
+            default=-1,
+            about="The partition's leader epoch; -1 if unknown, -2 if the topic is being deleted.",
+        ),
+        FieldRow(
+            "delete_partition",
+            "DeletePartition",
+            "bool",
+            "3+",
+            default=False,
+            about="Whether to also delete the replica.",
+        ),
     )
 
 
@@ -122,9 +151,10 @@ class StopReplicaTopicState(Struct):
     __slots__ = ("topic_name", "partition_states", "unknown_tags")
 
     topic_name: str
-    """string, version 3 on."""
+    """string, version 3 on. The topic's name."""
     partition_states: tuple[StopReplicaPartitionState, ...]
-    """[]StopReplicaPartitionState, version 3 on."""
+    """[]StopReplicaPartitionState, version 3 on. The partitions of the topic to
+    stop."""
 
     @constructor
     def __init__(
@@ -139,15 +169,23 @@ class StopReplicaTopicState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "3+", default=""),
+        FieldRow("topic_name", "TopicName", "string", "3+", default="", about="The topic's name."),
         FieldRow(
-            "partition_states", "PartitionStates", "[]StopReplicaPartitionState", "3+", struct=StopReplicaPartitionState
+            "partition_states",
+            "PartitionStates",
+            "[]StopReplicaPartitionState",
+            "3+",
+            struct=StopReplicaPartitionState,
+            about="The partitions of the topic to stop.",
         ),
     )
 
 
 class StopReplicaRequest(Message["RequestHeader"]):
-    """StopReplicaRequest (request, API key 5), versions 0-4."""
+    """StopReplicaRequest (request, API key 5), versions 0-4.
+
+    The ZooKeeper-based controller instructs a broker to stop replicas, and
+    maybe to delete them. Removed in Kafka 4.0."""
 
     __slots__ = (
         "controller_id",
@@ -162,21 +200,28 @@ class StopReplicaRequest(Message["RequestHeader"]):
     )
 
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller."""
     is_k_raft_controller: bool
-    """bool, version 4 on."""
+    """bool, version 4 on. Whether the sender is a KRaft controller and not a
+    ZooKeeper one (KIP-866)."""
     controller_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The controller's epoch, which grows with each
+    controller election."""
     broker_epoch: int
-    """int64, version 1 on, ignorable."""
+    """int64, version 1 on, ignorable. The epoch that the broker got when it
+    registered. Requests with an old one are rejected (KIP-380)."""
     delete_partitions: bool
-    """bool, versions 0-2."""
+    """bool, versions 0-2. Whether to also delete the replicas. From version 3 on
+    each partition has its own flag."""
     ungrouped_partitions: tuple[StopReplicaPartitionV0, ...]
-    """[]StopReplicaPartitionV0, version 0."""
+    """[]StopReplicaPartitionV0, version 0. The replicas to stop. Version 1 groups
+    them by topic."""
     topics: tuple[StopReplicaTopicV1, ...]
-    """[]StopReplicaTopicV1, versions 1-2."""
+    """[]StopReplicaTopicV1, versions 1-2. The replicas to stop, by topic. Version
+    3 replaces it with TopicStates."""
     topic_states: tuple[StopReplicaTopicState, ...]
-    """[]StopReplicaTopicState, version 3 on."""
+    """[]StopReplicaTopicState, version 3 on. The replicas to stop, by topic
+    (KIP-570)."""
 
     @constructor
     def __init__(
@@ -211,18 +256,62 @@ class StopReplicaRequest(Message["RequestHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 1), 1), (Versions(2, 32767), 2))
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
-        FieldRow("is_k_raft_controller", "isKRaftController", "bool", "4+", default=False),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "1+", default=-1, ignorable=True),
-        FieldRow("delete_partitions", "DeletePartitions", "bool", "0-2", default=False),
+        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "is_k_raft_controller",
+            "isKRaftController",
+            "bool",
+            "4+",
+            default=False,
+            about="Whether the sender is a KRaft controller and not a ZooKeeper one (KIP-866).",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The controller's epoch, which grows with each controller election.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "delete_partitions",
+            "DeletePartitions",
+            "bool",
+            "0-2",
+            default=False,
+            about="Whether to also delete the replicas. From version 3 on each partition has its own flag.",
+        ),
         FieldRow(
             "ungrouped_partitions",
             "UngroupedPartitions",
             "[]StopReplicaPartitionV0",
             "0",
             struct=StopReplicaPartitionV0,
+            about="The replicas to stop. Version 1 groups them by topic.",
         ),
-        FieldRow("topics", "Topics", "[]StopReplicaTopicV1", "1-2", struct=StopReplicaTopicV1),
-        FieldRow("topic_states", "TopicStates", "[]StopReplicaTopicState", "3+", struct=StopReplicaTopicState),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]StopReplicaTopicV1",
+            "1-2",
+            struct=StopReplicaTopicV1,
+            about="The replicas to stop, by topic. Version 3 replaces it with TopicStates.",
+        ),
+        FieldRow(
+            "topic_states",
+            "TopicStates",
+            "[]StopReplicaTopicState",
+            "3+",
+            struct=StopReplicaTopicState,
+            about="The replicas to stop, by topic (KIP-570).",
+        ),
     )

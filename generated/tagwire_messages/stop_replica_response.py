@@ -27,11 +27,12 @@ class StopReplicaPartitionError(Struct):
     __slots__ = ("topic_name", "partition_index", "error_code", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -48,21 +49,38 @@ class StopReplicaPartitionError(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class StopReplicaResponse(Message["ResponseHeader"]):
-    """StopReplicaResponse (response, API key 5), versions 0-4."""
+    """StopReplicaResponse (response, API key 5), versions 0-4.
+
+    Reports for each replica whether it was stopped."""
 
     __slots__ = ("error_code", "partition_errors", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     partition_errors: tuple[StopReplicaPartitionError, ...]
-    """[]StopReplicaPartitionError, all versions."""
+    """[]StopReplicaPartitionError, all versions. The result for each replica."""
 
     @constructor
     def __init__(
@@ -85,8 +103,20 @@ class StopReplicaResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 4
     HEADER_VERSIONS = ((Versions(0, 1), 0), (Versions(2, 32767), 1))
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
         FieldRow(
-            "partition_errors", "PartitionErrors", "[]StopReplicaPartitionError", "0+", struct=StopReplicaPartitionError
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "partition_errors",
+            "PartitionErrors",
+            "[]StopReplicaPartitionError",
+            "0+",
+            struct=StopReplicaPartitionError,
+            about="The result for each replica.",
         ),
     )

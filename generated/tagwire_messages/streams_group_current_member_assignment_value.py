@@ -16,16 +16,19 @@ class TaskIds(Struct):
     `active_tasks_pending_revocation[]` and
     `standby_tasks_pending_revocation[]` and
     `warmup_tasks_pending_revocation[]` of
-    StreamsGroupCurrentMemberAssignmentValue, all versions."""
+    StreamsGroupCurrentMemberAssignmentValue, all versions. Tasks of one
+    subtopology."""
 
     __slots__ = ("subtopology_id", "partitions", "assignment_epochs", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The numbers of the input partitions, one for each
+    task."""
     assignment_epochs: tuple[int, ...] | None
-    """[]int32, all versions, nullable, tag 0."""
+    """[]int32, all versions, nullable, tag 0. The epoch in which each partition
+    was assigned, in the order of Partitions, or null (KIP-1251)."""
 
     @constructor
     def __init__(
@@ -42,14 +45,34 @@ class TaskIds(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
-        FieldRow("assignment_epochs", "AssignmentEpochs", "[]int32", "0+", nullable="0+", tag=0, tagged="0+"),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partitions", "Partitions", "[]int32", "0+", about="The numbers of the input partitions, one for each task."
+        ),
+        FieldRow(
+            "assignment_epochs",
+            "AssignmentEpochs",
+            "[]int32",
+            "0+",
+            nullable="0+",
+            tag=0,
+            tagged="0+",
+            about="The epoch in which each partition was assigned, in the order of Partitions, or null (KIP-1251).",
+        ),
     )
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Message):
-    """StreamsGroupCurrentMemberAssignmentValue (coordinator-value, API key 22), version 0."""
+    """StreamsGroupCurrentMemberAssignmentValue (coordinator-value, API key 22), version 0.
+
+    The tasks that a member has now, and those that it must give up."""
 
     __slots__ = (
         "member_epoch",
@@ -65,23 +88,30 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     )
 
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch: how far it has caught up with the
+    epochs of the group."""
     previous_member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch before the current one, to accept a
+    repeated heartbeat."""
     state: int
-    """int8, all versions."""
+    """int8, all versions. Where the member is in its reconciliation, as the number
+    of Kafka's MemberState."""
     active_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks that the member may process."""
     standby_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks whose state the member may keep as a
+    standby."""
     warmup_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks whose state the member may restore."""
     active_tasks_pending_revocation: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The active tasks that the member must give up
+    first."""
     standby_tasks_pending_revocation: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The standby tasks that the member must give up
+    first."""
     warmup_tasks_pending_revocation: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The warm-up tasks that the member must give up
+    first."""
 
     @constructor
     def __init__(
@@ -117,15 +147,76 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("previous_member_epoch", "PreviousMemberEpoch", "int32", "0+", default=0),
-        FieldRow("state", "State", "int8", "0+", default=0),
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("active_tasks_pending_revocation", "ActiveTasksPendingRevocation", "[]TaskIds", "0+", struct=TaskIds),
         FieldRow(
-            "standby_tasks_pending_revocation", "StandbyTasksPendingRevocation", "[]TaskIds", "0+", struct=TaskIds
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch: how far it has caught up with the epochs of the group.",
         ),
-        FieldRow("warmup_tasks_pending_revocation", "WarmupTasksPendingRevocation", "[]TaskIds", "0+", struct=TaskIds),
+        FieldRow(
+            "previous_member_epoch",
+            "PreviousMemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch before the current one, to accept a repeated heartbeat.",
+        ),
+        FieldRow(
+            "state",
+            "State",
+            "int8",
+            "0+",
+            default=0,
+            about="Where the member is in its reconciliation, as the number of Kafka's MemberState.",
+        ),
+        FieldRow(
+            "active_tasks",
+            "ActiveTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks that the member may process.",
+        ),
+        FieldRow(
+            "standby_tasks",
+            "StandbyTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks whose state the member may keep as a standby.",
+        ),
+        FieldRow(
+            "warmup_tasks",
+            "WarmupTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks whose state the member may restore.",
+        ),
+        FieldRow(
+            "active_tasks_pending_revocation",
+            "ActiveTasksPendingRevocation",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The active tasks that the member must give up first.",
+        ),
+        FieldRow(
+            "standby_tasks_pending_revocation",
+            "StandbyTasksPendingRevocation",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The standby tasks that the member must give up first.",
+        ),
+        FieldRow(
+            "warmup_tasks_pending_revocation",
+            "WarmupTasksPendingRevocation",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The warm-up tasks that the member must give up first.",
+        ),
     )

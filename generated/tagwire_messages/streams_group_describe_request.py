@@ -19,16 +19,20 @@ __all__ = ["StreamsGroupDescribeRequest"]
 
 
 class StreamsGroupDescribeRequest(Message["RequestHeader"]):
-    """StreamsGroupDescribeRequest (request, API key 89), versions 0-1."""
+    """StreamsGroupDescribeRequest (request, API key 89), versions 0-1.
+
+    Describes streams groups (KIP-1071)."""
 
     __slots__ = ("group_ids", "include_authorized_operations", "include_topology_description", "unknown_tags")
 
     group_ids: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The IDs of the groups to describe."""
     include_authorized_operations: bool
-    """bool, all versions."""
+    """bool, all versions. Whether to return the operations that the client may do
+    with each group (KIP-430)."""
     include_topology_description: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether to return the description of the topology that
+    clients have pushed (KIP-1331)."""
 
     @constructor
     def __init__(
@@ -53,7 +57,21 @@ class StreamsGroupDescribeRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_ids", "GroupIds", "[]string", "0+"),
-        FieldRow("include_authorized_operations", "IncludeAuthorizedOperations", "bool", "0+", default=False),
-        FieldRow("include_topology_description", "IncludeTopologyDescription", "bool", "1+", default=False),
+        FieldRow("group_ids", "GroupIds", "[]string", "0+", about="The IDs of the groups to describe."),
+        FieldRow(
+            "include_authorized_operations",
+            "IncludeAuthorizedOperations",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether to return the operations that the client may do with each group (KIP-430).",
+        ),
+        FieldRow(
+            "include_topology_description",
+            "IncludeTopologyDescription",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether to return the description of the topology that clients have pushed (KIP-1331).",
+        ),
     )

@@ -60,14 +60,15 @@ __all__ = [
 
 
 class Endpoint(Struct):
-    """`Member.user_endpoint` of StreamsGroupDescribeResponse, all versions."""
+    """`Member.user_endpoint` of StreamsGroupDescribeResponse, all versions. The
+    address at which an instance answers interactive queries."""
 
     __slots__ = ("host", "port", "unknown_tags")
 
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -76,23 +77,24 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
 class TaskOffset(Struct):
     """`Member.task_offsets[]` and `Member.task_end_offsets[]` of
-    StreamsGroupDescribeResponse, all versions."""
+    StreamsGroupDescribeResponse, all versions. How far a task is with its
+    changelogs."""
 
     __slots__ = ("subtopology_id", "partition", "offset", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The number of the input partition that the task is for."""
     offset: int
-    """int64, all versions."""
+    """int64, all versions. The sum of the offsets in the task's changelogs."""
 
     @constructor
     def __init__(
@@ -109,23 +111,40 @@ class TaskOffset(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("offset", "Offset", "int64", "0+", default=0),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The number of the input partition that the task is for.",
+        ),
+        FieldRow(
+            "offset", "Offset", "int64", "0+", default=0, about="The sum of the offsets in the task's changelogs."
+        ),
     )
 
 
 class TaskIds(Struct):
     """`Assignment.active_tasks[]` and `Assignment.standby_tasks[]` and
     `Assignment.warmup_tasks[]` of StreamsGroupDescribeResponse, all
-    versions."""
+    versions. Tasks of one subtopology."""
 
     __slots__ = ("subtopology_id", "partitions", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The numbers of the input partitions, one for each
+    task."""
 
     @constructor
     def __init__(
@@ -136,23 +155,34 @@ class TaskIds(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partitions", "Partitions", "[]int32", "0+", about="The numbers of the input partitions, one for each task."
+        ),
     )
 
 
 class Assignment(Struct):
     """`Member.assignment` and `Member.target_assignment` of
-    StreamsGroupDescribeResponse, all versions."""
+    StreamsGroupDescribeResponse, all versions. Tasks assigned to a member."""
 
     __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
 
     active_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks that the member processes."""
     standby_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks whose state the member keeps as a
+    standby."""
     warmup_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks whose state the member restores before
+    they move to it."""
 
     @constructor
     def __init__(
@@ -169,22 +199,43 @@ class Assignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", struct=TaskIds),
+        FieldRow(
+            "active_tasks",
+            "ActiveTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks that the member processes.",
+        ),
+        FieldRow(
+            "standby_tasks",
+            "StandbyTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks whose state the member keeps as a standby.",
+        ),
+        FieldRow(
+            "warmup_tasks",
+            "WarmupTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks whose state the member restores before they move to it.",
+        ),
     )
 
 
 class KeyValue(Struct):
     """`TopicInfo.topic_configs[]` and `Member.client_tags[]` of
-    StreamsGroupDescribeResponse, all versions."""
+    StreamsGroupDescribeResponse, all versions. A name with a value."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The name of the configuration or tag."""
     value: str
-    """string, all versions."""
+    """string, all versions. The value of the configuration or tag."""
 
     @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -193,26 +244,30 @@ class KeyValue(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default=""),
+        FieldRow("key", "Key", "string", "0+", default="", about="The name of the configuration or tag."),
+        FieldRow("value", "Value", "string", "0+", default="", about="The value of the configuration or tag."),
     )
 
 
 class TopicInfo(Struct):
     """`Subtopology.state_changelog_topics[]` and
     `Subtopology.repartition_source_topics[]` of
-    StreamsGroupDescribeResponse, all versions."""
+    StreamsGroupDescribeResponse, all versions. An internal topic that the
+    subtopology needs."""
 
     __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the topic must have, or 0 if the
+    coordinator decides."""
     replication_factor: int
-    """int16, all versions."""
+    """int16, all versions. How many replicas the topic gets, or 0 for the broker's
+    default."""
     topic_configs: tuple[KeyValue, ...]
-    """[]KeyValue, all versions."""
+    """[]KeyValue, all versions. Configurations of the topic that differ from the
+    defaults."""
 
     @constructor
     def __init__(
@@ -231,10 +286,31 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
-        FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", struct=KeyValue),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "int32",
+            "0+",
+            default=0,
+            about="How many partitions the topic must have, or 0 if the coordinator decides.",
+        ),
+        FieldRow(
+            "replication_factor",
+            "ReplicationFactor",
+            "int16",
+            "0+",
+            default=0,
+            about="How many replicas the topic gets, or 0 for the broker's default.",
+        ),
+        FieldRow(
+            "topic_configs",
+            "TopicConfigs",
+            "[]KeyValue",
+            "0+",
+            struct=KeyValue,
+            about="Configurations of the topic that differ from the defaults.",
+        ),
     )
 
 
@@ -242,22 +318,25 @@ class TopologyDescriptionNode(Struct):
     """`TopologyDescriptionSubtopology.nodes[]` and
     `TopologyDescriptionGlobalStore.source` and
     `TopologyDescriptionGlobalStore.processor` of
-    StreamsGroupDescribeResponse, version 1 on."""
+    StreamsGroupDescribeResponse, version 1 on. A node of the topology: a
+    source, a processor or a sink."""
 
     __slots__ = ("name", "node_type", "source_topics", "sink_topic", "stores", "successors", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The node's name, unique in the topology."""
     node_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. Which kind of node it is: a source, a processor or a
+    sink."""
     source_topics: tuple[str, ...]
-    """[]string, version 1 on."""
+    """[]string, version 1 on. The names of the topics that a source reads."""
     sink_topic: str | None
-    """string, version 1 on, nullable."""
+    """string, version 1 on, nullable. The name of the topic that a sink writes, or
+    null for other nodes or a name chosen at run time."""
     stores: tuple[str, ...]
-    """[]string, version 1 on."""
+    """[]string, version 1 on. The names of the state stores that a processor uses."""
     successors: tuple[str, ...]
-    """[]string, version 1 on."""
+    """[]string, version 1 on. The names of the nodes that get this node's output."""
 
     @constructor
     def __init__(
@@ -280,25 +359,44 @@ class TopologyDescriptionNode(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("node_type", "NodeType", "int8", "1+", default=0),
-        FieldRow("source_topics", "SourceTopics", "[]string", "1+"),
-        FieldRow("sink_topic", "SinkTopic", "string", "1+", default=None, nullable="1+"),
-        FieldRow("stores", "Stores", "[]string", "1+"),
-        FieldRow("successors", "Successors", "[]string", "1+"),
+        FieldRow("name", "Name", "string", "1+", default="", about="The node's name, unique in the topology."),
+        FieldRow(
+            "node_type",
+            "NodeType",
+            "int8",
+            "1+",
+            default=0,
+            about="Which kind of node it is: a source, a processor or a sink.",
+        ),
+        FieldRow(
+            "source_topics", "SourceTopics", "[]string", "1+", about="The names of the topics that a source reads."
+        ),
+        FieldRow(
+            "sink_topic",
+            "SinkTopic",
+            "string",
+            "1+",
+            default=None,
+            nullable="1+",
+            about="The name of the topic that a sink writes, or null for other nodes or a name chosen at run time.",
+        ),
+        FieldRow("stores", "Stores", "[]string", "1+", about="The names of the state stores that a processor uses."),
+        FieldRow(
+            "successors", "Successors", "[]string", "1+", about="The names of the nodes that get this node's output."
+        ),
     )
 
 
 class TopologyDescriptionSubtopology(Struct):
     """`TopologyDescription.subtopologies[]` of StreamsGroupDescribeResponse,
-    version 1 on."""
+    version 1 on. The processing nodes of a subtopology."""
 
     __slots__ = ("subtopology_id", "nodes", "unknown_tags")
 
     subtopology_id: str
-    """string, version 1 on."""
+    """string, version 1 on. The subtopology's ID, unique in the topology."""
     nodes: tuple[TopologyDescriptionNode, ...]
-    """[]TopologyDescriptionNode, version 1 on."""
+    """[]TopologyDescriptionNode, version 1 on. The nodes of the subtopology."""
 
     @constructor
     def __init__(
@@ -313,21 +411,36 @@ class TopologyDescriptionSubtopology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "1+", default=""),
-        FieldRow("nodes", "Nodes", "[]TopologyDescriptionNode", "1+", struct=TopologyDescriptionNode),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "1+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "nodes",
+            "Nodes",
+            "[]TopologyDescriptionNode",
+            "1+",
+            struct=TopologyDescriptionNode,
+            about="The nodes of the subtopology.",
+        ),
     )
 
 
 class TopologyDescriptionGlobalStore(Struct):
     """`TopologyDescription.global_stores[]` of StreamsGroupDescribeResponse,
-    version 1 on."""
+    version 1 on. A global state store."""
 
     __slots__ = ("source", "processor", "unknown_tags")
 
     source: TopologyDescriptionNode
-    """TopologyDescriptionNode, version 1 on."""
+    """TopologyDescriptionNode, version 1 on. The node that reads the topic of the
+    store."""
     processor: TopologyDescriptionNode
-    """TopologyDescriptionNode, version 1 on."""
+    """TopologyDescriptionNode, version 1 on. The node that fills the store."""
 
     @constructor
     def __init__(
@@ -343,7 +456,13 @@ class TopologyDescriptionGlobalStore(Struct):
 
     FIELDS = (
         FieldRow(
-            "source", "Source", "TopologyDescriptionNode", "1+", default=DEFAULT_STRUCT, struct=TopologyDescriptionNode
+            "source",
+            "Source",
+            "TopologyDescriptionNode",
+            "1+",
+            default=DEFAULT_STRUCT,
+            struct=TopologyDescriptionNode,
+            about="The node that reads the topic of the store.",
         ),
         FieldRow(
             "processor",
@@ -352,20 +471,23 @@ class TopologyDescriptionGlobalStore(Struct):
             "1+",
             default=DEFAULT_STRUCT,
             struct=TopologyDescriptionNode,
+            about="The node that fills the store.",
         ),
     )
 
 
 class TopologyDescription(Struct):
     """`DescribedGroup.topology_description` of StreamsGroupDescribeResponse,
-    version 1 on."""
+    version 1 on. The processing nodes of a topology (KIP-1331)."""
 
     __slots__ = ("subtopologies", "global_stores", "unknown_tags")
 
     subtopologies: tuple[TopologyDescriptionSubtopology, ...]
-    """[]TopologyDescriptionSubtopology, version 1 on."""
+    """[]TopologyDescriptionSubtopology, version 1 on. The subtopologies, with
+    their processing nodes."""
     global_stores: tuple[TopologyDescriptionGlobalStore, ...]
-    """[]TopologyDescriptionGlobalStore, version 1 on."""
+    """[]TopologyDescriptionGlobalStore, version 1 on. The global state stores with
+    the nodes that fill them."""
 
     @constructor
     def __init__(
@@ -386,6 +508,7 @@ class TopologyDescription(Struct):
             "[]TopologyDescriptionSubtopology",
             "1+",
             struct=TopologyDescriptionSubtopology,
+            about="The subtopologies, with their processing nodes.",
         ),
         FieldRow(
             "global_stores",
@@ -393,6 +516,7 @@ class TopologyDescription(Struct):
             "[]TopologyDescriptionGlobalStore",
             "1+",
             struct=TopologyDescriptionGlobalStore,
+            about="The global state stores with the nodes that fill them.",
         ),
     )
 
@@ -410,15 +534,18 @@ class Subtopology(Struct):
     )
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     source_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the subtopology reads."""
     repartition_sink_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the repartition topics that the
+    subtopology writes."""
     state_changelog_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The changelog topics of the subtopology's state
+    stores."""
     repartition_source_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The repartition topics that the subtopology
+    reads."""
 
     @constructor
     def __init__(
@@ -439,11 +566,44 @@ class Subtopology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("source_topics", "SourceTopics", "[]string", "0+"),
-        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+"),
-        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", struct=TopicInfo),
-        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", struct=TopicInfo),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "source_topics",
+            "SourceTopics",
+            "[]string",
+            "0+",
+            about="The names of the topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "repartition_sink_topics",
+            "RepartitionSinkTopics",
+            "[]string",
+            "0+",
+            about="The names of the repartition topics that the subtopology writes.",
+        ),
+        FieldRow(
+            "state_changelog_topics",
+            "StateChangelogTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The changelog topics of the subtopology's state stores.",
+        ),
+        FieldRow(
+            "repartition_source_topics",
+            "RepartitionSourceTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The repartition topics that the subtopology reads.",
+        ),
     )
 
 
@@ -453,9 +613,11 @@ class Topology(Struct):
     __slots__ = ("epoch", "subtopologies", "unknown_tags")
 
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the topology, which grows when the
+    application changes it."""
     subtopologies: tuple[Subtopology, ...] | None
-    """[]Subtopology, all versions, nullable."""
+    """[]Subtopology, all versions, nullable. The subtopologies, or null if the
+    topology isn't configured yet."""
 
     @constructor
     def __init__(
@@ -470,9 +632,23 @@ class Topology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
         FieldRow(
-            "subtopologies", "Subtopologies", "[]Subtopology", "0+", default=None, nullable="0+", struct=Subtopology
+            "epoch",
+            "Epoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the topology, which grows when the application changes it.",
+        ),
+        FieldRow(
+            "subtopologies",
+            "Subtopologies",
+            "[]Subtopology",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Subtopology,
+            about="The subtopologies, or null if the topology isn't configured yet.",
         ),
     )
 
@@ -500,35 +676,44 @@ class Member(Struct):
     )
 
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch: how far it has caught up with the
+    epochs of the group."""
     instance_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The rack or availability zone of the member
+    (`client.rack`), or null if it is not set."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     topology_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the topology that the member runs."""
     process_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the Streams process that the member runs in;
+    several members can share it."""
     user_endpoint: Endpoint | None
-    """Endpoint, all versions, nullable."""
+    """Endpoint, all versions, nullable. The address for interactive queries
+    (`application.server`), or null if there is none."""
     client_tags: tuple[KeyValue, ...]
-    """[]KeyValue, all versions."""
+    """[]KeyValue, all versions. The tags of the client (`client.tag.*`) by which
+    standby tasks are spread."""
     task_offsets: tuple[TaskOffset, ...]
-    """[]TaskOffset, all versions."""
+    """[]TaskOffset, all versions. How far each task is: the sums of its changelog
+    offsets."""
     task_end_offsets: tuple[TaskOffset, ...]
-    """[]TaskOffset, all versions."""
+    """[]TaskOffset, all versions. How long the changelogs of each task are: the
+    sums of their end offsets."""
     assignment: Assignment
-    """Assignment, all versions."""
+    """Assignment, all versions. The tasks that the member has now."""
     target_assignment: Assignment
-    """Assignment, all versions."""
+    """Assignment, all versions. The tasks that the member should have."""
     is_classic: bool
-    """bool, all versions."""
+    """bool, all versions. Whether the member uses the classic protocol."""
 
     @constructor
     def __init__(
@@ -569,23 +754,125 @@ class Member(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("instance_id", "InstanceId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("rack_id", "RackId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("client_id", "ClientId", "string", "0+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "0+", default=""),
-        FieldRow("topology_epoch", "TopologyEpoch", "int32", "0+", default=0),
-        FieldRow("process_id", "ProcessId", "string", "0+", default=""),
-        FieldRow("user_endpoint", "UserEndpoint", "Endpoint", "0+", default=None, nullable="0+", struct=Endpoint),
-        FieldRow("client_tags", "ClientTags", "[]KeyValue", "0+", struct=KeyValue),
-        FieldRow("task_offsets", "TaskOffsets", "[]TaskOffset", "0+", struct=TaskOffset),
-        FieldRow("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", "0+", struct=TaskOffset),
-        FieldRow("assignment", "Assignment", "Assignment", "0+", default=DEFAULT_STRUCT, struct=Assignment),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
         FieldRow(
-            "target_assignment", "TargetAssignment", "Assignment", "0+", default=DEFAULT_STRUCT, struct=Assignment
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch: how far it has caught up with the epochs of the group.",
         ),
-        FieldRow("is_classic", "IsClassic", "bool", "0+", default=False),
+        FieldRow(
+            "instance_id",
+            "InstanceId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The rack or availability zone of the member (`client.rack`), or null if it is not set.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "topology_epoch",
+            "TopologyEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the topology that the member runs.",
+        ),
+        FieldRow(
+            "process_id",
+            "ProcessId",
+            "string",
+            "0+",
+            default="",
+            about="The ID of the Streams process that the member runs in; several members can share it.",
+        ),
+        FieldRow(
+            "user_endpoint",
+            "UserEndpoint",
+            "Endpoint",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Endpoint,
+            about="The address for interactive queries (`application.server`), or null if there is none.",
+        ),
+        FieldRow(
+            "client_tags",
+            "ClientTags",
+            "[]KeyValue",
+            "0+",
+            struct=KeyValue,
+            about="The tags of the client (`client.tag.*`) by which standby tasks are spread.",
+        ),
+        FieldRow(
+            "task_offsets",
+            "TaskOffsets",
+            "[]TaskOffset",
+            "0+",
+            struct=TaskOffset,
+            about="How far each task is: the sums of its changelog offsets.",
+        ),
+        FieldRow(
+            "task_end_offsets",
+            "TaskEndOffsets",
+            "[]TaskOffset",
+            "0+",
+            struct=TaskOffset,
+            about="How long the changelogs of each task are: the sums of their end offsets.",
+        ),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "Assignment",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=Assignment,
+            about="The tasks that the member has now.",
+        ),
+        FieldRow(
+            "target_assignment",
+            "TargetAssignment",
+            "Assignment",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=Assignment,
+            about="The tasks that the member should have.",
+        ),
+        FieldRow(
+            "is_classic",
+            "IsClassic",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether the member uses the classic protocol.",
+        ),
     )
 
 
@@ -609,29 +896,38 @@ class DescribedGroup(Struct):
     )
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this group."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this group, or
+    null."""
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `application.id` of its members."""
     group_state: str
-    """string, all versions."""
+    """string, all versions. `Empty`, `NotReady`, `Assigning`, `Reconciling`,
+    `Stable` or `Dead`; empty on errors."""
     group_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group's epoch, which grows when members,
+    subscriptions or topics change."""
     assignment_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group epoch for which the target assignment was
+    computed."""
     topology: Topology | None
-    """Topology, all versions, nullable."""
+    """Topology, all versions, nullable. The topology that the coordinator assigns,
+    or null if the group has none yet."""
     members: tuple[Member, ...]
-    """[]Member, all versions."""
+    """[]Member, all versions. The members of the group."""
     authorized_operations: int
-    """int32, all versions."""
+    """int32, all versions. What the client may do with the group: one bit for each
+    AclOperation. -2147483648 if not requested."""
     topology_description: TopologyDescription | None
-    """TopologyDescription, version 1 on, nullable."""
+    """TopologyDescription, version 1 on, nullable. What clients pushed about the
+    topology, or null if it wasn't requested or isn't there (KIP-1331)."""
     topology_description_status: int
-    """int8, version 1 on."""
+    """int8, version 1 on. 0 not requested, 1 not stored, 2 error, 3 available
+    (KIP-1331)."""
     assignor_name: str | None
-    """string, version 1 on, nullable, ignorable."""
+    """string, version 1 on, nullable, ignorable. The task assignor that the group
+    uses, or null if unknown."""
 
     @constructor
     def __init__(
@@ -666,15 +962,74 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("group_state", "GroupState", "string", "0+", default=""),
-        FieldRow("group_epoch", "GroupEpoch", "int32", "0+", default=0),
-        FieldRow("assignment_epoch", "AssignmentEpoch", "int32", "0+", default=0),
-        FieldRow("topology", "Topology", "Topology", "0+", default=None, nullable="0+", struct=Topology),
-        FieldRow("members", "Members", "[]Member", "0+", struct=Member),
-        FieldRow("authorized_operations", "AuthorizedOperations", "int32", "0+", default=-2147483648),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this group.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed for this group, or null.",
+        ),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default="",
+            about="The group's ID, the `application.id` of its members.",
+        ),
+        FieldRow(
+            "group_state",
+            "GroupState",
+            "string",
+            "0+",
+            default="",
+            about="`Empty`, `NotReady`, `Assigning`, `Reconciling`, `Stable` or `Dead`; empty on errors.",
+        ),
+        FieldRow(
+            "group_epoch",
+            "GroupEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group's epoch, which grows when members, subscriptions or topics change.",
+        ),
+        FieldRow(
+            "assignment_epoch",
+            "AssignmentEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group epoch for which the target assignment was computed.",
+        ),
+        FieldRow(
+            "topology",
+            "Topology",
+            "Topology",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Topology,
+            about="The topology that the coordinator assigns, or null if the group has none yet.",
+        ),
+        FieldRow("members", "Members", "[]Member", "0+", struct=Member, about="The members of the group."),
+        FieldRow(
+            "authorized_operations",
+            "AuthorizedOperations",
+            "int32",
+            "0+",
+            default=-2147483648,
+            about="What the client may do with the group: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
         FieldRow(
             "topology_description",
             "TopologyDescription",
@@ -683,21 +1038,41 @@ class DescribedGroup(Struct):
             default=None,
             nullable="1+",
             struct=TopologyDescription,
+            about="What clients pushed about the topology, or null if it wasn't requested or isn't there (KIP-1331).",
         ),
-        FieldRow("topology_description_status", "TopologyDescriptionStatus", "int8", "1+", default=0),
-        FieldRow("assignor_name", "AssignorName", "string", "1+", default=None, nullable="1+", ignorable=True),
+        FieldRow(
+            "topology_description_status",
+            "TopologyDescriptionStatus",
+            "int8",
+            "1+",
+            default=0,
+            about="0 not requested, 1 not stored, 2 error, 3 available (KIP-1331).",
+        ),
+        FieldRow(
+            "assignor_name",
+            "AssignorName",
+            "string",
+            "1+",
+            default=None,
+            nullable="1+",
+            ignorable=True,
+            about="The task assignor that the group uses, or null if unknown.",
+        ),
     )
 
 
 class StreamsGroupDescribeResponse(Message["ResponseHeader"]):
-    """StreamsGroupDescribeResponse (response, API key 89), versions 0-1."""
+    """StreamsGroupDescribeResponse (response, API key 89), versions 0-1.
+
+    The state of streams groups, their topology and their members."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     groups: tuple[DescribedGroup, ...]
-    """[]DescribedGroup, all versions."""
+    """[]DescribedGroup, all versions. A description of each group in the request."""
 
     @constructor
     def __init__(
@@ -720,6 +1095,20 @@ class StreamsGroupDescribeResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("groups", "Groups", "[]DescribedGroup", "0+", struct=DescribedGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "groups",
+            "Groups",
+            "[]DescribedGroup",
+            "0+",
+            struct=DescribedGroup,
+            about="A description of each group in the request.",
+        ),
     )

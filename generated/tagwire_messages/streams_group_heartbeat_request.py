@@ -30,14 +30,14 @@ __all__ = [
 
 class KeyValue(Struct):
     """`client_tags[]` and `TopicInfo.topic_configs[]` of
-    StreamsGroupHeartbeatRequest, all versions."""
+    StreamsGroupHeartbeatRequest, all versions. A name with a value."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The name of the configuration or tag."""
     value: str
-    """string, all versions."""
+    """string, all versions. The value of the configuration or tag."""
 
     @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -46,26 +46,30 @@ class KeyValue(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default=""),
+        FieldRow("key", "Key", "string", "0+", default="", about="The name of the configuration or tag."),
+        FieldRow("value", "Value", "string", "0+", default="", about="The value of the configuration or tag."),
     )
 
 
 class TopicInfo(Struct):
     """`Subtopology.state_changelog_topics[]` and
     `Subtopology.repartition_source_topics[]` of
-    StreamsGroupHeartbeatRequest, all versions."""
+    StreamsGroupHeartbeatRequest, all versions. An internal topic that the
+    subtopology needs."""
 
     __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the topic must have, or 0 if the
+    coordinator decides."""
     replication_factor: int
-    """int16, all versions."""
+    """int16, all versions. How many replicas the topic gets, or 0 for the broker's
+    default."""
     topic_configs: tuple[KeyValue, ...]
-    """[]KeyValue, all versions."""
+    """[]KeyValue, all versions. Configurations of the topic that differ from the
+    defaults."""
 
     @constructor
     def __init__(
@@ -84,22 +88,44 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
-        FieldRow("topic_configs", "TopicConfigs", "[]KeyValue", "0+", struct=KeyValue),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "int32",
+            "0+",
+            default=0,
+            about="How many partitions the topic must have, or 0 if the coordinator decides.",
+        ),
+        FieldRow(
+            "replication_factor",
+            "ReplicationFactor",
+            "int16",
+            "0+",
+            default=0,
+            about="How many replicas the topic gets, or 0 for the broker's default.",
+        ),
+        FieldRow(
+            "topic_configs",
+            "TopicConfigs",
+            "[]KeyValue",
+            "0+",
+            struct=KeyValue,
+            about="Configurations of the topic that differ from the defaults.",
+        ),
     )
 
 
 class Endpoint(Struct):
-    """`user_endpoint` of StreamsGroupHeartbeatRequest, all versions."""
+    """`user_endpoint` of StreamsGroupHeartbeatRequest, all versions. The address
+    at which an instance answers interactive queries."""
 
     __slots__ = ("host", "port", "unknown_tags")
 
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -108,23 +134,23 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
 class TaskOffset(Struct):
     """`task_offsets[]` and `task_end_offsets[]` of StreamsGroupHeartbeatRequest,
-    all versions."""
+    all versions. How far a task is with its changelogs."""
 
     __slots__ = ("subtopology_id", "partition", "offset", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The number of the input partition that the task is for."""
     offset: int
-    """int64, all versions."""
+    """int64, all versions. The sum of the offsets in the task's changelogs."""
 
     @constructor
     def __init__(
@@ -141,22 +167,39 @@ class TaskOffset(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("offset", "Offset", "int64", "0+", default=0),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The number of the input partition that the task is for.",
+        ),
+        FieldRow(
+            "offset", "Offset", "int64", "0+", default=0, about="The sum of the offsets in the task's changelogs."
+        ),
     )
 
 
 class TaskIds(Struct):
     """`active_tasks[]` and `standby_tasks[]` and `warmup_tasks[]` of
-    StreamsGroupHeartbeatRequest, all versions."""
+    StreamsGroupHeartbeatRequest, all versions. Tasks of one subtopology."""
 
     __slots__ = ("subtopology_id", "partitions", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The numbers of the input partitions, one for each
+    task."""
 
     @constructor
     def __init__(
@@ -167,8 +210,17 @@ class TaskIds(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partitions", "Partitions", "[]int32", "0+", about="The numbers of the input partitions, one for each task."
+        ),
     )
 
 
@@ -179,11 +231,12 @@ class CopartitionGroup(Struct):
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
 
     source_topics: tuple[int, ...]
-    """[]int16, all versions."""
+    """[]int16, all versions. Positions in the subtopology's SourceTopics."""
     source_topic_regex: tuple[int, ...]
-    """[]int16, all versions."""
+    """[]int16, all versions. Positions in the subtopology's SourceTopicRegex."""
     repartition_source_topics: tuple[int, ...]
-    """[]int16, all versions."""
+    """[]int16, all versions. Positions in the subtopology's
+    RepartitionSourceTopics."""
 
     @constructor
     def __init__(
@@ -200,9 +253,23 @@ class CopartitionGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("source_topics", "SourceTopics", "[]int16", "0+"),
-        FieldRow("source_topic_regex", "SourceTopicRegex", "[]int16", "0+"),
-        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]int16", "0+"),
+        FieldRow(
+            "source_topics", "SourceTopics", "[]int16", "0+", about="Positions in the subtopology's SourceTopics."
+        ),
+        FieldRow(
+            "source_topic_regex",
+            "SourceTopicRegex",
+            "[]int16",
+            "0+",
+            about="Positions in the subtopology's SourceTopicRegex.",
+        ),
+        FieldRow(
+            "repartition_source_topics",
+            "RepartitionSourceTopics",
+            "[]int16",
+            "0+",
+            about="Positions in the subtopology's RepartitionSourceTopics.",
+        ),
     )
 
 
@@ -221,19 +288,23 @@ class Subtopology(Struct):
     )
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     source_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the subtopology reads."""
     source_topic_regex: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. Patterns of the topics that the subtopology reads."""
     state_changelog_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The changelog topics of the subtopology's state
+    stores."""
     repartition_sink_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the repartition topics that the
+    subtopology writes."""
     repartition_source_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The repartition topics that the subtopology
+    reads."""
     copartition_groups: tuple[CopartitionGroup, ...]
-    """[]CopartitionGroup, all versions."""
+    """[]CopartitionGroup, all versions. Groups of source topics that must have
+    equally many partitions."""
 
     @constructor
     def __init__(
@@ -258,13 +329,59 @@ class Subtopology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("source_topics", "SourceTopics", "[]string", "0+"),
-        FieldRow("source_topic_regex", "SourceTopicRegex", "[]string", "0+"),
-        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", struct=TopicInfo),
-        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+"),
-        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", struct=TopicInfo),
-        FieldRow("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", "0+", struct=CopartitionGroup),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "source_topics",
+            "SourceTopics",
+            "[]string",
+            "0+",
+            about="The names of the topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "source_topic_regex",
+            "SourceTopicRegex",
+            "[]string",
+            "0+",
+            about="Patterns of the topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "state_changelog_topics",
+            "StateChangelogTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The changelog topics of the subtopology's state stores.",
+        ),
+        FieldRow(
+            "repartition_sink_topics",
+            "RepartitionSinkTopics",
+            "[]string",
+            "0+",
+            about="The names of the repartition topics that the subtopology writes.",
+        ),
+        FieldRow(
+            "repartition_source_topics",
+            "RepartitionSourceTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The repartition topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "copartition_groups",
+            "CopartitionGroups",
+            "[]CopartitionGroup",
+            "0+",
+            struct=CopartitionGroup,
+            about="Groups of source topics that must have equally many partitions.",
+        ),
     )
 
 
@@ -274,9 +391,11 @@ class Topology(Struct):
     __slots__ = ("epoch", "subtopologies", "unknown_tags")
 
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the topology, which grows when the
+    application changes it."""
     subtopologies: tuple[Subtopology, ...]
-    """[]Subtopology, all versions."""
+    """[]Subtopology, all versions. The subtopologies, which are processed
+    independently of each other."""
 
     @constructor
     def __init__(
@@ -287,13 +406,31 @@ class Topology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
-        FieldRow("subtopologies", "Subtopologies", "[]Subtopology", "0+", struct=Subtopology),
+        FieldRow(
+            "epoch",
+            "Epoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the topology, which grows when the application changes it.",
+        ),
+        FieldRow(
+            "subtopologies",
+            "Subtopologies",
+            "[]Subtopology",
+            "0+",
+            struct=Subtopology,
+            about="The subtopologies, which are processed independently of each other.",
+        ),
     )
 
 
 class StreamsGroupHeartbeatRequest(Message["RequestHeader"]):
-    """StreamsGroupHeartbeatRequest (request, API key 88), versions 0-1."""
+    """StreamsGroupHeartbeatRequest (request, API key 88), versions 0-1.
+
+    A Kafka Streams client joins a group, reports its tasks or leaves
+    (KIP-1071). Fields that haven't changed since the last heartbeat may be
+    null or -1."""
 
     __slots__ = (
         "group_id",
@@ -317,39 +454,53 @@ class StreamsGroupHeartbeatRequest(Message["RequestHeader"]):
     )
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `application.id` of its members."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, which the client generates."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch; 0 to join, -1 to leave, -2 if a
+    static member leaves for a while."""
     endpoint_information_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the endpoint information that the member
+    has, so that the response needn't repeat it."""
     instance_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The `group.instance.id` of a static member,
+    or null if it has none or hasn't changed."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's rack (`client.rack`), or null
+    if it has none or hasn't changed."""
     rebalance_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the member may take to give up tasks, in
+    milliseconds; -1 if unchanged."""
     topology: Topology | None
-    """Topology, all versions, nullable."""
+    """Topology, all versions, nullable. The application's topology when the member
+    joins, or null later."""
     active_tasks: tuple[TaskIds, ...] | None
-    """[]TaskIds, all versions, nullable."""
+    """[]TaskIds, all versions, nullable. The tasks that the member processes, or
+    null if unchanged."""
     standby_tasks: tuple[TaskIds, ...] | None
-    """[]TaskIds, all versions, nullable."""
+    """[]TaskIds, all versions, nullable. The tasks whose state the member keeps as
+    a standby, or null if unchanged."""
     warmup_tasks: tuple[TaskIds, ...] | None
-    """[]TaskIds, all versions, nullable."""
+    """[]TaskIds, all versions, nullable. The tasks whose state the member restores
+    before they move to it, or null if unchanged."""
     process_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The ID of the Streams process, which several
+    members can share, or null if unchanged."""
     user_endpoint: Endpoint | None
-    """Endpoint, all versions, nullable."""
+    """Endpoint, all versions, nullable. The address for interactive queries
+    (`application.server`), or null if there is none or it is unchanged."""
     client_tags: tuple[KeyValue, ...] | None
-    """[]KeyValue, all versions, nullable."""
+    """[]KeyValue, all versions, nullable. The tags of the client (`client.tag.*`)
+    by which standby tasks are spread, or null if unchanged."""
     task_offsets: tuple[TaskOffset, ...] | None
-    """[]TaskOffset, all versions, nullable."""
+    """[]TaskOffset, all versions, nullable. How far each task is: the sums of its
+    changelog offsets, or null if unchanged."""
     task_end_offsets: tuple[TaskOffset, ...] | None
-    """[]TaskOffset, all versions, nullable."""
+    """[]TaskOffset, all versions, nullable. How long the changelogs of each task
+    are: the sums of their end offsets, or null if unchanged."""
     shutdown_application: bool
-    """bool, all versions."""
+    """bool, all versions. Whether all members of the group should shut down."""
 
     @constructor
     def __init__(
@@ -402,23 +553,154 @@ class StreamsGroupHeartbeatRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("endpoint_information_epoch", "EndpointInformationEpoch", "int32", "0+", default=0),
-        FieldRow("instance_id", "InstanceId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("rack_id", "RackId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", "0+", default=-1),
-        FieldRow("topology", "Topology", "Topology", "0+", default=None, nullable="0+", struct=Topology),
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", default=None, nullable="0+", struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", default=None, nullable="0+", struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", default=None, nullable="0+", struct=TaskIds),
-        FieldRow("process_id", "ProcessId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("user_endpoint", "UserEndpoint", "Endpoint", "0+", default=None, nullable="0+", struct=Endpoint),
-        FieldRow("client_tags", "ClientTags", "[]KeyValue", "0+", default=None, nullable="0+", struct=KeyValue),
-        FieldRow("task_offsets", "TaskOffsets", "[]TaskOffset", "0+", default=None, nullable="0+", struct=TaskOffset),
         FieldRow(
-            "task_end_offsets", "TaskEndOffsets", "[]TaskOffset", "0+", default=None, nullable="0+", struct=TaskOffset
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default="",
+            about="The group's ID, the `application.id` of its members.",
         ),
-        FieldRow("shutdown_application", "ShutdownApplication", "bool", "0+", default=False),
+        FieldRow(
+            "member_id", "MemberId", "string", "0+", default="", about="The member's ID, which the client generates."
+        ),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch; 0 to join, -1 to leave, -2 if a static member leaves for a while.",
+        ),
+        FieldRow(
+            "endpoint_information_epoch",
+            "EndpointInformationEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the endpoint information that the member has, so that the response needn't repeat it.",
+        ),
+        FieldRow(
+            "instance_id",
+            "InstanceId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The `group.instance.id` of a static member, or null if it has none or hasn't changed.",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The member's rack (`client.rack`), or null if it has none or hasn't changed.",
+        ),
+        FieldRow(
+            "rebalance_timeout_ms",
+            "RebalanceTimeoutMs",
+            "int32",
+            "0+",
+            default=-1,
+            about="How long the member may take to give up tasks, in milliseconds; -1 if unchanged.",
+        ),
+        FieldRow(
+            "topology",
+            "Topology",
+            "Topology",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Topology,
+            about="The application's topology when the member joins, or null later.",
+        ),
+        FieldRow(
+            "active_tasks",
+            "ActiveTasks",
+            "[]TaskIds",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskIds,
+            about="The tasks that the member processes, or null if unchanged.",
+        ),
+        FieldRow(
+            "standby_tasks",
+            "StandbyTasks",
+            "[]TaskIds",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskIds,
+            about="The tasks whose state the member keeps as a standby, or null if unchanged.",
+        ),
+        FieldRow(
+            "warmup_tasks",
+            "WarmupTasks",
+            "[]TaskIds",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskIds,
+            about="The tasks whose state the member restores before they move to it, or null if unchanged.",
+        ),
+        FieldRow(
+            "process_id",
+            "ProcessId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The ID of the Streams process, which several members can share, or null if unchanged.",
+        ),
+        FieldRow(
+            "user_endpoint",
+            "UserEndpoint",
+            "Endpoint",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Endpoint,
+            about="The address for interactive queries (`application.server`), or null if there is none or it is unchanged.",
+        ),
+        FieldRow(
+            "client_tags",
+            "ClientTags",
+            "[]KeyValue",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=KeyValue,
+            about="The tags of the client (`client.tag.*`) by which standby tasks are spread, or null if unchanged.",
+        ),
+        FieldRow(
+            "task_offsets",
+            "TaskOffsets",
+            "[]TaskOffset",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskOffset,
+            about="How far each task is: the sums of its changelog offsets, or null if unchanged.",
+        ),
+        FieldRow(
+            "task_end_offsets",
+            "TaskEndOffsets",
+            "[]TaskOffset",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskOffset,
+            about="How long the changelogs of each task are: the sums of their end offsets, or null if unchanged.",
+        ),
+        FieldRow(
+            "shutdown_application",
+            "ShutdownApplication",
+            "bool",
+            "0+",
+            default=False,
+            about="Whether all members of the group should shut down.",
+        ),
     )

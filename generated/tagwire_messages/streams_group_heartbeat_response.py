@@ -20,14 +20,16 @@ __all__ = ["Endpoint", "EndpointToPartitions", "Status", "StreamsGroupHeartbeatR
 
 
 class Status(Struct):
-    """`status[]` of StreamsGroupHeartbeatResponse, all versions."""
+    """`status[]` of StreamsGroupHeartbeatResponse, all versions. A problem of the
+    group."""
 
     __slots__ = ("status_code", "status_detail", "unknown_tags")
 
     status_code: int
-    """int8, all versions."""
+    """int8, all versions. 0 stale topology, 1 missing source topics, 2 incorrectly
+    partitioned topics, 3 missing internal topics, 4 shutdown requested."""
     status_detail: str
-    """string, all versions."""
+    """string, all versions. The status in words, such as the names of the topics."""
 
     @constructor
     def __init__(
@@ -38,22 +40,36 @@ class Status(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("status_code", "StatusCode", "int8", "0+", default=0),
-        FieldRow("status_detail", "StatusDetail", "string", "0+", default=""),
+        FieldRow(
+            "status_code",
+            "StatusCode",
+            "int8",
+            "0+",
+            default=0,
+            about="0 stale topology, 1 missing source topics, 2 incorrectly partitioned topics, 3 missing internal topics, 4 shutdown requested.",
+        ),
+        FieldRow(
+            "status_detail",
+            "StatusDetail",
+            "string",
+            "0+",
+            default="",
+            about="The status in words, such as the names of the topics.",
+        ),
     )
 
 
 class TopicPartition(Struct):
     """`EndpointToPartitions.active_partitions[]` and
     `EndpointToPartitions.standby_partitions[]` of
-    StreamsGroupHeartbeatResponse, all versions."""
+    StreamsGroupHeartbeatResponse, all versions. Partitions of one topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -64,21 +80,22 @@ class TopicPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "0+", about="The partition numbers, counted from 0."),
     )
 
 
 class TaskIds(Struct):
     """`active_tasks[]` and `standby_tasks[]` and `warmup_tasks[]` of
-    StreamsGroupHeartbeatResponse, all versions."""
+    StreamsGroupHeartbeatResponse, all versions. Tasks of one subtopology."""
 
     __slots__ = ("subtopology_id", "partitions", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The numbers of the input partitions, one for each
+    task."""
 
     @constructor
     def __init__(
@@ -89,21 +106,30 @@ class TaskIds(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partitions", "Partitions", "[]int32", "0+", about="The numbers of the input partitions, one for each task."
+        ),
     )
 
 
 class Endpoint(Struct):
     """`EndpointToPartitions.user_endpoint` of StreamsGroupHeartbeatResponse, all
-    versions."""
+    versions. The address at which an instance answers interactive queries."""
 
     __slots__ = ("host", "port", "unknown_tags")
 
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -112,8 +138,8 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
@@ -124,11 +150,13 @@ class EndpointToPartitions(Struct):
     __slots__ = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
 
     user_endpoint: Endpoint
-    """Endpoint, all versions."""
+    """Endpoint, all versions. The address of the instance."""
     active_partitions: tuple[TopicPartition, ...]
-    """[]TopicPartition, all versions."""
+    """[]TopicPartition, all versions. The input partitions that the instance
+    processes."""
     standby_partitions: tuple[TopicPartition, ...]
-    """[]TopicPartition, all versions."""
+    """[]TopicPartition, all versions. The input partitions whose state the
+    instance keeps as a standby."""
 
     @constructor
     def __init__(
@@ -145,14 +173,38 @@ class EndpointToPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("user_endpoint", "UserEndpoint", "Endpoint", "0+", default=DEFAULT_STRUCT, struct=Endpoint),
-        FieldRow("active_partitions", "ActivePartitions", "[]TopicPartition", "0+", struct=TopicPartition),
-        FieldRow("standby_partitions", "StandbyPartitions", "[]TopicPartition", "0+", struct=TopicPartition),
+        FieldRow(
+            "user_endpoint",
+            "UserEndpoint",
+            "Endpoint",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=Endpoint,
+            about="The address of the instance.",
+        ),
+        FieldRow(
+            "active_partitions",
+            "ActivePartitions",
+            "[]TopicPartition",
+            "0+",
+            struct=TopicPartition,
+            about="The input partitions that the instance processes.",
+        ),
+        FieldRow(
+            "standby_partitions",
+            "StandbyPartitions",
+            "[]TopicPartition",
+            "0+",
+            struct=TopicPartition,
+            about="The input partitions whose state the instance keeps as a standby.",
+        ),
     )
 
 
 class StreamsGroupHeartbeatResponse(Message["ResponseHeader"]):
-    """StreamsGroupHeartbeatResponse (response, API key 88), versions 0-1."""
+    """StreamsGroupHeartbeatResponse (response, API key 88), versions 0-1.
+
+    The member's epoch and, if they change, its tasks (KIP-1071)."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -175,37 +227,49 @@ class StreamsGroupHeartbeatResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error. After FENCED_MEMBER_EPOCH (110) or
+    UNKNOWN_MEMBER_ID (25) the member joins again with epoch 0."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     member_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The member's epoch, which its next heartbeat must send."""
     heartbeat_interval_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the member should wait between heartbeats, in
+    milliseconds."""
     acceptable_recovery_lag_legacy: int
-    """int32, version 0."""
+    """int32, version 0. How far behind a task may be and still count as caught up,
+    in offsets. Version 1 replaces it with AcceptableRecoveryLag."""
     task_offset_interval_ms: int
-    """int32, all versions."""
+    """int32, all versions. How often the member should report its task offsets, in
+    milliseconds."""
     acceptable_recovery_lag: int
-    """int64, version 1 on, ignorable."""
+    """int64, version 1 on, ignorable. How far behind a task may be and still count
+    as caught up, in offsets; -1 if not set."""
     status: tuple[Status, ...] | None
-    """[]Status, all versions, nullable."""
+    """[]Status, all versions, nullable. Problems of the group that the member
+    should know of, or null."""
     active_tasks: tuple[TaskIds, ...] | None
-    """[]TaskIds, all versions, nullable."""
+    """[]TaskIds, all versions, nullable. The tasks that the member should process,
+    or null if unchanged."""
     standby_tasks: tuple[TaskIds, ...] | None
-    """[]TaskIds, all versions, nullable."""
+    """[]TaskIds, all versions, nullable. The tasks whose state the member should
+    keep as a standby, or null if unchanged."""
     warmup_tasks: tuple[TaskIds, ...] | None
-    """[]TaskIds, all versions, nullable."""
+    """[]TaskIds, all versions, nullable. The tasks whose state the member should
+    restore before they move to it, or null if unchanged."""
     topology_description_required: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether the member should push a description of its
+    topology (KIP-1331)."""
     endpoint_information_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of PartitionsByUserEndpoint."""
     partitions_by_user_endpoint: tuple[EndpointToPartitions, ...] | None
-    """[]EndpointToPartitions, all versions, nullable."""
+    """[]EndpointToPartitions, all versions, nullable. Which instance has which
+    partitions, for interactive queries, or null if unchanged."""
 
     @constructor
     def __init__(
@@ -258,21 +322,128 @@ class StreamsGroupHeartbeatResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("member_epoch", "MemberEpoch", "int32", "0+", default=0),
-        FieldRow("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", "0+", default=0),
-        FieldRow("acceptable_recovery_lag_legacy", "AcceptableRecoveryLagLegacy", "int32", "0", default=0),
-        FieldRow("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", "0+", default=0),
-        FieldRow("acceptable_recovery_lag", "AcceptableRecoveryLag", "int64", "1+", default=-1, ignorable=True),
-        FieldRow("status", "Status", "[]Status", "0+", nullable="0+", struct=Status),
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", default=None, nullable="0+", struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", default=None, nullable="0+", struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", default=None, nullable="0+", struct=TaskIds),
-        FieldRow("topology_description_required", "TopologyDescriptionRequired", "bool", "1+", default=False),
-        FieldRow("endpoint_information_epoch", "EndpointInformationEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error. After FENCED_MEMBER_EPOCH (110) or UNKNOWN_MEMBER_ID (25) the member joins again with epoch 0.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "member_epoch",
+            "MemberEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The member's epoch, which its next heartbeat must send.",
+        ),
+        FieldRow(
+            "heartbeat_interval_ms",
+            "HeartbeatIntervalMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the member should wait between heartbeats, in milliseconds.",
+        ),
+        FieldRow(
+            "acceptable_recovery_lag_legacy",
+            "AcceptableRecoveryLagLegacy",
+            "int32",
+            "0",
+            default=0,
+            about="How far behind a task may be and still count as caught up, in offsets. Version 1 replaces it with AcceptableRecoveryLag.",
+        ),
+        FieldRow(
+            "task_offset_interval_ms",
+            "TaskOffsetIntervalMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How often the member should report its task offsets, in milliseconds.",
+        ),
+        FieldRow(
+            "acceptable_recovery_lag",
+            "AcceptableRecoveryLag",
+            "int64",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="How far behind a task may be and still count as caught up, in offsets; -1 if not set.",
+        ),
+        FieldRow(
+            "status",
+            "Status",
+            "[]Status",
+            "0+",
+            nullable="0+",
+            struct=Status,
+            about="Problems of the group that the member should know of, or null.",
+        ),
+        FieldRow(
+            "active_tasks",
+            "ActiveTasks",
+            "[]TaskIds",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskIds,
+            about="The tasks that the member should process, or null if unchanged.",
+        ),
+        FieldRow(
+            "standby_tasks",
+            "StandbyTasks",
+            "[]TaskIds",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskIds,
+            about="The tasks whose state the member should keep as a standby, or null if unchanged.",
+        ),
+        FieldRow(
+            "warmup_tasks",
+            "WarmupTasks",
+            "[]TaskIds",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=TaskIds,
+            about="The tasks whose state the member should restore before they move to it, or null if unchanged.",
+        ),
+        FieldRow(
+            "topology_description_required",
+            "TopologyDescriptionRequired",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether the member should push a description of its topology (KIP-1331).",
+        ),
+        FieldRow(
+            "endpoint_information_epoch",
+            "EndpointInformationEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of PartitionsByUserEndpoint.",
+        ),
         FieldRow(
             "partitions_by_user_endpoint",
             "PartitionsByUserEndpoint",
@@ -281,5 +452,6 @@ class StreamsGroupHeartbeatResponse(Message["ResponseHeader"]):
             default=None,
             nullable="0+",
             struct=EndpointToPartitions,
+            about="Which instance has which partitions, for interactive queries, or null if unchanged.",
         ),
     )

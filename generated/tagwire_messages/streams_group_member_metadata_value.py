@@ -12,14 +12,15 @@ __all__ = ["Endpoint", "KeyValue", "StreamsGroupMemberMetadataValue"]
 
 
 class Endpoint(Struct):
-    """`user_endpoint` of StreamsGroupMemberMetadataValue, all versions."""
+    """`user_endpoint` of StreamsGroupMemberMetadataValue, all versions. The
+    address at which an instance answers interactive queries."""
 
     __slots__ = ("host", "port", "unknown_tags")
 
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(self, *, host: str = "", port: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -28,20 +29,21 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
 class KeyValue(Struct):
-    """`client_tags[]` of StreamsGroupMemberMetadataValue, all versions."""
+    """`client_tags[]` of StreamsGroupMemberMetadataValue, all versions. A name
+    with a value."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The name of the configuration or tag."""
     value: str
-    """string, all versions."""
+    """string, all versions. The value of the configuration or tag."""
 
     @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -50,13 +52,15 @@ class KeyValue(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default=""),
+        FieldRow("key", "Key", "string", "0+", default="", about="The name of the configuration or tag."),
+        FieldRow("value", "Value", "string", "0+", default="", about="The value of the configuration or tag."),
     )
 
 
 class StreamsGroupMemberMetadataValue(Message):
-    """StreamsGroupMemberMetadataValue (coordinator-value, API key 19), version 0."""
+    """StreamsGroupMemberMetadataValue (coordinator-value, API key 19), version 0.
+
+    What a member of a streams group reported about itself."""
 
     __slots__ = (
         "instance_id",
@@ -72,23 +76,30 @@ class StreamsGroupMemberMetadataValue(Message):
     )
 
     instance_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     rack_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The rack or availability zone of the member
+    (`client.rack`), or null if it is not set."""
     client_id: str
-    """string, all versions."""
+    """string, all versions. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, all versions."""
+    """string, all versions. The address from which the member connected."""
     rebalance_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the member may take to give up tasks, in
+    milliseconds, or -1 if not given."""
     topology_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the topology that the member runs."""
     process_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the Streams process that the member runs in;
+    several members can share it."""
     user_endpoint: Endpoint | None
-    """Endpoint, all versions, nullable."""
+    """Endpoint, all versions, nullable. The address for interactive queries
+    (`application.server`), or null if there is none."""
     client_tags: tuple[KeyValue, ...]
-    """[]KeyValue, all versions."""
+    """[]KeyValue, all versions. The tags of the client (`client.tag.*`) by which
+    standby tasks are spread."""
 
     @constructor
     def __init__(
@@ -124,13 +135,80 @@ class StreamsGroupMemberMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("instance_id", "InstanceId", "string", "0+", default="", nullable="0+"),
-        FieldRow("rack_id", "RackId", "string", "0+", default="", nullable="0+"),
-        FieldRow("client_id", "ClientId", "string", "0+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "0+", default=""),
-        FieldRow("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", "0+", default=-1),
-        FieldRow("topology_epoch", "TopologyEpoch", "int32", "0+", default=0),
-        FieldRow("process_id", "ProcessId", "string", "0+", default=""),
-        FieldRow("user_endpoint", "UserEndpoint", "Endpoint", "0+", default=None, nullable="0+", struct=Endpoint),
-        FieldRow("client_tags", "ClientTags", "[]KeyValue", "0+", struct=KeyValue),
+        FieldRow(
+            "instance_id",
+            "InstanceId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The rack or availability zone of the member (`client.rack`), or null if it is not set.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "0+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "0+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "rebalance_timeout_ms",
+            "RebalanceTimeoutMs",
+            "int32",
+            "0+",
+            default=-1,
+            about="How long the member may take to give up tasks, in milliseconds, or -1 if not given.",
+        ),
+        FieldRow(
+            "topology_epoch",
+            "TopologyEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the topology that the member runs.",
+        ),
+        FieldRow(
+            "process_id",
+            "ProcessId",
+            "string",
+            "0+",
+            default="",
+            about="The ID of the Streams process that the member runs in; several members can share it.",
+        ),
+        FieldRow(
+            "user_endpoint",
+            "UserEndpoint",
+            "Endpoint",
+            "0+",
+            default=None,
+            nullable="0+",
+            struct=Endpoint,
+            about="The address for interactive queries (`application.server`), or null if there is none.",
+        ),
+        FieldRow(
+            "client_tags",
+            "ClientTags",
+            "[]KeyValue",
+            "0+",
+            struct=KeyValue,
+            about="The tags of the client (`client.tag.*`) by which standby tasks are spread.",
+        ),
     )

@@ -12,12 +12,14 @@ __all__ = ["StreamsGroupMetadataKey"]
 
 
 class StreamsGroupMetadataKey(Message):
-    """StreamsGroupMetadataKey (coordinator-key, API key 17), version 0."""
+    """StreamsGroupMetadataKey (coordinator-key, API key 17), version 0.
+
+    Key of a record in `__consumer_offsets`: a streams group (KIP-1071)."""
 
     __slots__ = ("group_id", "unknown_tags")
 
     group_id: str
-    """string, version 0."""
+    """string, version 0. The group's ID, the `group.id` of its members."""
 
     @constructor
     def __init__(self, *, group_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,8 @@ class StreamsGroupMetadataKey(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("group_id", "GroupId", "string", "0", default=""),)
+    FIELDS = (
+        FieldRow(
+            "group_id", "GroupId", "string", "0", default="", about="The group's ID, the `group.id` of its members."
+        ),
+    )

@@ -12,14 +12,15 @@ __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
 
 
 class LastAssignmentConfig(Struct):
-    """`last_assignment_configs[]` of StreamsGroupMetadataValue, all versions."""
+    """`last_assignment_configs[]` of StreamsGroupMetadataValue, all versions. An
+    assignment configuration."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The configuration's name."""
     value: str
-    """string, all versions."""
+    """string, all versions. The configuration's value."""
 
     @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -28,13 +29,15 @@ class LastAssignmentConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default=""),
-        FieldRow("value", "Value", "string", "0+", default=""),
+        FieldRow("key", "Key", "string", "0+", default="", about="The configuration's name."),
+        FieldRow("value", "Value", "string", "0+", default="", about="The configuration's value."),
     )
 
 
 class StreamsGroupMetadataValue(Message):
-    """StreamsGroupMetadataValue (coordinator-value, API key 17), version 0."""
+    """StreamsGroupMetadataValue (coordinator-value, API key 17), version 0.
+
+    The epoch of a streams group, and what is known of its topology."""
 
     __slots__ = (
         "epoch",
@@ -47,17 +50,23 @@ class StreamsGroupMetadataValue(Message):
     )
 
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group's epoch, which grows when members,
+    subscriptions or topics change."""
     metadata_hash: int
-    """int64, all versions."""
+    """int64, all versions. A hash of the subscribed topics' metadata; a change
+    starts a new group epoch (KIP-1101)."""
     validated_topology_epoch: int
-    """int32, all versions, tag 0."""
+    """int32, all versions, tag 0. The epoch of the topology whose topics were last
+    found in order, or -1 for none."""
     last_assignment_configs: tuple[LastAssignmentConfig, ...] | None
-    """[]LastAssignmentConfig, all versions, nullable, tag 1."""
+    """[]LastAssignmentConfig, all versions, nullable, tag 1. The assignment
+    configurations with which tasks were last assigned, or null."""
     stored_description_topology_epoch: int
-    """int32, all versions, tag 2."""
+    """int32, all versions, tag 2. The epoch of the topology whose description is
+    stored, or -1 for none (KIP-1331)."""
     failed_description_topology_epoch: int
-    """int32, all versions, tag 3."""
+    """int32, all versions, tag 3. The epoch of the topology whose description
+    could not be stored for good, or -1 for none (KIP-1331)."""
 
     @constructor
     def __init__(
@@ -87,9 +96,32 @@ class StreamsGroupMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
-        FieldRow("metadata_hash", "MetadataHash", "int64", "0+", default=0),
-        FieldRow("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", "0+", default=-1, tag=0, tagged="0+"),
+        FieldRow(
+            "epoch",
+            "Epoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group's epoch, which grows when members, subscriptions or topics change.",
+        ),
+        FieldRow(
+            "metadata_hash",
+            "MetadataHash",
+            "int64",
+            "0+",
+            default=0,
+            about="A hash of the subscribed topics' metadata; a change starts a new group epoch (KIP-1101).",
+        ),
+        FieldRow(
+            "validated_topology_epoch",
+            "ValidatedTopologyEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            tag=0,
+            tagged="0+",
+            about="The epoch of the topology whose topics were last found in order, or -1 for none.",
+        ),
         FieldRow(
             "last_assignment_configs",
             "LastAssignmentConfigs",
@@ -99,6 +131,7 @@ class StreamsGroupMetadataValue(Message):
             tag=1,
             tagged="0+",
             struct=LastAssignmentConfig,
+            about="The assignment configurations with which tasks were last assigned, or null.",
         ),
         FieldRow(
             "stored_description_topology_epoch",
@@ -108,6 +141,7 @@ class StreamsGroupMetadataValue(Message):
             default=-1,
             tag=2,
             tagged="0+",
+            about="The epoch of the topology whose description is stored, or -1 for none (KIP-1331).",
         ),
         FieldRow(
             "failed_description_topology_epoch",
@@ -117,5 +151,6 @@ class StreamsGroupMetadataValue(Message):
             default=-1,
             tag=3,
             tagged="0+",
+            about="The epoch of the topology whose description could not be stored for good, or -1 for none (KIP-1331).",
         ),
     )

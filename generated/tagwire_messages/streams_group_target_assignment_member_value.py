@@ -13,14 +13,16 @@ __all__ = ["StreamsGroupTargetAssignmentMemberValue", "TaskIds"]
 
 class TaskIds(Struct):
     """`active_tasks[]` and `standby_tasks[]` and `warmup_tasks[]` of
-    StreamsGroupTargetAssignmentMemberValue, all versions."""
+    StreamsGroupTargetAssignmentMemberValue, all versions. Tasks of one
+    subtopology."""
 
     __slots__ = ("subtopology_id", "partitions", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     partitions: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The numbers of the input partitions, one for each
+    task."""
 
     @constructor
     def __init__(
@@ -31,22 +33,35 @@ class TaskIds(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "0+"),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "partitions", "Partitions", "[]int32", "0+", about="The numbers of the input partitions, one for each task."
+        ),
     )
 
 
 class StreamsGroupTargetAssignmentMemberValue(Message):
-    """StreamsGroupTargetAssignmentMemberValue (coordinator-value, API key 21), version 0."""
+    """StreamsGroupTargetAssignmentMemberValue (coordinator-value, API key 21), version 0.
+
+    The tasks that a member of a streams group should have."""
 
     __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
 
     active_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks that the member should process."""
     standby_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks whose state the member should keep as a
+    standby."""
     warmup_tasks: tuple[TaskIds, ...]
-    """[]TaskIds, all versions."""
+    """[]TaskIds, all versions. The tasks whose state the member should restore
+    before they move to it."""
 
     @constructor
     def __init__(
@@ -70,7 +85,28 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("active_tasks", "ActiveTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("standby_tasks", "StandbyTasks", "[]TaskIds", "0+", struct=TaskIds),
-        FieldRow("warmup_tasks", "WarmupTasks", "[]TaskIds", "0+", struct=TaskIds),
+        FieldRow(
+            "active_tasks",
+            "ActiveTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks that the member should process.",
+        ),
+        FieldRow(
+            "standby_tasks",
+            "StandbyTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks whose state the member should keep as a standby.",
+        ),
+        FieldRow(
+            "warmup_tasks",
+            "WarmupTasks",
+            "[]TaskIds",
+            "0+",
+            struct=TaskIds,
+            about="The tasks whose state the member should restore before they move to it.",
+        ),
     )

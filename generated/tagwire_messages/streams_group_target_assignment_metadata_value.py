@@ -12,14 +12,18 @@ __all__ = ["StreamsGroupTargetAssignmentMetadataValue"]
 
 
 class StreamsGroupTargetAssignmentMetadataValue(Message):
-    """StreamsGroupTargetAssignmentMetadataValue (coordinator-value, API key 20), version 0."""
+    """StreamsGroupTargetAssignmentMetadataValue (coordinator-value, API key 20), version 0.
+
+    The group epoch for which the target assignment was computed."""
 
     __slots__ = ("assignment_epoch", "assignment_timestamp", "unknown_tags")
 
     assignment_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The group epoch for which the target assignment was
+    computed."""
     assignment_timestamp: int
-    """int64, all versions, tag 0, ignorable."""
+    """int64, all versions, tag 0, ignorable. When the target assignment was
+    computed, in milliseconds since 1970, or 0 if unknown."""
 
     @constructor
     def __init__(
@@ -37,8 +41,23 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("assignment_epoch", "AssignmentEpoch", "int32", "0+", default=0),
         FieldRow(
-            "assignment_timestamp", "AssignmentTimestamp", "int64", "0+", default=0, tag=0, tagged="0+", ignorable=True
+            "assignment_epoch",
+            "AssignmentEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The group epoch for which the target assignment was computed.",
+        ),
+        FieldRow(
+            "assignment_timestamp",
+            "AssignmentTimestamp",
+            "int64",
+            "0+",
+            default=0,
+            tag=0,
+            tagged="0+",
+            ignorable=True,
+            about="When the target assignment was computed, in milliseconds since 1970, or 0 if unknown.",
         ),
     )

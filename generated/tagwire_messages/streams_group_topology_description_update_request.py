@@ -25,22 +25,25 @@ class TopologyDescriptionNode(Struct):
     """`TopologyDescriptionSubtopology.nodes[]` and
     `TopologyDescriptionGlobalStore.source` and
     `TopologyDescriptionGlobalStore.processor` of
-    StreamsGroupTopologyDescriptionUpdateRequest, all versions."""
+    StreamsGroupTopologyDescriptionUpdateRequest, all versions. A node of
+    the topology: a source, a processor or a sink."""
 
     __slots__ = ("name", "node_type", "source_topics", "sink_topic", "stores", "successors", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The node's name, unique in the topology."""
     node_type: int
-    """int8, all versions."""
+    """int8, all versions. Which kind of node it is: a source, a processor or a
+    sink."""
     source_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that a source reads."""
     sink_topic: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The name of the topic that a sink writes, or
+    null for other nodes or a name chosen at run time."""
     stores: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the state stores that a processor uses."""
     successors: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the nodes that get this node's output."""
 
     @constructor
     def __init__(
@@ -63,25 +66,45 @@ class TopologyDescriptionNode(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("node_type", "NodeType", "int8", "0+", default=0),
-        FieldRow("source_topics", "SourceTopics", "[]string", "0+"),
-        FieldRow("sink_topic", "SinkTopic", "string", "0+", default=None, nullable="0+"),
-        FieldRow("stores", "Stores", "[]string", "0+"),
-        FieldRow("successors", "Successors", "[]string", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The node's name, unique in the topology."),
+        FieldRow(
+            "node_type",
+            "NodeType",
+            "int8",
+            "0+",
+            default=0,
+            about="Which kind of node it is: a source, a processor or a sink.",
+        ),
+        FieldRow(
+            "source_topics", "SourceTopics", "[]string", "0+", about="The names of the topics that a source reads."
+        ),
+        FieldRow(
+            "sink_topic",
+            "SinkTopic",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The name of the topic that a sink writes, or null for other nodes or a name chosen at run time.",
+        ),
+        FieldRow("stores", "Stores", "[]string", "0+", about="The names of the state stores that a processor uses."),
+        FieldRow(
+            "successors", "Successors", "[]string", "0+", about="The names of the nodes that get this node's output."
+        ),
     )
 
 
 class TopologyDescriptionSubtopology(Struct):
     """`TopologyDescription.subtopologies[]` of
-    StreamsGroupTopologyDescriptionUpdateRequest, all versions."""
+    StreamsGroupTopologyDescriptionUpdateRequest, all versions. The
+    processing nodes of a subtopology."""
 
     __slots__ = ("subtopology_id", "nodes", "unknown_tags")
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     nodes: tuple[TopologyDescriptionNode, ...]
-    """[]TopologyDescriptionNode, all versions."""
+    """[]TopologyDescriptionNode, all versions. The nodes of the subtopology."""
 
     @constructor
     def __init__(
@@ -96,21 +119,37 @@ class TopologyDescriptionSubtopology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("nodes", "Nodes", "[]TopologyDescriptionNode", "0+", struct=TopologyDescriptionNode),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "nodes",
+            "Nodes",
+            "[]TopologyDescriptionNode",
+            "0+",
+            struct=TopologyDescriptionNode,
+            about="The nodes of the subtopology.",
+        ),
     )
 
 
 class TopologyDescriptionGlobalStore(Struct):
     """`TopologyDescription.global_stores[]` of
-    StreamsGroupTopologyDescriptionUpdateRequest, all versions."""
+    StreamsGroupTopologyDescriptionUpdateRequest, all versions. A global
+    state store."""
 
     __slots__ = ("source", "processor", "unknown_tags")
 
     source: TopologyDescriptionNode
-    """TopologyDescriptionNode, all versions."""
+    """TopologyDescriptionNode, all versions. The node that reads the topic of the
+    store."""
     processor: TopologyDescriptionNode
-    """TopologyDescriptionNode, all versions."""
+    """TopologyDescriptionNode, all versions. The node that fills the store."""
 
     @constructor
     def __init__(
@@ -126,7 +165,13 @@ class TopologyDescriptionGlobalStore(Struct):
 
     FIELDS = (
         FieldRow(
-            "source", "Source", "TopologyDescriptionNode", "0+", default=DEFAULT_STRUCT, struct=TopologyDescriptionNode
+            "source",
+            "Source",
+            "TopologyDescriptionNode",
+            "0+",
+            default=DEFAULT_STRUCT,
+            struct=TopologyDescriptionNode,
+            about="The node that reads the topic of the store.",
         ),
         FieldRow(
             "processor",
@@ -135,20 +180,23 @@ class TopologyDescriptionGlobalStore(Struct):
             "0+",
             default=DEFAULT_STRUCT,
             struct=TopologyDescriptionNode,
+            about="The node that fills the store.",
         ),
     )
 
 
 class TopologyDescription(Struct):
     """`topology_description` of StreamsGroupTopologyDescriptionUpdateRequest, all
-    versions."""
+    versions. The processing nodes of a topology (KIP-1331)."""
 
     __slots__ = ("subtopologies", "global_stores", "unknown_tags")
 
     subtopologies: tuple[TopologyDescriptionSubtopology, ...]
-    """[]TopologyDescriptionSubtopology, all versions."""
+    """[]TopologyDescriptionSubtopology, all versions. The subtopologies, which are
+    processed independently of each other."""
     global_stores: tuple[TopologyDescriptionGlobalStore, ...]
-    """[]TopologyDescriptionGlobalStore, all versions."""
+    """[]TopologyDescriptionGlobalStore, all versions. The global state stores with
+    the nodes that fill them."""
 
     @constructor
     def __init__(
@@ -169,6 +217,7 @@ class TopologyDescription(Struct):
             "[]TopologyDescriptionSubtopology",
             "0+",
             struct=TopologyDescriptionSubtopology,
+            about="The subtopologies, which are processed independently of each other.",
         ),
         FieldRow(
             "global_stores",
@@ -176,23 +225,27 @@ class TopologyDescription(Struct):
             "[]TopologyDescriptionGlobalStore",
             "0+",
             struct=TopologyDescriptionGlobalStore,
+            about="The global state stores with the nodes that fill them.",
         ),
     )
 
 
 class StreamsGroupTopologyDescriptionUpdateRequest(Message["RequestHeader"]):
-    """StreamsGroupTopologyDescriptionUpdateRequest (request, API key 93), version 0."""
+    """StreamsGroupTopologyDescriptionUpdateRequest (request, API key 93), version 0.
+
+    A Kafka Streams client pushes a description of its topology, for tools to
+    show (KIP-1331)."""
 
     __slots__ = ("group_id", "member_id", "topology_epoch", "topology_description", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `application.id` of its members."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The member's ID, unique in its group."""
     topology_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the topology that is described."""
     topology_description: TopologyDescription
-    """TopologyDescription, all versions."""
+    """TopologyDescription, all versions. The processing nodes of the topology."""
 
     @constructor
     def __init__(
@@ -221,9 +274,23 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("topology_epoch", "TopologyEpoch", "int32", "0+", default=0),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "0+",
+            default="",
+            about="The group's ID, the `application.id` of its members.",
+        ),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "topology_epoch",
+            "TopologyEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the topology that is described.",
+        ),
         FieldRow(
             "topology_description",
             "TopologyDescription",
@@ -231,5 +298,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(Message["RequestHeader"]):
             "0+",
             default=DEFAULT_STRUCT,
             struct=TopologyDescription,
+            about="The processing nodes of the topology.",
         ),
     )

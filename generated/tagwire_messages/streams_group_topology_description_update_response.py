@@ -16,16 +16,19 @@ __all__ = ["StreamsGroupTopologyDescriptionUpdateResponse"]
 
 
 class StreamsGroupTopologyDescriptionUpdateResponse(Message["ResponseHeader"]):
-    """StreamsGroupTopologyDescriptionUpdateResponse (response, API key 93), version 0."""
+    """StreamsGroupTopologyDescriptionUpdateResponse (response, API key 93), version 0.
+
+    Reports whether the description was stored."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
 
     @constructor
     def __init__(
@@ -50,7 +53,22 @@ class StreamsGroupTopologyDescriptionUpdateResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
     )

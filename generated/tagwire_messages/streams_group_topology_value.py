@@ -12,14 +12,15 @@ __all__ = ["CopartitionGroup", "StreamsGroupTopologyValue", "Subtopology", "Topi
 
 
 class TopicConfig(Struct):
-    """`TopicInfo.topic_configs[]` of StreamsGroupTopologyValue, all versions."""
+    """`TopicInfo.topic_configs[]` of StreamsGroupTopologyValue, all versions. A
+    configuration of an internal topic."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
     key: str
-    """string, all versions."""
+    """string, all versions. The configuration's name, such as `cleanup.policy`."""
     value: str
-    """string, all versions."""
+    """string, all versions. The configuration's value."""
 
     @constructor
     def __init__(self, *, key: str = "", value: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -28,26 +29,29 @@ class TopicConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "key", "string", "0+", default=""),
-        FieldRow("value", "value", "string", "0+", default=""),
+        FieldRow("key", "key", "string", "0+", default="", about="The configuration's name, such as `cleanup.policy`."),
+        FieldRow("value", "value", "string", "0+", default="", about="The configuration's value."),
     )
 
 
 class TopicInfo(Struct):
     """`Subtopology.state_changelog_topics[]` and
     `Subtopology.repartition_source_topics[]` of StreamsGroupTopologyValue,
-    all versions."""
+    all versions. An internal topic that the subtopology needs."""
 
     __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: int
-    """int32, all versions."""
+    """int32, all versions. How many partitions the topic must have, or 0 if the
+    coordinator decides."""
     replication_factor: int
-    """int16, all versions."""
+    """int16, all versions. How many replicas the topic gets, or 0 for the broker's
+    default."""
     topic_configs: tuple[TopicConfig, ...]
-    """[]TopicConfig, all versions."""
+    """[]TopicConfig, all versions. Configurations of the topic that differ from
+    the defaults."""
 
     @constructor
     def __init__(
@@ -66,10 +70,31 @@ class TopicInfo(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "int32", "0+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "0+", default=0),
-        FieldRow("topic_configs", "TopicConfigs", "[]TopicConfig", "0+", struct=TopicConfig),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "int32",
+            "0+",
+            default=0,
+            about="How many partitions the topic must have, or 0 if the coordinator decides.",
+        ),
+        FieldRow(
+            "replication_factor",
+            "ReplicationFactor",
+            "int16",
+            "0+",
+            default=0,
+            about="How many replicas the topic gets, or 0 for the broker's default.",
+        ),
+        FieldRow(
+            "topic_configs",
+            "TopicConfigs",
+            "[]TopicConfig",
+            "0+",
+            struct=TopicConfig,
+            about="Configurations of the topic that differ from the defaults.",
+        ),
     )
 
 
@@ -80,11 +105,12 @@ class CopartitionGroup(Struct):
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
 
     source_topics: tuple[int, ...]
-    """[]int16, all versions."""
+    """[]int16, all versions. Positions in the subtopology's SourceTopics."""
     source_topic_regex: tuple[int, ...]
-    """[]int16, all versions."""
+    """[]int16, all versions. Positions in the subtopology's SourceTopicRegex."""
     repartition_source_topics: tuple[int, ...]
-    """[]int16, all versions."""
+    """[]int16, all versions. Positions in the subtopology's
+    RepartitionSourceTopics."""
 
     @constructor
     def __init__(
@@ -101,9 +127,23 @@ class CopartitionGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("source_topics", "SourceTopics", "[]int16", "0+"),
-        FieldRow("source_topic_regex", "SourceTopicRegex", "[]int16", "0+"),
-        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]int16", "0+"),
+        FieldRow(
+            "source_topics", "SourceTopics", "[]int16", "0+", about="Positions in the subtopology's SourceTopics."
+        ),
+        FieldRow(
+            "source_topic_regex",
+            "SourceTopicRegex",
+            "[]int16",
+            "0+",
+            about="Positions in the subtopology's SourceTopicRegex.",
+        ),
+        FieldRow(
+            "repartition_source_topics",
+            "RepartitionSourceTopics",
+            "[]int16",
+            "0+",
+            about="Positions in the subtopology's RepartitionSourceTopics.",
+        ),
     )
 
 
@@ -122,19 +162,23 @@ class Subtopology(Struct):
     )
 
     subtopology_id: str
-    """string, all versions."""
+    """string, all versions. The subtopology's ID, unique in the topology."""
     source_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the topics that the subtopology reads."""
     source_topic_regex: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. Patterns of the topics that the subtopology reads."""
     state_changelog_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The changelog topics of the subtopology's state
+    stores."""
     repartition_sink_topics: tuple[str, ...]
-    """[]string, all versions."""
+    """[]string, all versions. The names of the repartition topics that the
+    subtopology writes."""
     repartition_source_topics: tuple[TopicInfo, ...]
-    """[]TopicInfo, all versions."""
+    """[]TopicInfo, all versions. The repartition topics that the subtopology
+    reads."""
     copartition_groups: tuple[CopartitionGroup, ...]
-    """[]CopartitionGroup, all versions."""
+    """[]CopartitionGroup, all versions. Groups of source topics that must have
+    equally many partitions."""
 
     @constructor
     def __init__(
@@ -159,25 +203,75 @@ class Subtopology(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("subtopology_id", "SubtopologyId", "string", "0+", default=""),
-        FieldRow("source_topics", "SourceTopics", "[]string", "0+"),
-        FieldRow("source_topic_regex", "SourceTopicRegex", "[]string", "0+"),
-        FieldRow("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", "0+", struct=TopicInfo),
-        FieldRow("repartition_sink_topics", "RepartitionSinkTopics", "[]string", "0+"),
-        FieldRow("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", "0+", struct=TopicInfo),
-        FieldRow("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", "0+", struct=CopartitionGroup),
+        FieldRow(
+            "subtopology_id",
+            "SubtopologyId",
+            "string",
+            "0+",
+            default="",
+            about="The subtopology's ID, unique in the topology.",
+        ),
+        FieldRow(
+            "source_topics",
+            "SourceTopics",
+            "[]string",
+            "0+",
+            about="The names of the topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "source_topic_regex",
+            "SourceTopicRegex",
+            "[]string",
+            "0+",
+            about="Patterns of the topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "state_changelog_topics",
+            "StateChangelogTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The changelog topics of the subtopology's state stores.",
+        ),
+        FieldRow(
+            "repartition_sink_topics",
+            "RepartitionSinkTopics",
+            "[]string",
+            "0+",
+            about="The names of the repartition topics that the subtopology writes.",
+        ),
+        FieldRow(
+            "repartition_source_topics",
+            "RepartitionSourceTopics",
+            "[]TopicInfo",
+            "0+",
+            struct=TopicInfo,
+            about="The repartition topics that the subtopology reads.",
+        ),
+        FieldRow(
+            "copartition_groups",
+            "CopartitionGroups",
+            "[]CopartitionGroup",
+            "0+",
+            struct=CopartitionGroup,
+            about="Groups of source topics that must have equally many partitions.",
+        ),
     )
 
 
 class StreamsGroupTopologyValue(Message):
-    """StreamsGroupTopologyValue (coordinator-value, API key 23), version 0."""
+    """StreamsGroupTopologyValue (coordinator-value, API key 23), version 0.
+
+    The topology of a streams group, as its members reported it."""
 
     __slots__ = ("epoch", "subtopologies", "unknown_tags")
 
     epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the topology, which grows when the
+    application changes it."""
     subtopologies: tuple[Subtopology, ...]
-    """[]Subtopology, all versions."""
+    """[]Subtopology, all versions. The subtopologies, which are processed
+    independently of each other."""
 
     @constructor
     def __init__(
@@ -195,6 +289,20 @@ class StreamsGroupTopologyValue(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("epoch", "Epoch", "int32", "0+", default=0),
-        FieldRow("subtopologies", "Subtopologies", "[]Subtopology", "0+", struct=Subtopology),
+        FieldRow(
+            "epoch",
+            "Epoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the topology, which grows when the application changes it.",
+        ),
+        FieldRow(
+            "subtopologies",
+            "Subtopologies",
+            "[]Subtopology",
+            "0+",
+            struct=Subtopology,
+            about="The subtopologies, which are processed independently of each other.",
+        ),
     )

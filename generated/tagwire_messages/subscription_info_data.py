@@ -37,14 +37,15 @@ __all__ = ["ClientTag", "PartitionToOffsetSum", "SubscriptionInfoData", "TaskId"
 
 
 class TaskId(Struct):
-    """`prev_tasks[]` and `standby_tasks[]` of SubscriptionInfoData, versions 1-6."""
+    """`prev_tasks[]` and `standby_tasks[]` of SubscriptionInfoData, versions 1-6.
+    A task."""
 
     __slots__ = ("topic_group_id", "partition", "unknown_tags")
 
     topic_group_id: int
-    """int32, versions 1-6."""
+    """int32, versions 1-6. The number of the subtopology."""
     partition: int
-    """int32, versions 1-6."""
+    """int32, versions 1-6. The number of the input partition that the task is for."""
 
     @constructor
     def __init__(
@@ -55,21 +56,29 @@ class TaskId(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_group_id", "topicGroupId", "int32", "1-6", default=0),
-        FieldRow("partition", "partition", "int32", "1-6", default=0),
+        FieldRow("topic_group_id", "topicGroupId", "int32", "1-6", default=0, about="The number of the subtopology."),
+        FieldRow(
+            "partition",
+            "partition",
+            "int32",
+            "1-6",
+            default=0,
+            about="The number of the input partition that the task is for.",
+        ),
     )
 
 
 class PartitionToOffsetSum(Struct):
     """`TaskOffsetSum.partition_to_offset_sum[]` of SubscriptionInfoData, versions
-    7-9."""
+    7-9. How far the client is with one partition's task."""
 
     __slots__ = ("partition", "offset_sum", "unknown_tags")
 
     partition: int
-    """int32, versions 7-9."""
+    """int32, versions 7-9. The number of the input partition that the task is for."""
     offset_sum: int
-    """int64, versions 7-9."""
+    """int64, versions 7-9. The sum of the offsets in the task's changelogs;
+    negative if the task is running or the sum is unknown."""
 
     @constructor
     def __init__(self, *, partition: int = 0, offset_sum: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -78,13 +87,28 @@ class PartitionToOffsetSum(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "partition", "int32", "7-9", default=0),
-        FieldRow("offset_sum", "offsetSum", "int64", "7-9", default=0),
+        FieldRow(
+            "partition",
+            "partition",
+            "int32",
+            "7-9",
+            default=0,
+            about="The number of the input partition that the task is for.",
+        ),
+        FieldRow(
+            "offset_sum",
+            "offsetSum",
+            "int64",
+            "7-9",
+            default=0,
+            about="The sum of the offsets in the task's changelogs; negative if the task is running or the sum is unknown.",
+        ),
     )
 
 
 class TaskOffsetSum(Struct):
-    """`task_offset_sums[]` of SubscriptionInfoData, version 7 on."""
+    """`task_offset_sums[]` of SubscriptionInfoData, version 7 on. How far the
+    client is with a task."""
 
     __slots__ = (
         "topic_group_id",
@@ -96,15 +120,19 @@ class TaskOffsetSum(Struct):
     )
 
     topic_group_id: int
-    """int32, version 7 on."""
+    """int32, version 7 on. The number of the subtopology."""
     partition: int
-    """int32, version 10 on."""
+    """int32, version 10 on. The number of the input partition that the task is
+    for."""
     offset_sum: int
-    """int64, version 10 on."""
+    """int64, version 10 on. The sum of the offsets in the task's changelogs;
+    negative if the task is running or the sum is unknown."""
     named_topology: str | None
-    """string, version 10 on, nullable."""
+    """string, version 10 on, nullable. The name of the topology that the task
+    belongs to, or null."""
     partition_to_offset_sum: tuple[PartitionToOffsetSum, ...]
-    """[]PartitionToOffsetSum, versions 7-9."""
+    """[]PartitionToOffsetSum, versions 7-9. The offsets of each partition's task.
+    Version 10 has an entry for each task."""
 
     @constructor
     def __init__(
@@ -125,29 +153,52 @@ class TaskOffsetSum(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_group_id", "topicGroupId", "int32", "7+", default=0),
-        FieldRow("partition", "partition", "int32", "10+", default=0),
-        FieldRow("offset_sum", "offsetSum", "int64", "10+", default=0),
-        FieldRow("named_topology", "namedTopology", "string", "10+", default="", nullable="10+"),
+        FieldRow("topic_group_id", "topicGroupId", "int32", "7+", default=0, about="The number of the subtopology."),
+        FieldRow(
+            "partition",
+            "partition",
+            "int32",
+            "10+",
+            default=0,
+            about="The number of the input partition that the task is for.",
+        ),
+        FieldRow(
+            "offset_sum",
+            "offsetSum",
+            "int64",
+            "10+",
+            default=0,
+            about="The sum of the offsets in the task's changelogs; negative if the task is running or the sum is unknown.",
+        ),
+        FieldRow(
+            "named_topology",
+            "namedTopology",
+            "string",
+            "10+",
+            default="",
+            nullable="10+",
+            about="The name of the topology that the task belongs to, or null.",
+        ),
         FieldRow(
             "partition_to_offset_sum",
             "partitionToOffsetSum",
             "[]PartitionToOffsetSum",
             "7-9",
             struct=PartitionToOffsetSum,
+            about="The offsets of each partition's task. Version 10 has an entry for each task.",
         ),
     )
 
 
 class ClientTag(Struct):
-    """`client_tags[]` of SubscriptionInfoData, version 11 on."""
+    """`client_tags[]` of SubscriptionInfoData, version 11 on. A tag of the client."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
     key: bytes
-    """bytes, version 11 on."""
+    """bytes, version 11 on. The tag's name, as UTF-8."""
     value: bytes
-    """bytes, version 11 on."""
+    """bytes, version 11 on. The tag's value, as UTF-8."""
 
     @constructor
     def __init__(self, *, key: bytes = b"", value: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -156,13 +207,16 @@ class ClientTag(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("key", "key", "bytes", "11+", default=b""),
-        FieldRow("value", "value", "bytes", "11+", default=b""),
+        FieldRow("key", "key", "bytes", "11+", default=b"", about="The tag's name, as UTF-8."),
+        FieldRow("value", "value", "bytes", "11+", default=b"", about="The tag's value, as UTF-8."),
     )
 
 
 class SubscriptionInfoData(Message):
-    """SubscriptionInfoData (data), versions 1-11."""
+    """SubscriptionInfoData (data), versions 1-11.
+
+    What a Kafka Streams client sends to the assignor of a classic group, as
+    UserData of its subscription. The leader answers with tasks."""
 
     __slots__ = (
         "version",
@@ -179,25 +233,31 @@ class SubscriptionInfoData(Message):
     )
 
     version: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The version in which the client writes this."""
     latest_supported_version: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The highest version that the client supports, or -1 if
+    unknown."""
     process_id: UUID
-    """uuid, version 1 on."""
+    """uuid, version 1 on. A random ID of the Streams instance."""
     prev_tasks: tuple[TaskId, ...]
-    """[]TaskId, versions 1-6."""
+    """[]TaskId, versions 1-6. The active tasks that the client had before."""
     standby_tasks: tuple[TaskId, ...]
-    """[]TaskId, versions 1-6."""
+    """[]TaskId, versions 1-6. The standby tasks that the client had before."""
     user_end_point: bytes
-    """bytes, version 2 on."""
+    """bytes, version 2 on. The address for interactive queries
+    (`application.server`), as UTF-8; empty for none."""
     task_offset_sums: tuple[TaskOffsetSum, ...]
-    """[]TaskOffsetSum, version 7 on."""
+    """[]TaskOffsetSum, version 7 on. How far the client is with each task whose
+    state it has (KIP-441)."""
     unique_field: int
-    """int8, version 8 on."""
+    """int8, version 8 on. A byte that changes with each subscription, to cause a
+    rebalance."""
     error_code: int
-    """int32, version 9 on."""
+    """int32, version 9 on. 0, or an error that the whole application should react
+    to, such as a requested shutdown (KIP-663)."""
     client_tags: tuple[ClientTag, ...]
-    """[]ClientTag, version 11 on."""
+    """[]ClientTag, version 11 on. The tags of the client (`client.tag.*`) by which
+    standby tasks are spread (KIP-708)."""
 
     @constructor
     def __init__(
@@ -235,14 +295,70 @@ class SubscriptionInfoData(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 11
     FIELDS = (
-        FieldRow("version", "version", "int32", "1+", default=0),
-        FieldRow("latest_supported_version", "latestSupportedVersion", "int32", "3+", default=-1),
-        FieldRow("process_id", "processId", "uuid", "1+", default=0),
-        FieldRow("prev_tasks", "prevTasks", "[]TaskId", "1-6", struct=TaskId),
-        FieldRow("standby_tasks", "standbyTasks", "[]TaskId", "1-6", struct=TaskId),
-        FieldRow("user_end_point", "userEndPoint", "bytes", "2+", default=b""),
-        FieldRow("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", "7+", struct=TaskOffsetSum),
-        FieldRow("unique_field", "uniqueField", "int8", "8+", default=0),
-        FieldRow("error_code", "errorCode", "int32", "9+", default=0),
-        FieldRow("client_tags", "clientTags", "[]ClientTag", "11+", struct=ClientTag),
+        FieldRow("version", "version", "int32", "1+", default=0, about="The version in which the client writes this."),
+        FieldRow(
+            "latest_supported_version",
+            "latestSupportedVersion",
+            "int32",
+            "3+",
+            default=-1,
+            about="The highest version that the client supports, or -1 if unknown.",
+        ),
+        FieldRow("process_id", "processId", "uuid", "1+", default=0, about="A random ID of the Streams instance."),
+        FieldRow(
+            "prev_tasks",
+            "prevTasks",
+            "[]TaskId",
+            "1-6",
+            struct=TaskId,
+            about="The active tasks that the client had before.",
+        ),
+        FieldRow(
+            "standby_tasks",
+            "standbyTasks",
+            "[]TaskId",
+            "1-6",
+            struct=TaskId,
+            about="The standby tasks that the client had before.",
+        ),
+        FieldRow(
+            "user_end_point",
+            "userEndPoint",
+            "bytes",
+            "2+",
+            default=b"",
+            about="The address for interactive queries (`application.server`), as UTF-8; empty for none.",
+        ),
+        FieldRow(
+            "task_offset_sums",
+            "taskOffsetSums",
+            "[]TaskOffsetSum",
+            "7+",
+            struct=TaskOffsetSum,
+            about="How far the client is with each task whose state it has (KIP-441).",
+        ),
+        FieldRow(
+            "unique_field",
+            "uniqueField",
+            "int8",
+            "8+",
+            default=0,
+            about="A byte that changes with each subscription, to cause a rebalance.",
+        ),
+        FieldRow(
+            "error_code",
+            "errorCode",
+            "int32",
+            "9+",
+            default=0,
+            about="0, or an error that the whole application should react to, such as a requested shutdown (KIP-663).",
+        ),
+        FieldRow(
+            "client_tags",
+            "clientTags",
+            "[]ClientTag",
+            "11+",
+            struct=ClientTag,
+            about="The tags of the client (`client.tag.*`) by which standby tasks are spread (KIP-708).",
+        ),
     )

@@ -28,9 +28,10 @@ class SyncGroupRequestAssignment(Struct):
     __slots__ = ("member_id", "assignment", "unknown_tags")
 
     member_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the member."""
     assignment: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member gets: for consumers a
+    ConsumerProtocolAssignment."""
 
     @constructor
     def __init__(
@@ -41,13 +42,23 @@ class SyncGroupRequestAssignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("assignment", "Assignment", "bytes", "0+", default=b""),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The ID of the member."),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the member gets: for consumers a ConsumerProtocolAssignment.",
+        ),
     )
 
 
 class SyncGroupRequest(Message["RequestHeader"]):
-    """SyncGroupRequest (request, API key 14), versions 0-5."""
+    """SyncGroupRequest (request, API key 14), versions 0-5.
+
+    A member of a classic group asks for its assignment; the leader sends the
+    assignments of all members."""
 
     __slots__ = (
         "group_id",
@@ -61,19 +72,23 @@ class SyncGroupRequest(Message["RequestHeader"]):
     )
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     generation_id: int
-    """int32, all versions."""
+    """int32, all versions. The generation from the response to JoinGroup."""
     member_id: str
-    """string, all versions."""
+    """string, all versions. The ID of the member."""
     group_instance_id: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     protocol_type: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. The kind of group, such as
+    `consumer`, or null if not sent (KIP-559)."""
     protocol_name: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. The protocol that the coordinator
+    chose, or null if not sent (KIP-559)."""
     assignments: tuple[SyncGroupRequestAssignment, ...]
-    """[]SyncGroupRequestAssignment, all versions."""
+    """[]SyncGroupRequestAssignment, all versions. The assignment of each member,
+    from the leader; empty from others."""
 
     @constructor
     def __init__(
@@ -106,11 +121,53 @@ class SyncGroupRequest(Message["RequestHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 3), 1), (Versions(4, 32767), 2))
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("generation_id", "GenerationId", "int32", "0+", default=0),
-        FieldRow("member_id", "MemberId", "string", "0+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "3+", default=None, nullable="3+"),
-        FieldRow("protocol_type", "ProtocolType", "string", "5+", default=None, nullable="5+", ignorable=True),
-        FieldRow("protocol_name", "ProtocolName", "string", "5+", default=None, nullable="5+", ignorable=True),
-        FieldRow("assignments", "Assignments", "[]SyncGroupRequestAssignment", "0+", struct=SyncGroupRequestAssignment),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "0+",
+            default=0,
+            about="The generation from the response to JoinGroup.",
+        ),
+        FieldRow("member_id", "MemberId", "string", "0+", default="", about="The ID of the member."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="The kind of group, such as `consumer`, or null if not sent (KIP-559).",
+        ),
+        FieldRow(
+            "protocol_name",
+            "ProtocolName",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="The protocol that the coordinator chose, or null if not sent (KIP-559).",
+        ),
+        FieldRow(
+            "assignments",
+            "Assignments",
+            "[]SyncGroupRequestAssignment",
+            "0+",
+            struct=SyncGroupRequestAssignment,
+            about="The assignment of each member, from the leader; empty from others.",
+        ),
     )

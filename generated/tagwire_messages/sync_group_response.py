@@ -23,20 +23,27 @@ __all__ = ["SyncGroupResponse"]
 
 
 class SyncGroupResponse(Message["ResponseHeader"]):
-    """SyncGroupResponse (response, API key 14), versions 0-5."""
+    """SyncGroupResponse (response, API key 14), versions 0-5.
+
+    The member's assignment, once the leader has sent it."""
 
     __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as REBALANCE_IN_PROGRESS (27),
+    which asks the member to rejoin."""
     protocol_type: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. The kind of group, such as
+    `consumer`, or null on errors (KIP-559)."""
     protocol_name: str | None
-    """string, version 5 on, nullable, ignorable."""
+    """string, version 5 on, nullable, ignorable. The protocol that the coordinator
+    chose, or null on errors (KIP-559)."""
     assignment: bytes
-    """bytes, all versions."""
+    """bytes, all versions. What the member gets: for consumers a
+    ConsumerProtocolAssignment; empty on errors."""
 
     @constructor
     def __init__(
@@ -65,9 +72,49 @@ class SyncGroupResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 5
     HEADER_VERSIONS = ((Versions(0, 3), 0), (Versions(4, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("protocol_type", "ProtocolType", "string", "5+", default=None, nullable="5+", ignorable=True),
-        FieldRow("protocol_name", "ProtocolName", "string", "5+", default=None, nullable="5+", ignorable=True),
-        FieldRow("assignment", "Assignment", "bytes", "0+", default=b""),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as REBALANCE_IN_PROGRESS (27), which asks the member to rejoin.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="The kind of group, such as `consumer`, or null on errors (KIP-559).",
+        ),
+        FieldRow(
+            "protocol_name",
+            "ProtocolName",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            ignorable=True,
+            about="The protocol that the coordinator chose, or null on errors (KIP-559).",
+        ),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "bytes",
+            "0+",
+            default=b"",
+            about="What the member gets: for consumers a ConsumerProtocolAssignment; empty on errors.",
+        ),
     )

@@ -16,14 +16,17 @@ __all__ = ["TopicRecord"]
 
 
 class TopicRecord(Message):
-    """TopicRecord (metadata, API key 2), version 0."""
+    """TopicRecord (metadata, API key 2), version 0.
+
+    Creates a topic. Its partitions follow as PartitionRecords."""
 
     __slots__ = ("name", "topic_id", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
 
     @constructor
     def __init__(
@@ -41,6 +44,13 @@ class TopicRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
     )

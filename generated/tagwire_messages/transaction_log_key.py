@@ -12,12 +12,14 @@ __all__ = ["TransactionLogKey"]
 
 
 class TransactionLogKey(Message):
-    """TransactionLogKey (coordinator-key, API key 0), version 0."""
+    """TransactionLogKey (coordinator-key, API key 0), version 0.
+
+    Key of a record in `__transaction_state`: a transactional ID (KIP-98)."""
 
     __slots__ = ("transactional_id", "unknown_tags")
 
     transactional_id: str
-    """string, version 0."""
+    """string, version 0. The `transactional.id` of the producer."""
 
     @constructor
     def __init__(self, *, transactional_id: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,13 @@ class TransactionLogKey(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("transactional_id", "TransactionalId", "string", "0", default=""),)
+    FIELDS = (
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+    )

@@ -21,9 +21,9 @@ class PartitionsSchema(Struct):
     __slots__ = ("topic", "partition_ids", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_ids: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers in the transaction."""
 
     @constructor
     def __init__(
@@ -34,13 +34,15 @@ class PartitionsSchema(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partition_ids", "PartitionIds", "[]int32", "0+"),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partition_ids", "PartitionIds", "[]int32", "0+", about="The partition numbers in the transaction."),
     )
 
 
 class TransactionLogValue(Message):
-    """TransactionLogValue (coordinator-value, API key 0), versions 0-1."""
+    """TransactionLogValue (coordinator-value, API key 0), versions 0-1.
+
+    The state of a transactional ID and its transaction."""
 
     __slots__ = (
         "producer_id",
@@ -58,27 +60,37 @@ class TransactionLogValue(Message):
     )
 
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     previous_producer_id: int
-    """int64, version 1 on, tag 0."""
+    """int64, version 1 on, tag 0. The producer ID before the current one, or -1 if
+    it is the same (KIP-890)."""
     next_producer_id: int
-    """int64, version 1 on, tag 1."""
+    """int64, version 1 on, tag 1. The producer ID from the next transaction on, or
+    -1 if it stays (KIP-890)."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     next_producer_epoch: int
-    """int16, version 1 on, tag 3."""
+    """int16, version 1 on, tag 3. The producer epoch that goes with
+    NextProducerId, or -1 (KIP-939)."""
     transaction_timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a transaction may stay open before the
+    coordinator aborts it, in milliseconds."""
     transaction_status: int
-    """int8, all versions."""
+    """int8, all versions. How far the transaction is, a TransactionStatus: 0
+    empty, 1 ongoing, 2 prepare commit ..."""
     transaction_partitions: tuple[PartitionsSchema, ...] | None
-    """[]PartitionsSchema, all versions, nullable."""
+    """[]PartitionsSchema, all versions, nullable. The partitions in the
+    transaction, by topic, or null if there is none."""
     transaction_last_update_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the state last changed, in milliseconds since
+    1970."""
     transaction_start_timestamp_ms: int
-    """int64, all versions."""
+    """int64, all versions. When the transaction started, in milliseconds since
+    1970, or -1 if there is none."""
     client_transaction_version: int
-    """int16, version 1 on, tag 2."""
+    """int16, version 1 on, tag 2. The level of the feature `transaction.version`
+    that the producer uses; 2 is that of KIP-890."""
 
     @constructor
     def __init__(
@@ -118,13 +130,68 @@ class TransactionLogValue(Message):
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 1
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("previous_producer_id", "PreviousProducerId", "int64", "1+", default=-1, tag=0, tagged="1+"),
-        FieldRow("next_producer_id", "NextProducerId", "int64", "1+", default=-1, tag=1, tagged="1+"),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("next_producer_epoch", "NextProducerEpoch", "int16", "1+", default=-1, tag=3, tagged="1+"),
-        FieldRow("transaction_timeout_ms", "TransactionTimeoutMs", "int32", "0+", default=0),
-        FieldRow("transaction_status", "TransactionStatus", "int8", "0+", default=0),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "previous_producer_id",
+            "PreviousProducerId",
+            "int64",
+            "1+",
+            default=-1,
+            tag=0,
+            tagged="1+",
+            about="The producer ID before the current one, or -1 if it is the same (KIP-890).",
+        ),
+        FieldRow(
+            "next_producer_id",
+            "NextProducerId",
+            "int64",
+            "1+",
+            default=-1,
+            tag=1,
+            tagged="1+",
+            about="The producer ID from the next transaction on, or -1 if it stays (KIP-890).",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "next_producer_epoch",
+            "NextProducerEpoch",
+            "int16",
+            "1+",
+            default=-1,
+            tag=3,
+            tagged="1+",
+            about="The producer epoch that goes with NextProducerId, or -1 (KIP-939).",
+        ),
+        FieldRow(
+            "transaction_timeout_ms",
+            "TransactionTimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a transaction may stay open before the coordinator aborts it, in milliseconds.",
+        ),
+        FieldRow(
+            "transaction_status",
+            "TransactionStatus",
+            "int8",
+            "0+",
+            default=0,
+            about="How far the transaction is, a TransactionStatus: 0 empty, 1 ongoing, 2 prepare commit ...",
+        ),
         FieldRow(
             "transaction_partitions",
             "TransactionPartitions",
@@ -132,10 +199,32 @@ class TransactionLogValue(Message):
             "0+",
             nullable="0+",
             struct=PartitionsSchema,
+            about="The partitions in the transaction, by topic, or null if there is none.",
         ),
-        FieldRow("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", "0+", default=0),
-        FieldRow("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", "0+", default=0),
         FieldRow(
-            "client_transaction_version", "ClientTransactionVersion", "int16", "1+", default=0, tag=2, tagged="1+"
+            "transaction_last_update_timestamp_ms",
+            "TransactionLastUpdateTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the state last changed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "transaction_start_timestamp_ms",
+            "TransactionStartTimestampMs",
+            "int64",
+            "0+",
+            default=0,
+            about="When the transaction started, in milliseconds since 1970, or -1 if there is none.",
+        ),
+        FieldRow(
+            "client_transaction_version",
+            "ClientTransactionVersion",
+            "int16",
+            "1+",
+            default=0,
+            tag=2,
+            tagged="1+",
+            about="The level of the feature `transaction.version` that the producer uses; 2 is that of KIP-890.",
         ),
     )

@@ -32,13 +32,15 @@ class TxnOffsetCommitRequestPartition(Struct):
     __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the next record that the group will read."""
     committed_leader_epoch: int
-    """int32, version 2 on, ignorable."""
+    """int32, version 2 on, ignorable. The leader epoch of the last record consumed
+    before the offset, or -1 if unknown (KIP-320)."""
     committed_metadata: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Any string that the consumer wants to keep
+    with the offset, or null."""
 
     @constructor
     def __init__(
@@ -57,10 +59,40 @@ class TxnOffsetCommitRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "0+", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "2+", default=-1, ignorable=True),
-        FieldRow("committed_metadata", "CommittedMetadata", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the next record that the group will read.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "committed_metadata",
+            "CommittedMetadata",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Any string that the consumer wants to keep with the offset, or null.",
+        ),
     )
 
 
@@ -70,11 +102,14 @@ class TxnOffsetCommitRequestTopic(Struct):
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 
     name: str
-    """string, versions 0-5, ignorable."""
+    """string, versions 0-5, ignorable. The topic's name. Version 6 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 6 on, ignorable."""
+    """uuid, version 6 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[TxnOffsetCommitRequestPartition, ...]
-    """[]TxnOffsetCommitRequestPartition, all versions."""
+    """[]TxnOffsetCommitRequestPartition, all versions. The offset of each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -91,20 +126,41 @@ class TxnOffsetCommitRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-5", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0, ignorable=True),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0-5",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 6 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "6+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitRequestPartition",
             "0+",
             struct=TxnOffsetCommitRequestPartition,
+            about="The offset of each partition of the topic.",
         ),
     )
 
 
 class TxnOffsetCommitRequest(Message["RequestHeader"]):
-    """TxnOffsetCommitRequest (request, API key 28), versions 0-6."""
+    """TxnOffsetCommitRequest (request, API key 28), versions 0-6.
+
+    Commits offsets of a group within a transaction: they take effect if it
+    commits (KIP-98). Version 5 needs no AddOffsetsToTxn before it
+    (KIP-890)."""
 
     __slots__ = (
         "transactional_id",
@@ -119,21 +175,26 @@ class TxnOffsetCommitRequest(Message["RequestHeader"]):
     )
 
     transactional_id: str
-    """string, all versions."""
+    """string, all versions. The `transactional.id` of the producer."""
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     generation_id_or_member_epoch: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The generation of a classic group or the member epoch
+    of KIP-848; -1 outside of a rebalance protocol (KIP-447)."""
     member_id: str
-    """string, version 3 on."""
+    """string, version 3 on. The ID of the member, or empty outside of a rebalance
+    protocol."""
     group_instance_id: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     topics: tuple[TxnOffsetCommitRequestTopic, ...]
-    """[]TxnOffsetCommitRequestTopic, all versions."""
+    """[]TxnOffsetCommitRequestTopic, all versions. The offsets to commit, by
+    topic."""
 
     @constructor
     def __init__(
@@ -168,12 +229,64 @@ class TxnOffsetCommitRequest(Message["RequestHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 2), 1), (Versions(3, 32767), 2))
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "0+", default=""),
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", "3+", default=-1),
-        FieldRow("member_id", "MemberId", "string", "3+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "3+", default=None, nullable="3+"),
-        FieldRow("topics", "Topics", "[]TxnOffsetCommitRequestTopic", "0+", struct=TxnOffsetCommitRequestTopic),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "0+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "generation_id_or_member_epoch",
+            "GenerationIdOrMemberEpoch",
+            "int32",
+            "3+",
+            default=-1,
+            about="The generation of a classic group or the member epoch of KIP-848; -1 outside of a rebalance protocol (KIP-447).",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "3+",
+            default="",
+            about="The ID of the member, or empty outside of a rebalance protocol.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "3+",
+            default=None,
+            nullable="3+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TxnOffsetCommitRequestTopic",
+            "0+",
+            struct=TxnOffsetCommitRequestTopic,
+            about="The offsets to commit, by topic.",
+        ),
     )

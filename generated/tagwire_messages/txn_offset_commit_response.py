@@ -31,9 +31,10 @@ class TxnOffsetCommitResponsePartition(Struct):
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as ILLEGAL_GENERATION (22) or
+    INVALID_PRODUCER_EPOCH (47)."""
 
     @constructor
     def __init__(
@@ -44,8 +45,22 @@ class TxnOffsetCommitResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as ILLEGAL_GENERATION (22) or INVALID_PRODUCER_EPOCH (47).",
+        ),
     )
 
 
@@ -55,11 +70,14 @@ class TxnOffsetCommitResponseTopic(Struct):
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 
     name: str
-    """string, versions 0-5, ignorable."""
+    """string, versions 0-5, ignorable. The topic's name. Version 6 replaces it
+    with TopicId."""
     topic_id: UUID
-    """uuid, version 6 on, ignorable."""
+    """uuid, version 6 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partitions: tuple[TxnOffsetCommitResponsePartition, ...]
-    """[]TxnOffsetCommitResponsePartition, all versions."""
+    """[]TxnOffsetCommitResponsePartition, all versions. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -76,27 +94,47 @@ class TxnOffsetCommitResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0-5", default="", ignorable=True),
-        FieldRow("topic_id", "TopicId", "uuid", "6+", default=0, ignorable=True),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "0-5",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 6 replaces it with TopicId.",
+        ),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "6+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitResponsePartition",
             "0+",
             struct=TxnOffsetCommitResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class TxnOffsetCommitResponse(Message["ResponseHeader"]):
-    """TxnOffsetCommitResponse (response, API key 28), versions 0-6."""
+    """TxnOffsetCommitResponse (response, API key 28), versions 0-6.
+
+    Reports for each partition whether its offset is part of the transaction."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[TxnOffsetCommitResponseTopic, ...]
-    """[]TxnOffsetCommitResponseTopic, all versions."""
+    """[]TxnOffsetCommitResponseTopic, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -119,6 +157,20 @@ class TxnOffsetCommitResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 2), 0), (Versions(3, 32767), 1))
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("topics", "Topics", "[]TxnOffsetCommitResponseTopic", "0+", struct=TxnOffsetCommitResponseTopic),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TxnOffsetCommitResponseTopic",
+            "0+",
+            struct=TxnOffsetCommitResponseTopic,
+            about="The results, by topic.",
+        ),
     )

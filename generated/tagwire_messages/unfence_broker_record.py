@@ -12,14 +12,17 @@ __all__ = ["UnfenceBrokerRecord"]
 
 
 class UnfenceBrokerRecord(Message):
-    """UnfenceBrokerRecord (metadata, API key 8), version 0."""
+    """UnfenceBrokerRecord (metadata, API key 8), version 0.
+
+    Unfences a broker, so that it may lead partitions.
+    BrokerRegistrationChangeRecord replaced it."""
 
     __slots__ = ("id", "epoch", "unknown_tags")
 
     id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch of the broker's registration."""
 
     @constructor
     def __init__(self, *, id: int = 0, epoch: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -35,6 +38,6 @@ class UnfenceBrokerRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("id", "Id", "int32", "0+", default=0),
-        FieldRow("epoch", "Epoch", "int64", "0+", default=0),
+        FieldRow("id", "Id", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow("epoch", "Epoch", "int64", "0+", default=0, about="The epoch of the broker's registration."),
     )

@@ -12,14 +12,16 @@ __all__ = ["UnregisterBrokerRecord"]
 
 
 class UnregisterBrokerRecord(Message):
-    """UnregisterBrokerRecord (metadata, API key 1), version 0."""
+    """UnregisterBrokerRecord (metadata, API key 1), version 0.
+
+    Removes the registration of a broker."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     broker_epoch: int
-    """int64, all versions."""
+    """int64, all versions. The epoch of the registration that is removed."""
 
     @constructor
     def __init__(
@@ -37,6 +39,13 @@ class UnregisterBrokerRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "0+", default=0),
+        FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker."),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "0+",
+            default=0,
+            about="The epoch of the registration that is removed.",
+        ),
     )

@@ -16,12 +16,14 @@ __all__ = ["UnregisterBrokerRequest"]
 
 
 class UnregisterBrokerRequest(Message["RequestHeader"]):
-    """UnregisterBrokerRequest (request, API key 64), version 0."""
+    """UnregisterBrokerRequest (request, API key 64), version 0.
+
+    Removes the registration of a broker that is gone for good."""
 
     __slots__ = ("broker_id", "unknown_tags")
 
     broker_id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker to unregister."""
 
     @constructor
     def __init__(self, *, broker_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -36,4 +38,4 @@ class UnregisterBrokerRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("broker_id", "BrokerId", "int32", "0+", default=0),)
+    FIELDS = (FieldRow("broker_id", "BrokerId", "int32", "0+", default=0, about="The ID of the broker to unregister."),)

@@ -12,12 +12,14 @@ __all__ = ["UnregisterControllerRecord"]
 
 
 class UnregisterControllerRecord(Message):
-    """UnregisterControllerRecord (metadata, API key 29), version 0."""
+    """UnregisterControllerRecord (metadata, API key 29), version 0.
+
+    Removes the registration of a controller (KIP-1312)."""
 
     __slots__ = ("controller_id", "unknown_tags")
 
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller."""
 
     @constructor
     def __init__(self, *, controller_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +33,6 @@ class UnregisterControllerRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0, about="The node ID of the controller."),
+    )

@@ -16,12 +16,14 @@ __all__ = ["UnregisterControllerRequest"]
 
 
 class UnregisterControllerRequest(Message["RequestHeader"]):
-    """UnregisterControllerRequest (request, API key 94), version 0."""
+    """UnregisterControllerRequest (request, API key 94), version 0.
+
+    Removes the registration of a controller that is gone for good (KIP-1312)."""
 
     __slots__ = ("controller_id", "unknown_tags")
 
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller to unregister."""
 
     @constructor
     def __init__(self, *, controller_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -36,4 +38,13 @@ class UnregisterControllerRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
-    FIELDS = (FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "controller_id",
+            "ControllerId",
+            "int32",
+            "0+",
+            default=0,
+            about="The node ID of the controller to unregister.",
+        ),
+    )

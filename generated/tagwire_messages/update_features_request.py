@@ -26,13 +26,15 @@ class FeatureUpdateKey(Struct):
     __slots__ = ("feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tags")
 
     feature: str
-    """string, all versions."""
+    """string, all versions. The feature's name, such as `metadata.version`."""
     max_version_level: int
-    """int16, all versions."""
+    """int16, all versions. The new level of the feature. Below 1 removes it."""
     allow_downgrade: bool
-    """bool, version 0."""
+    """bool, version 0. Whether the level may become lower. Version 1 replaces it
+    with UpgradeType."""
     upgrade_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. 1 only raises the level, 2 lowers it if nothing is lost,
+    3 lowers it in any case."""
 
     @constructor
     def __init__(
@@ -51,24 +53,51 @@ class FeatureUpdateKey(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("feature", "Feature", "string", "0+", default=""),
-        FieldRow("max_version_level", "MaxVersionLevel", "int16", "0+", default=0),
-        FieldRow("allow_downgrade", "AllowDowngrade", "bool", "0", default=False),
-        FieldRow("upgrade_type", "UpgradeType", "int8", "1+", default=1),
+        FieldRow(
+            "feature", "Feature", "string", "0+", default="", about="The feature's name, such as `metadata.version`."
+        ),
+        FieldRow(
+            "max_version_level",
+            "MaxVersionLevel",
+            "int16",
+            "0+",
+            default=0,
+            about="The new level of the feature. Below 1 removes it.",
+        ),
+        FieldRow(
+            "allow_downgrade",
+            "AllowDowngrade",
+            "bool",
+            "0",
+            default=False,
+            about="Whether the level may become lower. Version 1 replaces it with UpgradeType.",
+        ),
+        FieldRow(
+            "upgrade_type",
+            "UpgradeType",
+            "int8",
+            "1+",
+            default=1,
+            about="1 only raises the level, 2 lowers it if nothing is lost, 3 lowers it in any case.",
+        ),
     )
 
 
 class UpdateFeaturesRequest(Message["RequestHeader"]):
-    """UpdateFeaturesRequest (request, API key 57), versions 0-2."""
+    """UpdateFeaturesRequest (request, API key 57), versions 0-2.
+
+    Changes the levels of features in the whole cluster, such as
+    `metadata.version` (KIP-584)."""
 
     __slots__ = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
 
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may take before the request times
+    out, in milliseconds."""
     feature_updates: tuple[FeatureUpdateKey, ...]
-    """[]FeatureUpdateKey, all versions."""
+    """[]FeatureUpdateKey, all versions. The features to change."""
     validate_only: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -97,7 +126,28 @@ class UpdateFeaturesRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("timeout_ms", "timeoutMs", "int32", "0+", default=60000),
-        FieldRow("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", "0+", struct=FeatureUpdateKey),
-        FieldRow("validate_only", "ValidateOnly", "bool", "1+", default=False),
+        FieldRow(
+            "timeout_ms",
+            "timeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long the broker may take before the request times out, in milliseconds.",
+        ),
+        FieldRow(
+            "feature_updates",
+            "FeatureUpdates",
+            "[]FeatureUpdateKey",
+            "0+",
+            struct=FeatureUpdateKey,
+            about="The features to change.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

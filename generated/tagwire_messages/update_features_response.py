@@ -26,11 +26,12 @@ class UpdatableFeatureResult(Struct):
     __slots__ = ("feature", "error_code", "error_message", "unknown_tags")
 
     feature: str
-    """string, all versions."""
+    """string, all versions. The feature's name, such as `metadata.version`."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this feature."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this feature, or
+    null."""
 
     @constructor
     def __init__(
@@ -47,25 +48,48 @@ class UpdatableFeatureResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("feature", "Feature", "string", "0+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "feature", "Feature", "string", "0+", default="", about="The feature's name, such as `metadata.version`."
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this feature.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this feature, or null.",
+        ),
     )
 
 
 class UpdateFeaturesResponse(Message["ResponseHeader"]):
-    """UpdateFeaturesResponse (response, API key 57), versions 0-2."""
+    """UpdateFeaturesResponse (response, API key 57), versions 0-2.
+
+    Reports whether the features were changed. From version 2 on all change or
+    none."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error of the whole request, such as
+    FEATURE_UPDATE_FAILED (96)."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     results: tuple[UpdatableFeatureResult, ...]
-    """[]UpdatableFeatureResult, versions 0-1, ignorable."""
+    """[]UpdatableFeatureResult, versions 0-1, ignorable. The result for each
+    feature in the request."""
 
     @constructor
     def __init__(
@@ -96,10 +120,38 @@ class UpdateFeaturesResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
         FieldRow(
-            "results", "Results", "[]UpdatableFeatureResult", "0-1", ignorable=True, struct=UpdatableFeatureResult
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error of the whole request, such as FEATURE_UPDATE_FAILED (96).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]UpdatableFeatureResult",
+            "0-1",
+            ignorable=True,
+            struct=UpdatableFeatureResult,
+            about="The result for each feature in the request.",
         ),
     )

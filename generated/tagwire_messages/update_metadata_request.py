@@ -55,7 +55,7 @@ __all__ = [
 class UpdateMetadataPartitionState(Struct):
     """`ungrouped_partition_states[]` and
     `UpdateMetadataTopicState.partition_states[]` of UpdateMetadataRequest,
-    all versions."""
+    all versions. The state of one partition."""
 
     __slots__ = (
         "topic_name",
@@ -71,23 +71,29 @@ class UpdateMetadataPartitionState(Struct):
     )
 
     topic_name: str
-    """string, versions 0-4, ignorable."""
+    """string, versions 0-4, ignorable. The topic's name. Version 5 has it once, in
+    TopicStates."""
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     controller_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the controller that set this state."""
     leader: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker that leads the partition, or a
+    negative number if there is none."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The partition's leader epoch, which grows with each
+    election."""
     isr: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the in-sync replicas, the leader's
+    included."""
     zk_version: int
-    """int32, all versions."""
+    """int32, all versions. The version of the partition's state in ZooKeeper."""
     replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of all replicas, the preferred leader
+    first."""
     offline_replicas: tuple[int, ...]
-    """[]int32, version 4 on, ignorable."""
+    """[]int32, version 4 on, ignorable. The broker IDs of replicas that are
+    offline, because the broker or its disk is down (KIP-112)."""
 
     @constructor
     def __init__(
@@ -116,15 +122,67 @@ class UpdateMetadataPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0-4", default="", ignorable=True),
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "0+", default=0),
-        FieldRow("leader", "Leader", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("isr", "Isr", "[]int32", "0+"),
-        FieldRow("zk_version", "ZkVersion", "int32", "0+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "0+"),
-        FieldRow("offline_replicas", "OfflineReplicas", "[]int32", "4+", ignorable=True),
+        FieldRow(
+            "topic_name",
+            "TopicName",
+            "string",
+            "0-4",
+            default="",
+            ignorable=True,
+            about="The topic's name. Version 5 has it once, in TopicStates.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the controller that set this state.",
+        ),
+        FieldRow(
+            "leader",
+            "Leader",
+            "int32",
+            "0+",
+            default=0,
+            about="The ID of the broker that leads the partition, or a negative number if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow("isr", "Isr", "[]int32", "0+", about="The broker IDs of the in-sync replicas, the leader's included."),
+        FieldRow(
+            "zk_version",
+            "ZkVersion",
+            "int32",
+            "0+",
+            default=0,
+            about="The version of the partition's state in ZooKeeper.",
+        ),
+        FieldRow(
+            "replicas", "Replicas", "[]int32", "0+", about="The broker IDs of all replicas, the preferred leader first."
+        ),
+        FieldRow(
+            "offline_replicas",
+            "OfflineReplicas",
+            "[]int32",
+            "4+",
+            ignorable=True,
+            about="The broker IDs of replicas that are offline, because the broker or its disk is down (KIP-112).",
+        ),
     )
 
 
@@ -134,11 +192,13 @@ class UpdateMetadataTopicState(Struct):
     __slots__ = ("topic_name", "topic_id", "partition_states", "unknown_tags")
 
     topic_name: str
-    """string, version 5 on."""
+    """string, version 5 on. The topic's name."""
     topic_id: UUID
-    """uuid, version 7 on, ignorable."""
+    """uuid, version 7 on, ignorable. The topic's ID. A topic that is deleted and
+    created again gets a new one (KIP-516)."""
     partition_states: tuple[UpdateMetadataPartitionState, ...]
-    """[]UpdateMetadataPartitionState, version 5 on."""
+    """[]UpdateMetadataPartitionState, version 5 on. The state of each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -155,14 +215,23 @@ class UpdateMetadataTopicState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "5+", default=""),
-        FieldRow("topic_id", "TopicId", "uuid", "7+", default=0, ignorable=True),
+        FieldRow("topic_name", "TopicName", "string", "5+", default="", about="The topic's name."),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "7+",
+            default=0,
+            ignorable=True,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
         FieldRow(
             "partition_states",
             "PartitionStates",
             "[]UpdateMetadataPartitionState",
             "5+",
             struct=UpdateMetadataPartitionState,
+            about="The state of each partition of the topic.",
         ),
     )
 
@@ -173,13 +242,14 @@ class UpdateMetadataEndpoint(Struct):
     __slots__ = ("port", "host", "listener", "security_protocol", "unknown_tags")
 
     port: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The TCP port to connect to."""
     host: str
-    """string, version 1 on."""
+    """string, version 1 on. The host name or IP address to connect to."""
     listener: str
-    """string, version 3 on, ignorable."""
+    """string, version 3 on, ignorable. The listener's name, such as `PLAINTEXT`."""
     security_protocol: int
-    """int16, version 1 on."""
+    """int16, version 1 on. How connections are secured: 0 PLAINTEXT, 1 SSL, 2
+    SASL_PLAINTEXT, 3 SASL_SSL."""
 
     @constructor
     def __init__(
@@ -198,10 +268,25 @@ class UpdateMetadataEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("port", "Port", "int32", "1+", default=0),
-        FieldRow("host", "Host", "string", "1+", default=""),
-        FieldRow("listener", "Listener", "string", "3+", default="", ignorable=True),
-        FieldRow("security_protocol", "SecurityProtocol", "int16", "1+", default=0),
+        FieldRow("port", "Port", "int32", "1+", default=0, about="The TCP port to connect to."),
+        FieldRow("host", "Host", "string", "1+", default="", about="The host name or IP address to connect to."),
+        FieldRow(
+            "listener",
+            "Listener",
+            "string",
+            "3+",
+            default="",
+            ignorable=True,
+            about="The listener's name, such as `PLAINTEXT`.",
+        ),
+        FieldRow(
+            "security_protocol",
+            "SecurityProtocol",
+            "int16",
+            "1+",
+            default=0,
+            about="How connections are secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
+        ),
     )
 
 
@@ -211,15 +296,19 @@ class UpdateMetadataBroker(Struct):
     __slots__ = ("id", "v0_host", "v0_port", "endpoints", "rack", "unknown_tags")
 
     id: int
-    """int32, all versions."""
+    """int32, all versions. The ID of the broker."""
     v0_host: str
-    """string, version 0, ignorable."""
+    """string, version 0, ignorable. The host name or IP address of the broker.
+    Version 1 replaces it with Endpoints."""
     v0_port: int
-    """int32, version 0, ignorable."""
+    """int32, version 0, ignorable. The TCP port of the broker. Version 1 replaces
+    it with Endpoints."""
     endpoints: tuple[UpdateMetadataEndpoint, ...]
-    """[]UpdateMetadataEndpoint, version 1 on, ignorable."""
+    """[]UpdateMetadataEndpoint, version 1 on, ignorable. The addresses of the
+    broker, by listener."""
     rack: str | None
-    """string, version 2 on, nullable, ignorable."""
+    """string, version 2 on, nullable, ignorable. The broker's rack or availability
+    zone (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -240,18 +329,52 @@ class UpdateMetadataBroker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("id", "Id", "int32", "0+", default=0),
-        FieldRow("v0_host", "V0Host", "string", "0", default="", ignorable=True),
-        FieldRow("v0_port", "V0Port", "int32", "0", default=0, ignorable=True),
+        FieldRow("id", "Id", "int32", "0+", default=0, about="The ID of the broker."),
         FieldRow(
-            "endpoints", "Endpoints", "[]UpdateMetadataEndpoint", "1+", ignorable=True, struct=UpdateMetadataEndpoint
+            "v0_host",
+            "V0Host",
+            "string",
+            "0",
+            default="",
+            ignorable=True,
+            about="The host name or IP address of the broker. Version 1 replaces it with Endpoints.",
         ),
-        FieldRow("rack", "Rack", "string", "2+", default="", nullable="0+", ignorable=True),
+        FieldRow(
+            "v0_port",
+            "V0Port",
+            "int32",
+            "0",
+            default=0,
+            ignorable=True,
+            about="The TCP port of the broker. Version 1 replaces it with Endpoints.",
+        ),
+        FieldRow(
+            "endpoints",
+            "Endpoints",
+            "[]UpdateMetadataEndpoint",
+            "1+",
+            ignorable=True,
+            struct=UpdateMetadataEndpoint,
+            about="The addresses of the broker, by listener.",
+        ),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "2+",
+            default="",
+            nullable="0+",
+            ignorable=True,
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class UpdateMetadataRequest(Message["RequestHeader"]):
-    """UpdateMetadataRequest (request, API key 6), versions 0-8."""
+    """UpdateMetadataRequest (request, API key 6), versions 0-8.
+
+    The ZooKeeper-based controller sends a broker the metadata with which it
+    answers clients. Removed in Kafka 4.0."""
 
     __slots__ = (
         "controller_id",
@@ -266,21 +389,27 @@ class UpdateMetadataRequest(Message["RequestHeader"]):
     )
 
     controller_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the controller."""
     is_k_raft_controller: bool
-    """bool, version 8 on."""
+    """bool, version 8 on. Whether the sender is a KRaft controller and not a
+    ZooKeeper one (KIP-866)."""
     type: int
-    """int8, version 8 on, tag 0."""
+    """int8, version 8 on, tag 0. 0 unknown, 1 an incremental update, 2 the full
+    state of all partitions (KIP-866)."""
     controller_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The controller's epoch, which grows with each
+    controller election."""
     broker_epoch: int
-    """int64, version 5 on, ignorable."""
+    """int64, version 5 on, ignorable. The epoch that the broker got when it
+    registered. Requests with an old one are rejected (KIP-380)."""
     ungrouped_partition_states: tuple[UpdateMetadataPartitionState, ...]
-    """[]UpdateMetadataPartitionState, versions 0-4."""
+    """[]UpdateMetadataPartitionState, versions 0-4. The state of each partition.
+    Version 5 replaces it with TopicStates."""
     topic_states: tuple[UpdateMetadataTopicState, ...]
-    """[]UpdateMetadataTopicState, version 5 on."""
+    """[]UpdateMetadataTopicState, version 5 on. The state of the partitions, by
+    topic."""
     live_brokers: tuple[UpdateMetadataBroker, ...]
-    """[]UpdateMetadataBroker, all versions."""
+    """[]UpdateMetadataBroker, all versions. The brokers that are alive."""
 
     @constructor
     def __init__(
@@ -315,18 +444,64 @@ class UpdateMetadataRequest(Message["RequestHeader"]):
     LATEST_STABLE = 8
     HEADER_VERSIONS = ((Versions(0, 5), 1), (Versions(6, 32767), 2))
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0),
-        FieldRow("is_k_raft_controller", "isKRaftController", "bool", "8+", default=False),
-        FieldRow("type", "Type", "int8", "8+", default=0, tag=0, tagged="8+"),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "0+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "5+", default=-1, ignorable=True),
+        FieldRow("controller_id", "ControllerId", "int32", "0+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "is_k_raft_controller",
+            "isKRaftController",
+            "bool",
+            "8+",
+            default=False,
+            about="Whether the sender is a KRaft controller and not a ZooKeeper one (KIP-866).",
+        ),
+        FieldRow(
+            "type",
+            "Type",
+            "int8",
+            "8+",
+            default=0,
+            tag=0,
+            tagged="8+",
+            about="0 unknown, 1 an incremental update, 2 the full state of all partitions (KIP-866).",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The controller's epoch, which grows with each controller election.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "5+",
+            default=-1,
+            ignorable=True,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
         FieldRow(
             "ungrouped_partition_states",
             "UngroupedPartitionStates",
             "[]UpdateMetadataPartitionState",
             "0-4",
             struct=UpdateMetadataPartitionState,
+            about="The state of each partition. Version 5 replaces it with TopicStates.",
         ),
-        FieldRow("topic_states", "TopicStates", "[]UpdateMetadataTopicState", "5+", struct=UpdateMetadataTopicState),
-        FieldRow("live_brokers", "LiveBrokers", "[]UpdateMetadataBroker", "0+", struct=UpdateMetadataBroker),
+        FieldRow(
+            "topic_states",
+            "TopicStates",
+            "[]UpdateMetadataTopicState",
+            "5+",
+            struct=UpdateMetadataTopicState,
+            about="The state of the partitions, by topic.",
+        ),
+        FieldRow(
+            "live_brokers",
+            "LiveBrokers",
+            "[]UpdateMetadataBroker",
+            "0+",
+            struct=UpdateMetadataBroker,
+            about="The brokers that are alive.",
+        ),
     )

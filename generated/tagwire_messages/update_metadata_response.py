@@ -26,12 +26,14 @@ __all__ = ["UpdateMetadataResponse"]
 
 
 class UpdateMetadataResponse(Message["ResponseHeader"]):
-    """UpdateMetadataResponse (response, API key 6), versions 0-8."""
+    """UpdateMetadataResponse (response, API key 6), versions 0-8.
+
+    Reports whether the broker took over the metadata."""
 
     __slots__ = ("error_code", "unknown_tags")
 
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
 
     @constructor
     def __init__(self, *, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -46,4 +48,6 @@ class UpdateMetadataResponse(Message["ResponseHeader"]):
     FLEXIBLE_VERSIONS = Versions(6, 32767)
     LATEST_STABLE = 8
     HEADER_VERSIONS = ((Versions(0, 5), 0), (Versions(6, 32767), 1))
-    FIELDS = (FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),)
+    FIELDS = (
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+    )

@@ -22,11 +22,11 @@ class Listener(Struct):
     __slots__ = ("name", "host", "port", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -38,9 +38,9 @@ class Listener(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
@@ -50,9 +50,10 @@ class KRaftVersionFeature(Struct):
     __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
 
     min_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The lowest level of the feature that the node supports."""
     max_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The highest level of the feature that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -67,13 +68,30 @@ class KRaftVersionFeature(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("min_supported_version", "MinSupportedVersion", "int16", "0+", default=0),
-        FieldRow("max_supported_version", "MaxSupportedVersion", "int16", "0+", default=0),
+        FieldRow(
+            "min_supported_version",
+            "MinSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The lowest level of the feature that the node supports.",
+        ),
+        FieldRow(
+            "max_supported_version",
+            "MaxSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The highest level of the feature that the node supports.",
+        ),
     )
 
 
 class UpdateRaftVoterRequest(Message["RequestHeader"]):
-    """UpdateRaftVoterRequest (request, API key 82), version 0."""
+    """UpdateRaftVoterRequest (request, API key 82), version 0.
+
+    A voter tells the leader of the metadata quorum its current addresses and
+    KRaft versions (KIP-853)."""
 
     __slots__ = (
         "cluster_id",
@@ -86,17 +104,20 @@ class UpdateRaftVoterRequest(Message["RequestHeader"]):
     )
 
     cluster_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The ID of the cluster that the sender
+    belongs to, or null to skip the check."""
     current_leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the quorum that the voter knows."""
     voter_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the voter."""
     voter_directory_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the voter's metadata directory. With the node
+    ID it identifies the voter (KIP-853)."""
     listeners: tuple[Listener, ...]
-    """[]Listener, all versions."""
+    """[]Listener, all versions. The addresses of the voter, by listener."""
     k_raft_version_feature: KRaftVersionFeature
-    """KRaftVersionFeature, all versions."""
+    """KRaftVersionFeature, all versions. Which levels of the feature
+    `kraft.version` the voter supports."""
 
     @constructor
     def __init__(
@@ -133,11 +154,40 @@ class UpdateRaftVoterRequest(Message["RequestHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default="", nullable="0+"),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "0+", default=0),
-        FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
-        FieldRow("listeners", "Listeners", "[]Listener", "0+", struct=Listener),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="The ID of the cluster that the sender belongs to, or null to skip the check.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the quorum that the voter knows.",
+        ),
+        FieldRow("voter_id", "VoterId", "int32", "0+", default=0, about="The node ID of the voter."),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID of the voter's metadata directory. With the node ID it identifies the voter (KIP-853).",
+        ),
+        FieldRow(
+            "listeners",
+            "Listeners",
+            "[]Listener",
+            "0+",
+            struct=Listener,
+            about="The addresses of the voter, by listener.",
+        ),
         FieldRow(
             "k_raft_version_feature",
             "KRaftVersionFeature",
@@ -145,5 +195,6 @@ class UpdateRaftVoterRequest(Message["RequestHeader"]):
             "0+",
             default=DEFAULT_STRUCT,
             struct=KRaftVersionFeature,
+            about="Which levels of the feature `kraft.version` the voter supports.",
         ),
     )

@@ -21,13 +21,13 @@ class CurrentLeader(Struct):
     __slots__ = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
 
     leader_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the leader, or -1 if unknown."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The latest epoch that the node knows, or -1."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """int32, all versions."""
+    """int32, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -46,24 +46,37 @@ class CurrentLeader(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("leader_id", "LeaderId", "int32", "0+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=-1),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "int32", "0+", default=0),
+        FieldRow(
+            "leader_id", "LeaderId", "int32", "0+", default=-1, about="The node ID of the leader, or -1 if unknown."
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            about="The latest epoch that the node knows, or -1.",
+        ),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
 class UpdateRaftVoterResponse(Message["ResponseHeader"]):
-    """UpdateRaftVoterResponse (response, API key 82), version 0."""
+    """UpdateRaftVoterResponse (response, API key 82), version 0.
+
+    Reports whether the voter was updated."""
 
     __slots__ = ("throttle_time_ms", "error_code", "current_leader", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     current_leader: CurrentLeader
-    """CurrentLeader, all versions, tag 0."""
+    """CurrentLeader, all versions, tag 0. The leader that the node knows, if the
+    voter should ask another."""
 
     @constructor
     def __init__(
@@ -88,8 +101,15 @@ class UpdateRaftVoterResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 0
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
         FieldRow(
             "current_leader",
             "CurrentLeader",
@@ -99,5 +119,6 @@ class UpdateRaftVoterResponse(Message["ResponseHeader"]):
             tag=0,
             tagged="0+",
             struct=CurrentLeader,
+            about="The leader that the node knows, if the voter should ask another.",
         ),
     )

@@ -12,22 +12,27 @@ __all__ = ["UserScramCredentialRecord"]
 
 
 class UserScramCredentialRecord(Message):
-    """UserScramCredentialRecord (metadata, API key 11), version 0."""
+    """UserScramCredentialRecord (metadata, API key 11), version 0.
+
+    Sets a SCRAM credential of a user (KIP-554)."""
 
     __slots__ = ("name", "mechanism", "salt", "stored_key", "server_key", "iterations", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The user's name."""
     mechanism: int
-    """int8, all versions."""
+    """int8, all versions. The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     salt: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. The random bytes that are hashed with the
+    password."""
     stored_key: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. SCRAM's StoredKey, with which the broker
+    checks the client's proof (RFC 5802)."""
     server_key: bytes
-    """bytes, all versions, sensitive."""
+    """bytes, all versions, sensitive. SCRAM's ServerKey, with which the broker
+    proves that it knows the user (RFC 5802)."""
     iterations: int
-    """int32, all versions."""
+    """int32, all versions. How many times SCRAM hashes the password."""
 
     @constructor
     def __init__(
@@ -57,10 +62,43 @@ class UserScramCredentialRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("mechanism", "Mechanism", "int8", "0+", default=0),
-        FieldRow("salt", "Salt", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("stored_key", "StoredKey", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("server_key", "ServerKey", "bytes", "0+", default=b"", sensitive=True),
-        FieldRow("iterations", "Iterations", "int32", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The user's name."),
+        FieldRow(
+            "mechanism",
+            "Mechanism",
+            "int8",
+            "0+",
+            default=0,
+            about="The SCRAM mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.",
+        ),
+        FieldRow(
+            "salt",
+            "Salt",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="The random bytes that are hashed with the password.",
+        ),
+        FieldRow(
+            "stored_key",
+            "StoredKey",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="SCRAM's StoredKey, with which the broker checks the client's proof (RFC 5802).",
+        ),
+        FieldRow(
+            "server_key",
+            "ServerKey",
+            "bytes",
+            "0+",
+            default=b"",
+            sensitive=True,
+            about="SCRAM's ServerKey, with which the broker proves that it knows the user (RFC 5802).",
+        ),
+        FieldRow(
+            "iterations", "Iterations", "int32", "0+", default=0, about="How many times SCRAM hashes the password."
+        ),
     )

@@ -37,21 +37,25 @@ class PartitionData(Struct):
     )
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     replica_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch in which the candidate wants to become
+    leader; in a pre-vote its current epoch."""
     replica_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the candidate."""
     replica_directory_id: UUID
-    """uuid, version 1 on, ignorable."""
+    """uuid, version 1 on, ignorable. The ID of the candidate's metadata directory
+    (KIP-853)."""
     voter_directory_id: UUID
-    """uuid, version 1 on, ignorable."""
+    """uuid, version 1 on, ignorable. The ID of the metadata directory of the voter
+    that is asked (KIP-853)."""
     last_offset_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the last record that the candidate has."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset at which the candidate's log ends."""
     pre_vote: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether this only asks if the vote would be granted,
+    without a new epoch (KIP-996)."""
 
     @constructor
     def __init__(
@@ -78,14 +82,60 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("replica_epoch", "ReplicaEpoch", "int32", "0+", default=0),
-        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0),
-        FieldRow("replica_directory_id", "ReplicaDirectoryId", "uuid", "1+", default=0, ignorable=True),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "1+", default=0, ignorable=True),
-        FieldRow("last_offset_epoch", "LastOffsetEpoch", "int32", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("pre_vote", "PreVote", "bool", "2+", default=False),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "replica_epoch",
+            "ReplicaEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch in which the candidate wants to become leader; in a pre-vote its current epoch.",
+        ),
+        FieldRow("replica_id", "ReplicaId", "int32", "0+", default=0, about="The node ID of the candidate."),
+        FieldRow(
+            "replica_directory_id",
+            "ReplicaDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="The ID of the candidate's metadata directory (KIP-853).",
+        ),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="The ID of the metadata directory of the voter that is asked (KIP-853).",
+        ),
+        FieldRow(
+            "last_offset_epoch",
+            "LastOffsetEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the last record that the candidate has.",
+        ),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The offset at which the candidate's log ends."
+        ),
+        FieldRow(
+            "pre_vote",
+            "PreVote",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether this only asks if the vote would be granted, without a new epoch (KIP-996).",
+        ),
     )
 
 
@@ -95,9 +145,9 @@ class TopicData(Struct):
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The partitions of the topic with an election."""
 
     @constructor
     def __init__(
@@ -112,22 +162,35 @@ class TopicData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic_name", "TopicName", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The partitions of the topic with an election.",
+        ),
     )
 
 
 class VoteRequest(Message["RequestHeader"]):
-    """VoteRequest (request, API key 52), versions 0-2."""
+    """VoteRequest (request, API key 52), versions 0-2.
+
+    A candidate asks a voter for its vote, or whether it would get it (KIP-595,
+    KIP-996)."""
 
     __slots__ = ("cluster_id", "voter_id", "topics", "unknown_tags")
 
     cluster_id: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. The sender's cluster ID, or null to skip the
+    check."""
     voter_id: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. The node ID of the voter that is asked
+    (KIP-853), or -1 if unknown."""
     topics: tuple[TopicData, ...]
-    """[]TopicData, all versions."""
+    """[]TopicData, all versions. The partitions with an election: only the
+    metadata partition, `__cluster_metadata-0`."""
 
     @constructor
     def __init__(
@@ -152,7 +215,30 @@ class VoteRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("cluster_id", "ClusterId", "string", "0+", default=None, nullable="0+"),
-        FieldRow("voter_id", "VoterId", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("topics", "Topics", "[]TopicData", "0+", struct=TopicData),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The sender's cluster ID, or null to skip the check.",
+        ),
+        FieldRow(
+            "voter_id",
+            "VoterId",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="The node ID of the voter that is asked (KIP-853), or -1 if unknown.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicData",
+            "0+",
+            struct=TopicData,
+            about="The partitions with an election: only the metadata partition, `__cluster_metadata-0`.",
+        ),
     )

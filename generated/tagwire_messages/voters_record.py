@@ -21,11 +21,11 @@ class Endpoint(Struct):
     __slots__ = ("name", "host", "port", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The listener's name, such as `CONTROLLER`."""
     host: str
-    """string, all versions."""
+    """string, all versions. The host name or IP address to connect to."""
     port: int
-    """uint16, all versions."""
+    """uint16, all versions. The TCP port to connect to."""
 
     @constructor
     def __init__(
@@ -37,9 +37,9 @@ class Endpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("host", "Host", "string", "0+", default=""),
-        FieldRow("port", "Port", "uint16", "0+", default=0),
+        FieldRow("name", "Name", "string", "0+", default="", about="The listener's name, such as `CONTROLLER`."),
+        FieldRow("host", "Host", "string", "0+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "uint16", "0+", default=0, about="The TCP port to connect to."),
     )
 
 
@@ -49,9 +49,10 @@ class KRaftVersionFeature(Struct):
     __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
 
     min_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The lowest level of the feature that the node supports."""
     max_supported_version: int
-    """int16, all versions."""
+    """int16, all versions. The highest level of the feature that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -66,8 +67,22 @@ class KRaftVersionFeature(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("min_supported_version", "MinSupportedVersion", "int16", "0+", default=0),
-        FieldRow("max_supported_version", "MaxSupportedVersion", "int16", "0+", default=0),
+        FieldRow(
+            "min_supported_version",
+            "MinSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The lowest level of the feature that the node supports.",
+        ),
+        FieldRow(
+            "max_supported_version",
+            "MaxSupportedVersion",
+            "int16",
+            "0+",
+            default=0,
+            about="The highest level of the feature that the node supports.",
+        ),
     )
 
 
@@ -77,13 +92,15 @@ class Voter(Struct):
     __slots__ = ("voter_id", "voter_directory_id", "endpoints", "k_raft_version_feature", "unknown_tags")
 
     voter_id: int
-    """int32, all versions."""
+    """int32, all versions. The node ID of the voter."""
     voter_directory_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The ID of the voter's metadata directory. With the node
+    ID it identifies the voter (KIP-853)."""
     endpoints: tuple[Endpoint, ...]
-    """[]Endpoint, all versions."""
+    """[]Endpoint, all versions. The addresses of the voter, by listener."""
     k_raft_version_feature: KRaftVersionFeature
-    """KRaftVersionFeature, all versions."""
+    """KRaftVersionFeature, all versions. Which levels of the feature
+    `kraft.version` the voter supports."""
 
     @constructor
     def __init__(
@@ -108,9 +125,23 @@ class Voter(Struct):
         return self._by_key("endpoints", ("name",))
 
     FIELDS = (
-        FieldRow("voter_id", "VoterId", "int32", "0+", default=0),
-        FieldRow("voter_directory_id", "VoterDirectoryId", "uuid", "0+", default=0),
-        FieldRow("endpoints", "Endpoints", "[]Endpoint", "0+", struct=Endpoint),
+        FieldRow("voter_id", "VoterId", "int32", "0+", default=0, about="The node ID of the voter."),
+        FieldRow(
+            "voter_directory_id",
+            "VoterDirectoryId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The ID of the voter's metadata directory. With the node ID it identifies the voter (KIP-853).",
+        ),
+        FieldRow(
+            "endpoints",
+            "Endpoints",
+            "[]Endpoint",
+            "0+",
+            struct=Endpoint,
+            about="The addresses of the voter, by listener.",
+        ),
         FieldRow(
             "k_raft_version_feature",
             "KRaftVersionFeature",
@@ -118,19 +149,23 @@ class Voter(Struct):
             "0+",
             default=DEFAULT_STRUCT,
             struct=KRaftVersionFeature,
+            about="Which levels of the feature `kraft.version` the voter supports.",
         ),
     )
 
 
 class VotersRecord(Message):
-    """VotersRecord (data), version 0."""
+    """VotersRecord (data), version 0.
+
+    The value of a control record that sets the voters of the metadata quorum
+    (KIP-853)."""
 
     __slots__ = ("version", "voters", "unknown_tags")
 
     version: int
-    """int16, all versions."""
+    """int16, all versions. The version of this record's format."""
     voters: tuple[Voter, ...]
-    """[]Voter, all versions."""
+    """[]Voter, all versions. The voters from here on."""
 
     @constructor
     def __init__(
@@ -148,6 +183,6 @@ class VotersRecord(Message):
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
     FIELDS = (
-        FieldRow("version", "Version", "int16", "0+", default=0),
-        FieldRow("voters", "Voters", "[]Voter", "0+", struct=Voter),
+        FieldRow("version", "Version", "int16", "0+", default=0, about="The version of this record's format."),
+        FieldRow("voters", "Voters", "[]Voter", "0+", struct=Voter, about="The voters from here on."),
     )

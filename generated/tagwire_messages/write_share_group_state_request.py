@@ -26,13 +26,13 @@ class StateBatch(Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 
     first_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset of the range."""
     last_offset: int
-    """int64, all versions."""
+    """int64, all versions. The last offset of the range, inclusive."""
     delivery_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 available, 2 acknowledged, 4 archived."""
     delivery_count: int
-    """int16, all versions."""
+    """int16, all versions. How many times the records were delivered."""
 
     @constructor
     def __init__(
@@ -51,10 +51,21 @@ class StateBatch(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0),
-        FieldRow("last_offset", "LastOffset", "int64", "0+", default=0),
-        FieldRow("delivery_state", "DeliveryState", "int8", "0+", default=0),
-        FieldRow("delivery_count", "DeliveryCount", "int16", "0+", default=0),
+        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, about="The first offset of the range."),
+        FieldRow(
+            "last_offset", "LastOffset", "int64", "0+", default=0, about="The last offset of the range, inclusive."
+        ),
+        FieldRow(
+            "delivery_state", "DeliveryState", "int8", "0+", default=0, about="0 available, 2 acknowledged, 4 archived."
+        ),
+        FieldRow(
+            "delivery_count",
+            "DeliveryCount",
+            "int16",
+            "0+",
+            default=0,
+            about="How many times the records were delivered.",
+        ),
     )
 
 
@@ -72,17 +83,21 @@ class PartitionData(Struct):
     )
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     state_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the share partition's state, which grows
+    each time that state is initialized."""
     leader_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The leader epoch of the share partition. An older one
+    than the coordinator knows is fenced."""
     start_offset: int
-    """int64, all versions."""
+    """int64, all versions. The first offset that is still in flight, or -1 if it
+    has not changed."""
     delivery_complete_count: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How many records after the start offset need
+    no more delivery, or -1 if unknown (KIP-1226)."""
     state_batches: tuple[StateBatch, ...]
-    """[]StateBatch, all versions."""
+    """[]StateBatch, all versions. Ranges of offsets with their delivery state."""
 
     @constructor
     def __init__(
@@ -105,12 +120,55 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("state_epoch", "StateEpoch", "int32", "0+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "0+", default=0),
-        FieldRow("start_offset", "StartOffset", "int64", "0+", default=0),
-        FieldRow("delivery_complete_count", "DeliveryCompleteCount", "int32", "1+", default=-1, ignorable=True),
-        FieldRow("state_batches", "StateBatches", "[]StateBatch", "0+", struct=StateBatch),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "state_epoch",
+            "StateEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the share partition's state, which grows each time that state is initialized.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The leader epoch of the share partition. An older one than the coordinator knows is fenced.",
+        ),
+        FieldRow(
+            "start_offset",
+            "StartOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The first offset that is still in flight, or -1 if it has not changed.",
+        ),
+        FieldRow(
+            "delivery_complete_count",
+            "DeliveryCompleteCount",
+            "int32",
+            "1+",
+            default=-1,
+            ignorable=True,
+            about="How many records after the start offset need no more delivery, or -1 if unknown (KIP-1226).",
+        ),
+        FieldRow(
+            "state_batches",
+            "StateBatches",
+            "[]StateBatch",
+            "0+",
+            struct=StateBatch,
+            about="Ranges of offsets with their delivery state.",
+        ),
     )
 
 
@@ -120,9 +178,10 @@ class WriteStateData(Struct):
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
     topic_id: UUID
-    """uuid, all versions."""
+    """uuid, all versions. The topic's ID. A topic that is deleted and created
+    again gets a new one (KIP-516)."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The state of each partition of the topic."""
 
     @constructor
     def __init__(
@@ -137,20 +196,37 @@ class WriteStateData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_id", "TopicId", "uuid", "0+", default=0),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow(
+            "topic_id",
+            "TopicId",
+            "uuid",
+            "0+",
+            default=0,
+            about="The topic's ID. A topic that is deleted and created again gets a new one (KIP-516).",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The state of each partition of the topic.",
+        ),
     )
 
 
 class WriteShareGroupStateRequest(Message["RequestHeader"]):
-    """WriteShareGroupStateRequest (request, API key 85), versions 0-1."""
+    """WriteShareGroupStateRequest (request, API key 85), versions 0-1.
+
+    The leader of share partitions writes their state to the share coordinator
+    (KIP-932)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, all versions."""
+    """string, all versions. The group's ID, the `group.id` of its members."""
     topics: tuple[WriteStateData, ...]
-    """[]WriteStateData, all versions."""
+    """[]WriteStateData, all versions. The share partitions, by topic."""
 
     @constructor
     def __init__(
@@ -169,6 +245,10 @@ class WriteShareGroupStateRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 2),)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "0+", default=""),
-        FieldRow("topics", "Topics", "[]WriteStateData", "0+", struct=WriteStateData),
+        FieldRow(
+            "group_id", "GroupId", "string", "0+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics", "Topics", "[]WriteStateData", "0+", struct=WriteStateData, about="The share partitions, by topic."
+        ),
     )

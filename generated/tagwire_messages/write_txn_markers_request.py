@@ -25,9 +25,9 @@ class WritableTxnMarkerTopic(Struct):
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers that get the marker."""
 
     @constructor
     def __init__(
@@ -38,8 +38,10 @@ class WritableTxnMarkerTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_indexes", "PartitionIndexes", "[]int32", "0+", about="The partition numbers that get the marker."
+        ),
     )
 
 
@@ -57,17 +59,22 @@ class WritableTxnMarker(Struct):
     )
 
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, all versions."""
+    """int16, all versions. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     transaction_result: bool
-    """bool, all versions."""
+    """bool, all versions. True for a commit marker, false for an abort marker."""
     topics: tuple[WritableTxnMarkerTopic, ...]
-    """[]WritableTxnMarkerTopic, all versions."""
+    """[]WritableTxnMarkerTopic, all versions. The partitions that get the marker,
+    by topic."""
     coordinator_epoch: int
-    """int32, all versions."""
+    """int32, all versions. The epoch of the transaction coordinator, to reject
+    markers of a previous one."""
     transaction_version: int
-    """int8, version 2 on, ignorable."""
+    """int8, version 2 on, ignorable. The level of the feature
+    `transaction.version` with which the transaction ran; 2 is that of
+    KIP-890 (KIP-1228)."""
 
     @constructor
     def __init__(
@@ -90,22 +97,68 @@ class WritableTxnMarker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=0),
-        FieldRow("transaction_result", "TransactionResult", "bool", "0+", default=False),
-        FieldRow("topics", "Topics", "[]WritableTxnMarkerTopic", "0+", struct=WritableTxnMarkerTopic),
-        FieldRow("coordinator_epoch", "CoordinatorEpoch", "int32", "0+", default=0),
-        FieldRow("transaction_version", "TransactionVersion", "int8", "2+", default=0, ignorable=True),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "0+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "transaction_result",
+            "TransactionResult",
+            "bool",
+            "0+",
+            default=False,
+            about="True for a commit marker, false for an abort marker.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]WritableTxnMarkerTopic",
+            "0+",
+            struct=WritableTxnMarkerTopic,
+            about="The partitions that get the marker, by topic.",
+        ),
+        FieldRow(
+            "coordinator_epoch",
+            "CoordinatorEpoch",
+            "int32",
+            "0+",
+            default=0,
+            about="The epoch of the transaction coordinator, to reject markers of a previous one.",
+        ),
+        FieldRow(
+            "transaction_version",
+            "TransactionVersion",
+            "int8",
+            "2+",
+            default=0,
+            ignorable=True,
+            about="The level of the feature `transaction.version` with which the transaction ran; 2 is that of KIP-890 (KIP-1228).",
+        ),
     )
 
 
 class WriteTxnMarkersRequest(Message["RequestHeader"]):
-    """WriteTxnMarkersRequest (request, API key 27), versions 0-2."""
+    """WriteTxnMarkersRequest (request, API key 27), versions 0-2.
+
+    The transaction coordinator tells the leaders of partitions to write the
+    markers that end transactions (KIP-98)."""
 
     __slots__ = ("markers", "unknown_tags")
 
     markers: tuple[WritableTxnMarker, ...]
-    """[]WritableTxnMarker, all versions."""
+    """[]WritableTxnMarker, all versions. The markers to write."""
 
     @constructor
     def __init__(
@@ -122,4 +175,8 @@ class WriteTxnMarkersRequest(Message["RequestHeader"]):
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 0), 1), (Versions(1, 32767), 2))
-    FIELDS = (FieldRow("markers", "Markers", "[]WritableTxnMarker", "0+", struct=WritableTxnMarker),)
+    FIELDS = (
+        FieldRow(
+            "markers", "Markers", "[]WritableTxnMarker", "0+", struct=WritableTxnMarker, about="The markers to write."
+        ),
+    )

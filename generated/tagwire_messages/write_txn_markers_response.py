@@ -31,9 +31,10 @@ class WritableTxnMarkerPartitionResult(Struct):
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -44,8 +45,22 @@ class WritableTxnMarkerPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
@@ -55,9 +70,10 @@ class WritableTxnMarkerTopicResult(Struct):
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[WritableTxnMarkerPartitionResult, ...]
-    """[]WritableTxnMarkerPartitionResult, all versions."""
+    """[]WritableTxnMarkerPartitionResult, all versions. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -72,13 +88,14 @@ class WritableTxnMarkerTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]WritableTxnMarkerPartitionResult",
             "0+",
             struct=WritableTxnMarkerPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
@@ -89,9 +106,9 @@ class WritableTxnMarkerResult(Struct):
     __slots__ = ("producer_id", "topics", "unknown_tags")
 
     producer_id: int
-    """int64, all versions."""
+    """int64, all versions. The producer's ID, which InitProducerId assigned."""
     topics: tuple[WritableTxnMarkerTopicResult, ...]
-    """[]WritableTxnMarkerTopicResult, all versions."""
+    """[]WritableTxnMarkerTopicResult, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -106,18 +123,35 @@ class WritableTxnMarkerResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=0),
-        FieldRow("topics", "Topics", "[]WritableTxnMarkerTopicResult", "0+", struct=WritableTxnMarkerTopicResult),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]WritableTxnMarkerTopicResult",
+            "0+",
+            struct=WritableTxnMarkerTopicResult,
+            about="The results, by topic.",
+        ),
     )
 
 
 class WriteTxnMarkersResponse(Message["ResponseHeader"]):
-    """WriteTxnMarkersResponse (response, API key 27), versions 0-2."""
+    """WriteTxnMarkersResponse (response, API key 27), versions 0-2.
+
+    Reports for each partition whether the marker was written."""
 
     __slots__ = ("markers", "unknown_tags")
 
     markers: tuple[WritableTxnMarkerResult, ...]
-    """[]WritableTxnMarkerResult, all versions."""
+    """[]WritableTxnMarkerResult, all versions. The result for each marker, by
+    producer."""
 
     @constructor
     def __init__(
@@ -134,4 +168,13 @@ class WriteTxnMarkersResponse(Message["ResponseHeader"]):
     FLEXIBLE_VERSIONS = Versions(1, 32767)
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
-    FIELDS = (FieldRow("markers", "Markers", "[]WritableTxnMarkerResult", "0+", struct=WritableTxnMarkerResult),)
+    FIELDS = (
+        FieldRow(
+            "markers",
+            "Markers",
+            "[]WritableTxnMarkerResult",
+            "0+",
+            struct=WritableTxnMarkerResult,
+            about="The result for each marker, by producer.",
+        ),
+    )

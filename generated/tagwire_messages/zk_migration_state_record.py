@@ -12,12 +12,15 @@ __all__ = ["ZkMigrationStateRecord"]
 
 
 class ZkMigrationStateRecord(Message):
-    """ZkMigrationStateRecord (metadata, API key 21), version 0."""
+    """ZkMigrationStateRecord (metadata, API key 21), version 0.
+
+    Records how far the migration from ZooKeeper is (KIP-866)."""
 
     __slots__ = ("zk_migration_state", "unknown_tags")
 
     zk_migration_state: int
-    """int8, all versions."""
+    """int8, all versions. 0 none, 1 pre-migration, 2 migration, 3 post-migration,
+    4 not needed."""
 
     @constructor
     def __init__(self, *, zk_migration_state: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,13 @@ class ZkMigrationStateRecord(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = Versions(0, 32767)
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("zk_migration_state", "ZkMigrationState", "int8", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "zk_migration_state",
+            "ZkMigrationState",
+            "int8",
+            "0+",
+            default=0,
+            about="0 none, 1 pre-migration, 2 migration, 3 post-migration, 4 not needed.",
+        ),
+    )

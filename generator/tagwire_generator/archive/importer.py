@@ -1,22 +1,24 @@
 """The importer: specs out of Kafka's release jars, written as canonical specs.
 
 All sources are read, and merged where they are of several releases, before
-anything is written. Facts alone are taken: no `about`, no comments. What the
+anything is written. Only facts are taken from them, no `about` and no comments:
+`documentation` keeps the texts that the folder has. What the
 releases say in a lenient form is taken and noted; what they do not say but
 Kafka does (headers) is added by `kafka_protocol`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tagwire.errors import TagwireError
 from tagwire.text_format import count
 from tagwire_generator.archive.collect import collected
+from tagwire_generator.archive.documentation import documented, undocumented
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
 from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
 from tagwire_generator.project.history import HISTORY_FILE, History
-from tagwire_generator.syntax.canonical import canonical_text, normal_form
+from tagwire_generator.syntax.canonical import canonical_text
 
 __all__ = ["ImportReport", "import_release"]
 
@@ -33,6 +35,8 @@ class ImportReport:
     """Specs in the folders written to that these sources do not have, and the history of other releases; left alone."""
     history: History | None = None
     """Where versions come from; None unless several releases were merged."""
+    undocumented: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The fields and structs without `about`, by message; empty if the folder had no texts."""
 
     @property
     def sources(self) -> tuple[SpecSource, ...]:
@@ -52,6 +56,8 @@ class ImportReport:
         lines += [f"{note.origin}: {note.text}" for note in self.notes]
         lines += self._merge_lines()
         lines += [f"{path}: not in these sources; unchanged" for path in self.stale]
+        for name, paths in self.undocumented.items():
+            lines += [f"{name}{f'.{path}' if path else ''}: no about" for path in paths]
         written, unchanged = (sum(path.suffix == ".json" for path in paths) for paths in (self.written, self.unchanged))
         lines.append(f"{count(written, 'spec')} written, {unchanged} unchanged")
         return "\n".join(lines)
@@ -85,7 +91,8 @@ def import_release(
     Sources of several releases are merged, and `out/history.toml` then says
     where each version comes from. Nothing is written unless all sources could
     be read and merged, and nothing is ever removed. `progress` is called with each
-    source before it is read; `component` is as in `read_releases`.
+    source before it is read; `component` is as in `read_releases`. Specs keep the
+    `about` texts that they have in `out`.
 
     Raises SpecError for a source that can't be read, for specs that break a rule
     (`problems` has them all), for two specs of one name that differ in one
@@ -99,7 +106,11 @@ def import_release(
     else:
         merged = collected(releases)
         specs, history = merged.specs, merged.history
-    texts = {out / spec.component / f"{spec.name}.json": _text(spec) for spec in specs}
+    documented_specs = {
+        out / spec.component / f"{spec.name}.json": documented(with_protocol_rules(spec.spec), out / spec.component)
+        for spec in specs
+    }
+    texts = {path: canonical_text(spec) for path, spec in documented_specs.items()}
     folders = sorted({path.parent for path in texts})
     present = [path for folder in folders for path in sorted(folder.glob("*.json"))]
     stale = [path for path in present if path not in texts]
@@ -108,11 +119,9 @@ def import_release(
     elif (out / HISTORY_FILE).exists():
         stale.append(out / HISTORY_FILE)
     written, unchanged = _write(texts)
-    return ImportReport(tuple(releases), written, unchanged, tuple(stale), history)
-
-
-def _text(spec: ImportedSpec) -> str:
-    return canonical_text(normal_form(with_protocol_rules(spec.spec)))
+    missing = {spec["name"]: paths for spec in documented_specs.values() if (paths := undocumented(spec))}
+    is_documented = any('"about"' in text for text in texts.values())
+    return ImportReport(tuple(releases), written, unchanged, tuple(stale), history, missing if is_documented else {})
 
 
 def _write(texts: dict[Path, str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

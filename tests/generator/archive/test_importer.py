@@ -107,6 +107,40 @@ def test_it_writes_the_facts_of_a_jar_under_the_name_of_the_message(tmp_path: Pa
     assert str(report).splitlines()[-1] == "3 specs written, 0 unchanged"
 
 
+def test_an_import_keeps_the_documentation_of_the_folder(tmp_path: Path) -> None:
+    """Texts move to the newest name of a message; new fields without a text are reported."""
+    struct = {"name": "S", "versions": "0+", "fields": [{"name": "A", "type": "int8", "versions": "0+"}]}
+    bar: dict[str, Any] = {"name": "Bar", "type": "[]In", "versions": "0+", "about": "Kafka's."}
+    bar["fields"] = [{"name": "Id", "type": "int8", "versions": "0+"}]
+    old = jar(
+        tmp_path,
+        {"common/metadata/OldRecord.json": spec("OldRecord", type="metadata", apiKey=7, fields=[bar])},
+    )
+    out = tmp_path / "specs"
+    assert not import_release([old], out).undocumented  # nobody has begun to write texts
+    path = out / "clients" / "OldRecord.json"
+    documented = json.loads(path.read_text())
+    documented["about"] = "A record."
+    documented["fields"][0]["about"] = "Bars."
+    documented["fields"][0]["fields"][0]["about"] = "Its number."
+    path.write_text(json.dumps(documented))
+
+    new = {"name": "New", "type": "S", "versions": "2+"}
+    text = spec("NewRecord", type="metadata", apiKey=7, validVersions="1-2", fields=[bar, new], commonStructs=[struct])
+    newer = jar(tmp_path, {"common/metadata/NewRecord.json": text}, "kafka-clients-9.2.0.jar")
+    report = import_release([old, newer], out)
+    found = json.loads((out / "clients" / "NewRecord.json").read_text())
+    assert (found["about"], found["fields"][0]["about"]) == ("A record.", "Bars.")
+    assert found["fields"][0]["fields"][0]["about"] == "Its number."
+    assert report.undocumented == {"NewRecord": ["New", "S:", "S:A"]}
+    assert "NewRecord.New: no about" in str(report)
+
+    path.with_name("NewRecord.json").write_text("{")
+    with pytest.raises(SpecError, match="NewRecord.json:1:2"):
+        import_release([old, newer], out)
+    assert path.with_name("NewRecord.json").read_text() == "{"
+
+
 def test_a_second_import_writes_nothing_and_removes_nothing(tmp_path: Path) -> None:
     out = tmp_path / "specs"
     source = jar(tmp_path, {"message/FooData.json": spec()})

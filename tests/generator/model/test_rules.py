@@ -337,9 +337,9 @@ ERRORS = [
     ("TW708", spec(tagged("A", '§"0x0"'))),
     ("TW708", spec(more='"reservedTags": [§"0x0"],')),
     ("TW701", draft(versions='"versionsWithOptional": "1+", §"dialect": "tagwire",')),
-    ("TW709", spec(more='"about": §"x",')),
-    ("TW709", spec(more='"dialect": "kafka", "about": §"x",')),
-    ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "about": §""}'))),
+    ("TW709", spec(more='"deprecated": §"x",')),
+    ("TW709", spec(more='"dialect": "kafka", "deprecated": §"x",')),
+    ("TW709", spec(INT, common(struct('"S"', INT)[:-1] + ', "deprecated": §""}'))),
     ("TW709", spec(field('"required": §true'))),
     # what the tagwire dialect says of values
     ("TW318", spec(field('"unique": §true', "[]int8"), EXTENDED)),

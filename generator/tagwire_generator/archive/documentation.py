@@ -1,0 +1,62 @@
+"""Documentation of imported specs: releases bring none that is taken, so the `about` texts of the archive are kept."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from tagwire.errors import SpecError
+from tagwire_generator.diagnostics.problems import spec_error
+from tagwire_generator.syntax.canonical import plain_tree
+from tagwire_generator.syntax.parse import parse
+
+__all__ = ["documented", "undocumented"]
+
+Spec = Mapping[str, Any]
+
+
+def documented(spec: Spec, folder: Path) -> dict[str, Any]:
+    """Add the `about` texts that the folder's spec of the message has, under its present name or an older one.
+
+    Fields and common structs are found by their names, so a renamed one loses its text.
+    Raises SpecError if the folder's spec can't be read, because its texts would be lost.
+    """
+    result = deepcopy(dict(spec))
+    names = [spec["name"], *spec.get("aliases", ())]
+    present = next((path for name in names if (path := folder / f"{name}.json").is_file()), None)
+    if present is not None:
+        texts = {path: part["about"] for path, part in _parts(_read(present)) if part.get("about")}
+        for path, part in _parts(result):
+            if path in texts:
+                part["about"] = texts[path]
+    return result
+
+
+def undocumented(spec: Spec) -> list[str]:
+    """List the fields and common structs without `about`, by path; an empty path is the message itself."""
+    return [path for path, part in _parts(spec) if not part.get("about")]
+
+
+def _parts(spec: Spec) -> Iterator[tuple[str, Any]]:
+    yield "", spec
+    yield from _fields(spec, "")
+    for struct in spec.get("commonStructs", ()):
+        yield f"{struct['name']}:", struct
+        yield from _fields(struct, f"{struct['name']}:")
+
+
+def _fields(struct: Spec, around: str) -> Iterator[tuple[str, Any]]:
+    fields: Sequence[Any] = [*struct.get("fields", ()), *struct.get("optionalFields", ())]
+    for field in fields:
+        yield f"{around}{field['name']}", field
+        yield from _fields(field, f"{around}{field['name']}.")
+
+
+def _read(path: Path) -> Any:
+    try:
+        document = parse(path.read_text(encoding="utf-8"), file=str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: can't be read, so its `about` texts can't be kept: {error}", file=str(path)) from None
+    if document.root is None or any(problem.severity == "error" for problem in document.problems):
+        raise spec_error(document.problems)
+    return plain_tree(document.root)
