@@ -386,9 +386,8 @@ def test_types_of_fields() -> None:
     ],
 )
 def test_a_spec_says_its_dialect_or_has_that_of_its_set(of_set: Any, of_spec: str, is_allowed: bool) -> None:
-    text = (
-        f'{{ {of_spec} "name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none", "deprecated": "x" }}'
-    )
+    head = f'{of_spec} "name": "Foo", "type": "data", "validVersions": "0", "flexibleVersions": "none"'
+    text = f'{{ {head}, "deprecated": "x" }}'
     result = read_spec(text, options=SpecOptions(dialect=of_set))
     assert (result.message is not None and result.message.deprecated == "x") is is_allowed
     assert [problem.rule for problem in result.problems] == ([] if is_allowed else ["TW709"])
