@@ -136,7 +136,7 @@ def test_an_import_keeps_the_documentation_of_the_folder(tmp_path: Path) -> None
     assert "NewRecord.New: no about" in str(report)
 
     path.with_name("NewRecord.json").write_text("{")
-    with pytest.raises(SpecError, match="NewRecord.json:1:2"):
+    with pytest.raises(SpecError, match=r"NewRecord\.json:1:2"):
         import_release([old, newer], out)
     assert path.with_name("NewRecord.json").read_text() == "{"
 
