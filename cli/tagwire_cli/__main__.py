@@ -1,18 +1,22 @@
-"""The entry point: the script exists in every installation, so it must explain a missing extra."""
+"""The entry point of `tagwire`."""
 
 import io
 import sys
+from typing import Final
+
+from tagwire.extras import missing_extra
+from tagwire_cli.app import app
+from tagwire_cli.output.echo import say_error
 
 __all__ = ["main"]
 
-_EXTRAS = {
+_EXTRAS: Final = {
     "black": "generate",
     "jinja2": "generate",
     "jsonschema": "generate",
     "lark": "generate",
     "lsprotocol": "lsp",
     "pygls": "lsp",
-    "rich": "cli",
     "textual": "browse",
     "yaml": "mock",
 }
@@ -20,26 +24,19 @@ _EXTRAS = {
 
 def main() -> None:
     """Run `tagwire`; exits with 0 (fine), 1 (findings or bad data) or 2 (usage)."""
-    _escape_what_has_no_code()
+    _escape_unencodable_output()
     try:
-        from tagwire_cli.app import app
-
         app(prog_name="tagwire")
     except ModuleNotFoundError as error:
-        if error.name == "click":
-            from tagwire_cli.without_extras import run
-
-            sys.exit(run(sys.argv[1:]))
         library = (error.name or "").partition(".")[0]
-        extra = _EXTRAS.get(library)
-        if extra is None:
+        if library not in _EXTRAS:
             raise
-        sys.stderr.write(f"tagwire: {library} is missing; install it with: pip install 'tagwire[{extra}]'\n")
+        say_error(str(missing_extra(library, _EXTRAS[library])))
         sys.exit(2)
 
 
-def _escape_what_has_no_code() -> None:
-    """Tables and other text show as an escape what standard output's encoding lacks, such as a path's odd bytes."""
+def _escape_unencodable_output() -> None:
+    """Print characters that standard output can't encode, such as odd bytes of a path, as escapes."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -1,8 +1,4 @@
-"""The commands of `tagwire` by section: the order of `tagwire --help`, and the extras that each section needs.
-
-It imports no library, since an installation without any extra prints it too
-(`tagwire_cli.without_extras`).
-"""
+"""The commands of `tagwire` by section, in the order of `tagwire --help`."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -14,15 +10,12 @@ class Section(NamedTuple):
     """Commands that belong together, name to module."""
 
     title: str
-    extras: str
-    """What `pip install 'tagwire[...]'` must bring for them."""
     commands: Mapping[str, str]
 
 
 SECTIONS: Final = (
     Section(
         "Write specs",
-        "cli,generate",
         {
             "init": "tagwire_cli.commands.init",
             "validate": "tagwire_cli.commands.validate",
@@ -34,11 +27,10 @@ SECTIONS: Final = (
             "export": "tagwire_cli.commands.export",
         },
     ),
-    Section("Write specs in an editor", "lsp", {"lsp": "tagwire_workbench.commands.lsp"}),
-    Section("Generate classes", "cli,generate", {"generate": "tagwire_cli.commands.generate"}),
+    Section("Write specs in an editor", {"lsp": "tagwire_workbench.commands.lsp"}),
+    Section("Generate classes", {"generate": "tagwire_cli.commands.generate"}),
     Section(
         "Messages and their bytes",
-        "cli",
         {
             "messages": "tagwire_cli.commands.messages",
             "show": "tagwire_cli.commands.show",
@@ -53,10 +45,9 @@ SECTIONS: Final = (
             "demo": "tagwire_cli.commands.demo",
         },
     ),
-    Section("Captures and logs in a terminal", "browse", {"browse": "tagwire_workbench.commands.browse"}),
+    Section("Captures and logs in a terminal", {"browse": "tagwire_workbench.commands.browse"}),
     Section(
         "Record batches and logs",
-        "cli,records",
         {
             "convert": "tagwire_cli.commands.convert",
             "log": "tagwire_cli.commands.log",
@@ -65,7 +56,6 @@ SECTIONS: Final = (
     ),
     Section(
         "Change what is released",
-        "cli,generate",
         {
             "breaking": "tagwire_cli.commands.breaking",
             "lock": "tagwire_cli.commands.lock",
@@ -73,21 +63,19 @@ SECTIONS: Final = (
             "draft-version": "tagwire_cli.commands.draft_version",
         },
     ),
-    Section("Test clients", "mock", {"mock": "tagwire_workbench.commands.mock"}),
+    Section("Test clients", {"mock": "tagwire_workbench.commands.mock"}),
     Section(
         "Record and replay traffic",
-        "cli",
         {
             "record": "tagwire_workbench.commands.record",
             "replay": "tagwire_workbench.commands.replay",
             "compare": "tagwire_workbench.commands.compare",
         },
     ),
-    Section("Fuzz decoders", "cli", {"fuzz": "tagwire_workbench.commands.fuzz"}),
-    Section("Spark", "cli,spark", {"spark": "tagwire_cli.commands.spark"}),
+    Section("Fuzz decoders", {"fuzz": "tagwire_workbench.commands.fuzz"}),
+    Section("Spark", {"spark": "tagwire_cli.commands.spark"}),
     Section(
         "This command",
-        "cli",
         {
             "engine": "tagwire_cli.commands.engine",
             "completion": "tagwire_cli.commands.completion",

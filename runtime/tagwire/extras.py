@@ -1,21 +1,26 @@
-"""Libraries that only some of tagwire needs: imported when they are, and named by their extra when they are missing."""
+"""Import optional libraries on first use; the error of a missing one names the extra that installs it."""
 
 from importlib import import_module
 from typing import Any
 
 from tagwire.errors import TagwireError
 
-__all__ = ["MissingExtraError", "required"]
+__all__ = ["MissingExtraError", "missing_extra", "required"]
 
 
 class MissingExtraError(TagwireError, ImportError):
-    """Something needs a library that is not installed; the message has the command that brings it."""
+    """An optional library is not installed; the message has the command that installs it."""
+
+
+def missing_extra(library: str, extra: str) -> MissingExtraError:
+    """Return the error of an optional library that is not installed."""
+    text = f"{library} is not installed; install it with: pip install 'tagwire[{extra}]'"
+    return MissingExtraError(text, name=library)
 
 
 def required(module: str, extra: str) -> Any:
-    """The module. Raises MissingExtraError if it is not installed."""
+    """Import and return a module. Raises MissingExtraError if it is not installed."""
     try:
         return import_module(module)
     except ImportError as error:
-        text = f"this needs {module}, which is not installed; pip install 'tagwire[{extra}]' brings it"
-        raise MissingExtraError(text, name=module) from error
+        raise missing_extra(module.partition(".")[0], extra) from error

@@ -192,7 +192,6 @@ def without(module: str, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("module", "words", "extra"),
     [
-        ("click", ["messages"], "cli"),
         ("lark", ["import", str(COMMITTED.parent), "--output", "nosuch"], "generate"),
     ],
 )

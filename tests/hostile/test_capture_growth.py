@@ -18,7 +18,7 @@ HEAD = (3).to_bytes(2, "big") + (12).to_bytes(2, "big") + bytes(4)
 
 
 def test_packets_that_wait_for_one_that_is_missing() -> None:
-    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     from tagwire.frames.pcap import _Direction
 
     def work_of(count: int) -> Callable[[], object]:
@@ -78,7 +78,7 @@ def test_a_search_looks_at_each_byte_once(
 
 
 def test_no_capture_raises_anything_else() -> None:
-    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     from tagwire.frames.pcap import CaptureError, network_frames
 
     chance = random.Random(3)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tagwire.errors import SpecError, TagwireError
+from tagwire.extras import MissingExtraError
 from tagwire.text_format import count
 from tagwire_cli.output.echo import say, say_error
 
@@ -66,7 +67,7 @@ def print_json(problems: Sequence["Problem"]) -> None:
 
 
 def print_error(error: TagwireError) -> int:
-    """Say an error on standard error; gives the exit status that belongs to it."""
+    """Print an error on standard error and return its exit status."""
     from tagwire_generator.diagnostics.problems import Problem
     from tagwire_generator.project.settings import SettingsError
 
@@ -76,7 +77,7 @@ def print_error(error: TagwireError) -> int:
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
         say_error(f"{place}{error}")
-    return 2 if isinstance(error, SettingsError) else 1
+    return 2 if isinstance(error, (SettingsError, MissingExtraError)) else 1
 
 
 def summary(problems: Sequence[_Graded]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tagwire.arrow.errors import ColumnError, described, in_row, no_bytes
 from tagwire.arrow.shape import Column
 from tagwire.errors import DecodeError, EncodeError, TagwireError, UnsupportedVersionError
+from tagwire.extras import required
 from tagwire.interpreter.cursor import dotted
 from tagwire.layout import fresh
 from tagwire.text_format import near, shown
@@ -44,13 +45,7 @@ _ROW_FAULTS = (DecodeError, EncodeError, UnsupportedVersionError)
 
 
 def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as missing:
-        raise ColumnError(
-            "columns without the native engine need pyarrow, which is not installed: pip install 'tagwire[arrow]'"
-        ) from missing
-    return pyarrow
+    return required("pyarrow", "arrow")
 
 
 def export_schema(column: Column) -> Any:

@@ -1,4 +1,4 @@
-"""Frames in network captures (pcap, pcapng): scapy reads the files, and this module orders TCP segments.
+"""Frames in network captures (pcap, pcapng): put TCP segments in order and find the frames in them.
 
 A capture may lack packets: it begins or ends in the middle of a connection, was written by a
 machine that was too slow, or holds only the first bytes of each packet. Frames are found again
@@ -9,11 +9,9 @@ ends, when its connection begins again, or when too much data waits for it. Need
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
-from tagwire.errors import TagwireError
-from tagwire.extras import required
+from tagwire.frames.packets import MAGIC, CaptureError, TcpSegment, tcp_segments
 from tagwire.frames.tcp_frames import DirectionFrames, LostBytes, RequestHeaders, ResponseHeaders
 from tagwire.text_format import count
 
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAGIC", "CaptureError", "NetworkFrame", "NetworkGap", "network_frames"]
 
-MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x0a\x0d\x0d\x0a")
-"""How files of network captures begin: pcap in both byte orders, in microseconds and nanoseconds; pcapng."""
-
 _NUMBERS: Final = 1 << 32
 """The number of TCP sequence numbers, after which they wrap."""
 _WINDOW: Final = 1 << 30
@@ -32,10 +27,6 @@ _WINDOW: Final = 1 << 30
 _WAITING: Final = 1 << 16
 _WAITING_BYTES: Final = 1 << 24
 """Segments, and bytes of them, that may wait for one that was captured late."""
-
-
-class CaptureError(TagwireError):
-    """A file of captured traffic that can't be read."""
 
 
 class NetworkFrame(NamedTuple):
@@ -183,58 +174,32 @@ def network_frames(
     is recognised by the registry's API keys and versions, otherwise by usual ones.
     Raises CaptureError for a file that can't be read, MissingExtraError.
     """
-    required("scapy", "pcap")
-    for layers in ("inet", "inet6"):
-        import_module(f"scapy.layers.{layers}")  # scapy reads the layers that were imported
-    from scapy.error import Scapy_Exception
-    from scapy.utils import PcapReader
-
     connections: dict[str, _Connection] = {}
-    try:
-        with PcapReader(file) as packets:
-            for packet in packets:
-                yield from _frames_of(packet, port, connections, registry)
-    except (OSError, EOFError, Scapy_Exception) as error:
-        raise CaptureError(f"can't be read as a network capture: {error}") from None
+    for segment in tcp_segments(file):
+        yield from _frames_of(segment, port, connections, registry)
     for connection in connections.values():
         yield from connection.close()
 
 
 def _frames_of(
-    packet: Any, port: int, connections: dict[str, _Connection], registry: "Registry | None"
+    segment: TcpSegment, port: int, connections: dict[str, _Connection], registry: "Registry | None"
 ) -> Iterator[NetworkFrame | NetworkGap]:
-    """What is complete with a packet."""
-    tcp = packet.getlayer("TCP")
-    if tcp is None or port not in (tcp.dport, tcp.sport):
+    """Yield what is complete with a segment."""
+    if port not in (segment.source_port, segment.target_port):
         return
-    is_request, sequence = tcp.dport == port, tcp.seq
-    name = _connection(packet, is_request)
-    if name is None:
-        return
-    if tcp.flags.S:  # a connection begins; its first byte has the next number
+    is_request, sequence = segment.target_port == port, segment.sequence
+    ends = (segment.source, segment.target)
+    name = " -> ".join(ends if is_request else reversed(ends))
+    if segment.begins:  # the first byte of the connection has the next number
         sequence = (sequence + 1) % _NUMBERS
     connection = connections.get(name)
     if connection is None:
-        connection = connections[name] = _Connection(name, registry, sequence if tcp.flags.S and is_request else None)
-    if tcp.flags.S and not connection.starts_at(sequence, is_request=is_request):
+        start = sequence if segment.begins and is_request else None
+        connection = connections[name] = _Connection(name, registry, start)
+    if segment.begins and not connection.starts_at(sequence, is_request=is_request):
         if is_request:
             yield from connection.close()
             connection = connections[name] = _Connection(name, registry, sequence)
         else:
             yield from connection.answer(sequence)
-    yield from connection.segment(sequence, _payload(tcp), float(packet.time) * 1000, is_request=is_request)
-
-
-def _connection(packet: Any, is_request: bool) -> str | None:
-    """The client's address and port, and the broker's; None for a packet that has no addresses."""
-    ip, tcp = packet.getlayer("IP") or packet.getlayer("IPv6"), packet.getlayer("TCP")
-    if ip is None:
-        return None
-    ends = (f"{ip.src}:{tcp.sport}", f"{ip.dst}:{tcp.dport}")
-    return " -> ".join(ends if is_request else reversed(ends))
-
-
-def _payload(tcp: Any) -> bytes:
-    """TCP's bytes, without what Ethernet pads short packets with."""
-    data, padding = bytes(tcp.payload), tcp.getlayer("Padding")
-    return data if padding is None else data[: len(data) - len(padding.load)]
+    yield from connection.segment(sequence, segment.data, segment.time, is_request=is_request)

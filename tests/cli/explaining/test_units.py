@@ -239,7 +239,7 @@ def test_narrow_terminals_have_shorter_lines_of_bytes(columns: str, monkeypatch:
 
 def network_capture(path: Path, *, port: int = 9092) -> bytes:
     """A request and its response, each cut into two packets; the response's come in the wrong order."""
-    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether
     from scapy.utils import wrpcap
@@ -274,7 +274,7 @@ def test_a_network_capture(tmp_path: Path) -> None:
 
 def test_a_network_capture_that_lacks_a_packet(tmp_path: Path) -> None:
     """The gap stands where it is, and the exit status is 1; requests behind it still tell what responses are."""
-    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [sized(registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n)) for n in range(5)]
     answered = [sized(registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=n)) for n in range(5)]
     segments = [Segment(0, b"", flags="S"), Segment(50, b"", is_request=False, flags="SA")]

@@ -1,13 +1,14 @@
 """Frames out of network captures that lack packets: found again behind each gap, and every gap is reported."""
 
 import random
+import struct
 from collections.abc import Iterable
 from io import BytesIO
 
 import pytest
 from network_packets import Segment, pcap
 
-pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
 
 import tagwire_messages as messages
 from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
@@ -159,3 +160,40 @@ def test_traffic_of_another_kind_is_left_out_and_reported() -> None:
     stream = b"\x16\x03\x01\x02\x00" + chance.randbytes(20_000)
     frames, gaps = read([SYN, *cut(stream, 1000)])
     assert not frames and [(gap.missing, gap.skipped) for gap in gaps] == [(0, len(stream))]
+
+
+IPV4 = pcap([Segment(START, request(1))])[24 + 16 + 14 :]
+TCP = IPV4[20:]
+IPV6 = struct.pack(">IHBB", 6 << 28, len(TCP), 6, 64) + bytes(15) + b"\x01" + bytes(15) + b"\x02" + TCP
+
+
+@pytest.mark.parametrize(
+    ("link", "packet"),
+    [
+        (0, b"\x02\0\0\0" + IPV4),
+        (1, b"\x02" * 12 + b"\x81\x00\x00\x07\x08\x00" + IPV4),
+        (1, b"\x02" * 12 + b"\x86\xdd" + IPV6),
+        (101, IPV4),
+        (101, IPV6),
+        (113, struct.pack(">HHH8sH", 0, 1, 6, bytes(8), 0x0800) + IPV4),
+        (276, struct.pack(">HHIHBB8s", 0x86DD, 0, 1, 1, 0, 6, bytes(8)) + IPV6),
+    ],
+    ids=["loopback", "vlan", "ethernet-ipv6", "raw-ipv4", "raw-ipv6", "linux-cooked", "linux-cooked-2"],
+)
+def test_link_types(link: int, packet: bytes) -> None:
+    """Headers written by hand from the tables of tcpdump.org; the pcapng file has a second interface of this type."""
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)
+    file = header + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet
+    padded = packet.ljust(-(-len(packet) // 4) * 4, b"\0")
+    blocks = [
+        (0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+        (1, struct.pack("<HHI", 147, 0, 0)),
+        (1, struct.pack("<HHI", link, 0, 0)),
+        (6, struct.pack("<IIIII", 1, 0, 0, len(packet), len(packet)) + padded),
+    ]
+    sized = [(kind, len(body) + 12, body) for kind, body in blocks]
+    pcapng = b"".join(struct.pack("<II", kind, size) + body + struct.pack("<I", size) for kind, size, body in sized)
+    for each in (file, pcapng):
+        [frame] = network_frames(BytesIO(each), registry=messages.registry)
+        assert isinstance(frame, NetworkFrame) and frame.data == request(1)[4:]
+        assert frame.connection.endswith(":9092")

@@ -66,7 +66,7 @@ def capture(kind: str) -> bytes:
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "parquet", "pcap"])
 def test_rows_are_those_of_the_file(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     if kind == "pcap":
-        pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+        pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     data = capture(kind)
     (tmp_path / f"a.{kind}").write_bytes(data)
     store.pipe(f"/c/a.{kind}", data)

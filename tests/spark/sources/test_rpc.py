@@ -197,7 +197,7 @@ def test_options_that_are_refused(spark: "SparkSession", options: dict[str, str]
 
 def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
     """Segments that are cut anywhere, come twice, or in another order; with sizes before the frames, as on the wire."""
-    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    pytest.importorskip("scapy", reason="scapy is not installed, which writes the capture")
     from scapy.layers.inet import IP, TCP
     from scapy.layers.l2 import Ether
     from scapy.utils import wrpcap
@@ -229,7 +229,7 @@ def test_a_network_capture(spark: "SparkSession", tmp_path: Path) -> None:
 
 def test_a_network_capture_that_lacks_packets(spark: "SparkSession", tmp_path: Path) -> None:
     """The gap is a row of its own; what is behind it is read."""
-    pytest.importorskip("scapy", reason="scapy is not installed: pip install 'tagwire[pcap]'")
+    pytest.importorskip("dpkt", reason="dpkt is not installed: pip install 'tagwire[pcap]'")
     asked = [messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=n) for n in range(9)]
     sized = [len(data).to_bytes(4, "big") + data for data in asked]
     segments = [Segment(0, b"", flags="S"), *(Segment(1 + n * len(sized[0]), data) for n, data in enumerate(sized))]

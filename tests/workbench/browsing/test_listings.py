@@ -284,7 +284,7 @@ def test_a_stream_of_frames(tmp_path: Path) -> None:
 
 
 def test_a_network_capture(tmp_path: Path) -> None:
-    pytest.importorskip("scapy")
+    pytest.importorskip("dpkt")
     sized = [struct.pack(">i", len(each)) + each for each in (METADATA, REPLY)]
     segments = [
         Segment(999, b"", flags="S"),

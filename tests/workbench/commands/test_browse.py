@@ -69,7 +69,7 @@ def test_the_extra_is_named() -> None:
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "tagwire: textual is missing; install it with: pip install 'tagwire[browse]'\n"
+    assert done.stderr == "tagwire: textual is not installed; install it with: pip install 'tagwire[browse]'\n"
 
 
 @pytest.mark.parametrize("words", [["browse", "--help"], ["explain", "--help"], ["messages"]])

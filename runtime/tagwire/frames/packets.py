@@ -1,0 +1,134 @@
+"""Read the TCP segments of network captures (pcap, pcapng).
+
+dpkt and python-pcapng read the files and their layers. Needs the extra `pcap`.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from tagwire.errors import TagwireError
+from tagwire.extras import required
+
+__all__ = ["MAGIC", "CaptureError", "TcpSegment", "tcp_segment", "tcp_segments"]
+
+_PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
+MAGIC: Final = (b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d", _PCAPNG)
+"""First bytes of network captures: pcap in both byte orders, with microseconds and nanoseconds; pcapng."""
+
+_LAYERS: Final = {
+    0: ("loopback", "Loopback"),
+    1: ("ethernet", "Ethernet"),
+    12: ("ip", "IP"),
+    14: ("ip", "IP"),
+    101: ("ip", "IP"),
+    108: ("loopback", "Loopback"),
+    113: ("sll", "SLL"),
+    228: ("ip", "IP"),
+    229: ("ip6", "IP6"),
+    276: ("sll2", "SLL2"),
+}
+"""By link type (the LINKTYPE_ numbers of tcpdump.org), dpkt's module and class for the outermost layer."""
+
+
+_EITHER_IP: Final = (12, 14, 101)
+"""Link types whose packets begin with an IPv4 or an IPv6 header."""
+
+
+class CaptureError(TagwireError):
+    """A file of captured traffic that can't be read."""
+
+
+class TcpSegment(NamedTuple):
+    """The TCP payload of one packet."""
+
+    source: str
+    """Address and port."""
+    source_port: int
+    target: str
+    """Address and port."""
+    target_port: int
+    sequence: int
+    begins: bool
+    """Whether SYN is set."""
+    data: bytes
+    time: float
+    """Milliseconds since 1970."""
+
+
+def tcp_segments(file: "str | BinaryIO") -> Iterator[TcpSegment]:
+    """Yield the TCP segments of a capture, in the order of its packets; other packets are skipped.
+
+    `file` is a path or an open binary file. Raises CaptureError if the capture can't be read, and
+    MissingExtraError.
+    """
+    if isinstance(file, str):
+        try:
+            with Path(file).open("rb") as opened:
+                yield from tcp_segments(opened)
+        except OSError as error:
+            raise CaptureError(f"can't be read: {error.strerror or error}") from None
+        return
+    magic = file.read(4)
+    if magic not in MAGIC:
+        raise CaptureError("can't be read as a network capture: it begins with neither a pcap nor a pcapng header")
+    file.seek(-len(magic), 1)
+    for link, time, packet in _pcapng_packets(file) if magic == _PCAPNG else _pcap_packets(file):
+        segment = tcp_segment(link, packet, time)
+        if segment is not None:
+            yield segment
+
+
+def tcp_segment(link: int, packet: bytes, time: float) -> TcpSegment | None:
+    """Return the TCP segment in a packet, or None if it has no whole TCP header or its link type is unknown.
+
+    Raises MissingExtraError.
+    """
+    dpkt = required("dpkt", "pcap")
+    if link not in _LAYERS:
+        return None
+    module, name = _LAYERS[229 if link in _EITHER_IP and packet[:1] >= b"\x60" else link]
+    try:
+        layer = getattr(required(f"dpkt.{module}", "pcap"), name)(packet)
+        while not isinstance(layer, (dpkt.ip.IP, dpkt.ip6.IP6)):
+            layer = layer.data
+        tcp = layer.data
+        if not isinstance(tcp, dpkt.tcp.TCP):
+            return None
+    except (dpkt.Error, AttributeError, IndexError, TypeError, ValueError, struct.error):
+        return None  # cut off within its headers, or something other than TCP in IP
+    family = socket.AF_INET if isinstance(layer, dpkt.ip.IP) else socket.AF_INET6
+    source, target = (socket.inet_ntop(family, each) for each in (layer.src, layer.dst))
+    ends = f"{source}:{tcp.sport}", tcp.sport, f"{target}:{tcp.dport}", tcp.dport
+    return TcpSegment(*ends, tcp.seq, bool(tcp.flags & dpkt.tcp.TH_SYN), bytes(tcp.data), time)
+
+
+def _pcap_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
+    dpkt = required("dpkt", "pcap")
+    try:
+        reader = dpkt.pcap.Reader(file)
+        for seconds, packet in reader:
+            yield reader.datalink(), float(seconds) * 1000, packet
+    except (OSError, EOFError, ValueError, dpkt.Error) as error:
+        raise _unreadable(error) from None
+
+
+def _pcapng_packets(file: BinaryIO) -> Iterator[tuple[int, float, bytes]]:
+    """Each interface of a pcapng file has its own link type and its own unit of time."""
+    pcapng: Any = required("pcapng", "pcap")
+    required("pcapng.blocks", "pcap")
+    try:
+        for block in pcapng.FileScanner(file):
+            if isinstance(block, pcapng.blocks.BasePacketBlock):
+                time = getattr(block, "timestamp", 0.0)
+                yield block.interface.link_type, time * 1000, block.packet_data
+    except (OSError, EOFError, ValueError, LookupError, RuntimeError, TypeError, OverflowError, struct.error) as error:
+        raise _unreadable(error) from None
+    except pcapng.exceptions.PcapngException as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> CaptureError:
+    return CaptureError(f"can't be read as a network capture: {error or type(error).__name__}")
