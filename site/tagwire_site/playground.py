@@ -24,8 +24,8 @@ from tagwire.limits import DEFAULT_LIMITS
 from tagwire.records.format_set import format_set
 from tagwire.text_format import printable
 from tagwire_cli.explaining.explained import Explained, facts_of
-from tagwire_cli.explaining.input_encodings import bytes_of
 from tagwire_cli.explaining.units import Asked, Input, explain_units, way_of
+from tagwire_cli.input.encodings import bytes_of
 
 __all__ = ["answer", "edited", "explain", "messages", "spec"]
 

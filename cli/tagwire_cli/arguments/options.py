@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
 
 __all__ = ["KINDS", "file_option", "frames_option", "limit_option", "limits_of", "package_option", "requests_option"]
-__all__ += ["selection_options", "show_sensitive_option"]
+__all__ += ["repeated_options", "selection_options", "show_sensitive_option"]
 
 KINDS: Final = ("request", "response", "message")
 """What can be framed: a header and a request, a header and a response, a message without a header."""
@@ -40,6 +40,17 @@ def limit_option(function: F) -> F:
         shell_complete=completion.limits,
         help="Refuse input over a limit (bytes, depth, elements, records, decompressed_bytes ...); may be repeated.",
     )(function)
+
+
+def repeated_options() -> list[str]:
+    """Return the options of this call that a command shown in a hint must repeat to read the same input."""
+    given = click.get_current_context().params
+    words = [f"--{name}" for name in ("hex", "lenient") if given.get(name) or given.get(f"is_{name}")]
+    if given.get("package"):
+        words += ["--package", given["package"]]
+    for limit in given.get("limits", ()):
+        words += ["--limit", limit]
+    return words
 
 
 def file_option(function: F) -> F:

@@ -1,5 +1,6 @@
 """`tagwire decode`: bytes to JSON, a message or a stream of frames."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -7,12 +8,19 @@ import click
 
 from tagwire.errors import DecodeError, TagwireError
 from tagwire_cli.arguments import completion
-from tagwire_cli.arguments.options import KINDS, limit_option, limits_of, package_option, requests_option
+from tagwire_cli.arguments.options import (
+    KINDS,
+    limit_option,
+    limits_of,
+    package_option,
+    repeated_options,
+    requests_option,
+)
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input import frame_json
 from tagwire_cli.input.asked import Asked
-from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.bytes import HEX_HINT, InputError, looks_like_hex, read_bytes
 from tagwire_cli.input.frame_stream import at, frames, hex_lines
 from tagwire_cli.output.echo import say, say_error
 from tagwire_cli.output.tables import write_json_text
@@ -107,11 +115,16 @@ def _decode_messages(
             raise click.UsageError("--jsonl needs --hex (one message per line) or --frame.")
         _print_all(hex_lines(one_file(files)), decoder, how.indent, keep_going=False)
         return
+    file = one_file(files)
+    data = read_bytes(file, is_hex=is_hex)
     try:
-        text = decoder(read_bytes(one_file(files), is_hex=is_hex))
+        text = decoder(data)
     except DecodeError as error:
+        if not is_hex and looks_like_hex(data):
+            raise InputError(HEX_HINT) from None
         say_error(error)
-        say(f"`tagwire explain {message.NAME} {version}` shows every byte up to the error", err=True)
+        again = shlex.join(["tagwire", "explain", message.NAME, str(version), *repeated_options(), file])
+        say(f"`{again}` shows every byte up to the error", err=True)
         raise click.exceptions.Exit(1) from None
     write_json_text(text)
 

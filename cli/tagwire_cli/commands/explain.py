@@ -1,5 +1,6 @@
-"""`tagwire explain`: bytes beside what they mean."""
+"""`tagwire explain`: print bytes next to their meaning."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +9,15 @@ import click
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
-from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
+from tagwire_cli.arguments.options import (
+    limit_option,
+    limits_of,
+    package_option,
+    repeated_options,
+    show_sensitive_option,
+)
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.input.bytes import read_bytes
+from tagwire_cli.input.bytes import read_pasted
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_bytes, write_json_lazily
 
@@ -20,11 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
+_FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 
 
 @click.command("explain")
-@click.argument("words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE]", shell_complete=completion.words)
+@click.argument(
+    "words", nargs=-1, metavar="[MESSAGE VERSION | API VERSION] [FILE | HEX]", shell_complete=completion.words
+)
 @click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
 @click.option("--response", is_flag=True, help="The input is a response to a request of API VERSION.")
 @click.option(
@@ -70,11 +79,15 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "base64")
 def command(words: Sequence[str], **options: Any) -> None:
     """Print every byte with its field, type and value.
 
-    The input is FILE, or standard input if FILE is missing or -. It is one of:
-    a message (MESSAGE VERSION); a request, which is identified by its header
-    (--request); a response to a request of an API, given by name or key (--response
-    API VERSION); record batches (--format NAME); or unknown bytes (--guess). With
-    --frames, the input is many of these, each after its size.
+    The input is FILE, hex on the command line, or standard input. What it is gets
+    detected and named in the first line: a message or frame in hex, a hex dump or
+    bytes; a network capture or captured frames; a packet; a log segment, or a folder
+    of logs.
+
+    Or name it: a message (MESSAGE VERSION); a request, which is identified by its
+    header (--request); a response to a request of an API, given by name or key
+    (--response API VERSION); or record batches (--format NAME). With --frames, the
+    input is many of these, each after its size.
 
     Each byte is shown exactly once. Records in Produce requests, Fetch responses
     and similar messages are decoded in the format that the spec names. If the
@@ -83,43 +96,52 @@ def command(words: Sequence[str], **options: Any) -> None:
 
     \b
     Examples:
+      tagwire explain 0012000300000007000864656d6f2d61707000087461677769726504312e3000
+      tagwire explain traffic.pcap
+      tagwire explain /var/kafka-logs/orders-0
       echo 00 01 67 00 01 6d | tagwire explain LeaveGroupRequest 0 --hex
       tagwire explain --request frame.bin
       tagwire explain --response Metadata 12 --hex frame.txt
       tagwire explain --response 3 12 --json - < frame.bin
       tagwire explain --format auto 00000000000000000000.log
-      tagwire explain --guess pasted.txt
       tagwire explain --frames --guess --only 1-3 stream.bin
       tagwire explain --request --html frame.bin > frame.html
     """
-    from tagwire_cli.explaining.units import Asked, Input, explain_units, way_of
+    from tagwire_cli.explaining.detection import detect, is_unnamed
+    from tagwire_cli.explaining.units import Asked, Input, explain_detected, explain_units, way_of
 
     _refuse_both(options)
     kind = _kind(options)
+    registry = find_registry(options["package"])
+    is_detected = kind == "message" and not options["has_sizes"] and is_unnamed(words)
     asked = Asked(
-        find_registry(options["package"]),
-        kind,
-        words,
+        registry,
+        "guess" if is_detected else kind,
+        () if is_detected else words,
         formats_of(options["format_name"], only=options["only_format"]),
         options["records"],
         opens_records=not options["no_records"],
         strict=not options["lenient"],
         limits=limits_of(options["limits"]),
     )
-    way, files = way_of(asked)
-    if len(files) > 1:
-        raise click.UsageError(f"give at most one FILE; unexpected argument {files[1]!r}")
-    encoding = "hex" if options["is_hex"] else options["encoding"] or ("auto" if kind == "guess" else "binary")
-    data = read_bytes(files[0] if files else "-", is_hex=False)
-    is_many, units = explain_units(
-        asked, way, Input(data, encoding, options["has_sizes"], options["only"], options["port"])
-    )
+    encoding = "hex" if options["is_hex"] else options["encoding"]
+    if is_detected:
+        found = detect(registry, words, encoding)
+        is_many, units = explain_detected(asked, found, options["only"], options["port"])
+    else:
+        way, files = way_of(asked)
+        if len(files) > 1:
+            raise click.UsageError(f"give at most one FILE; unexpected argument {files[1]!r}")
+        encoding = encoding or ("auto" if kind == "guess" else "binary")
+        data, encoding = read_pasted(files[0] if files else "-", encoding)
+        given = Input(data, encoding, options["has_sizes"], options["only"], options["port"])
+        is_many, units = explain_units(asked, way, given)
     if options["as_json"]:
         faults = _write_json(units, asked, is_many=is_many)
     elif options["as_html"]:
         faults = _write_page(units, asked)
     else:
-        faults = _print_text(units, asked, options["color"])
+        faults = _print_text(units, asked, options["color"], _again(words if is_detected else (), options))
     for fault in faults:
         say_error(fault)
     if faults:
@@ -185,7 +207,13 @@ def _write_page(units: "Iterator[Explained]", asked: "Asked") -> list[str]:
     return _faults(seen)
 
 
-def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list[str]:
+def _again(words: Sequence[str], options: dict[str, Any]) -> str:
+    """Return the end of a command that reads the same input: the options and the FILE."""
+    encoding = [] if options["is_hex"] else ["--input", options["encoding"] or "auto"]
+    return shlex.join([*repeated_options(), *encoding, *(["".join(words)] if words else [])])
+
+
+def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str, again: str) -> list[str]:
     from tagwire.explain.names import name_note
     from tagwire_cli.explaining.coloured import print_text, wants_colour
     from tagwire_cli.explaining.explained import facts_of
@@ -193,8 +221,8 @@ def _print_text(units: "Iterator[Explained]", asked: "Asked", when: str) -> list
     colour = wants_colour(when)
     faults = []
     for number, one in enumerate(units):
-        if number and asked.kind != "format":
+        if number and one.is_apart:
             write_bytes(b"\n")
-        print_text(list(facts_of(one)), one.traces, name_note(asked.registry), colour=colour)
+        print_text(list(facts_of(one, again)), one.traces, name_note(asked.registry), colour=colour)
         faults += _faults([one])
     return faults

@@ -63,7 +63,7 @@ def command(
     except SelectionError as error:
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
     for number, (place, data) in enumerate(parts(file, kind, bounds, is_hex=is_hex), 1):
-        with at(place):
+        with at(place, b"" if is_hex else data):
             version = selected.version_of(data)
             rows = [] if version is None else selected.rows(data, version)
             inner = [] if version is None else _struct_versions(selected.selection, version)

@@ -23,6 +23,10 @@ class Explained(NamedTuple):
     guess: Guess | None = None
     error: str = ""
     """Why nothing could be read at all."""
+    is_apart: bool = True
+    """Whether an empty line precedes it; batches of one segment follow one another."""
+    input: str = ""
+    """What the input was detected as, in its first unit."""
 
     @property
     def fault(self) -> str:
@@ -36,7 +40,9 @@ class Explained(NamedTuple):
             if not self.guess.size:
                 return "the input is empty"
             count = sum(each.whole for each in self.guess.candidates)
-            return f"{count} readings, none clearly the best" if count else "no message matches these bytes"
+            if count == 1:
+                return "one message reads these bytes, but that may be chance"
+            return f"{count} readings, none clearly the best" if count else "no message reads all of these bytes"
         return ""
 
     def to_json(self) -> dict[str, Any]:
@@ -78,8 +84,13 @@ def explained(title: str, guess: Guess) -> Explained:
     return Explained(title, shown.traces if shown else (), guess)
 
 
-def facts_of(one: Explained) -> Iterator[str]:
-    """The lines above the bytes: which of many it is, and what was guessed and why."""
+def facts_of(one: Explained, again: str = "") -> Iterator[str]:
+    """Yield the lines above the bytes: which of many it is, and what was guessed and why.
+
+    `again` follows a command that is shown: the options and the FILE of the same input.
+    """
+    if one.input:
+        yield one.input
     if one.title:
         yield one.title
     if one.error:
@@ -91,21 +102,33 @@ def facts_of(one: Explained) -> Iterator[str]:
         yield f"{_said(first)}: {', '.join(first.why)}"
         rivals = [each for each in one.guess.candidates[1:] if each.whole]
         if rivals:
-            yield f"next best: {_said(rivals[0])}, {rivals[0].bits - first.bits:.0f} bits behind"
+            yield f"next best: {_said(rivals[0])}, much less likely"
         return
-    listed = [(_said(each), how_to_explain(each), each) for each in one.guess.candidates[:_LISTED]]
+    yield from _readings(one.guess, again)
+
+
+def _readings(guess: Guess, again: str) -> Iterator[str]:
+    """Yield what the bytes may be, if nothing is clearly the best."""
+    if guess.size and not any(each.whole for each in guess.candidates):
+        yield "no message reads all of these bytes"
+        if guess.candidates:
+            yield "the closest readings:"
+    elif guess.candidates:
+        is_one = len(guess.candidates) == 1
+        yield "one message reads these bytes:" if is_one else "several messages read these bytes; the likeliest first:"
+    listed = [(_said(each), f"{how_to_explain(each)} {again}", each) for each in guess.candidates[:_LISTED]]
     width = max((len(said) for said, _, _ in listed), default=0)
     for said, how, candidate in listed:
-        yield f"{candidate.bits:5.0f} bits  {said:<{width}}  {how}".rstrip()
+        yield f"  {said:<{width}}  {how}".rstrip()
         if not candidate.whole:
-            yield f"            {', '.join(candidate.why)}"
-    left = len(one.guess.candidates) - len(listed)
+            yield f"      {', '.join(candidate.why)}"
+    left = len(guess.candidates) - len(listed)
     if left:
-        yield f"            and {left} more"
+        yield f"  and {left} more"
 
 
 def how_to_explain(candidate: Candidate) -> str:
-    """The command that explains the bytes as this candidate."""
+    """Return the command that explains the bytes as this candidate."""
     if candidate.kind == "response":
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":

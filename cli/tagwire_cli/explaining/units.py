@@ -17,6 +17,7 @@ from tagwire.guessing.candidates import guess
 from tagwire.limits import Limits
 from tagwire.records.format_set import FormatSet
 from tagwire_cli.arguments.words import message_of, response_of
+from tagwire_cli.explaining.detection import Detected
 from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.frame_sources import (
     InputFrame,
@@ -26,9 +27,9 @@ from tagwire_cli.explaining.frame_sources import (
     stream_frames,
     wanted,
 )
-from tagwire_cli.explaining.input_encodings import bytes_of
+from tagwire_cli.input.encodings import bytes_of
 
-__all__ = ["KINDS", "Asked", "Input", "explain_captured", "explain_units", "way_of"]
+__all__ = ["KINDS", "Asked", "Input", "explain_captured", "explain_detected", "explain_units", "way_of"]
 
 KINDS = ("message", "request", "response", "format", "guess", "capture")
 
@@ -89,6 +90,41 @@ def explain_units(asked: Asked, way: Way | None, given: Input) -> tuple[bool, It
     if given.only is not None:
         raise click.UsageError("--only needs --frames or --capture.")
     return False, _batches(asked, data) if way is None else iter([way(InputFrame(1, "", data))])
+
+
+def explain_detected(
+    asked: Asked, inputs: Iterator[Detected], only: str | None, port: int
+) -> tuple[bool, Iterator[Explained]]:
+    """Return whether the input is many units, and what each is. Raises InputError, click.UsageError."""
+    first = next(inputs)
+    is_many, units = _detected_units(asked, first, only, port)
+
+    def all_units() -> Iterator[Explained]:
+        yield from _introduced(first, units)
+        for each in inputs:
+            yield from _introduced(each, _detected_units(asked, each, only, port)[1])
+
+    return is_many or first.kind == "format", all_units()
+
+
+def _detected_units(asked: Asked, found: Detected, only: str | None, port: int) -> tuple[bool, Iterator[Explained]]:
+    asked = asked._replace(kind=found.kind)
+    way, _ = way_of(asked)
+    return explain_units(asked, way, Input(found.data, "binary", False, only, port))
+
+
+def _introduced(found: Detected, units: Iterator[Explained]) -> Iterator[Explained]:
+    """The units of an input; what it was detected as is noted in the first."""
+    description = found.description
+    while True:
+        try:
+            one = next(units, None)
+        except DecodeError as error:  # in a batch: the next segment is read all the same
+            one = Explained("", (), error=str(error))
+        if one is None:
+            return
+        yield one._replace(input=description, is_apart=one.is_apart or bool(description))
+        description = ""
 
 
 def _each(frames: Iterator[InputFrame], way: Way) -> Iterator[Explained]:
@@ -161,7 +197,7 @@ def _batches(asked: Asked, data: bytes) -> Iterator[Explained]:
     from tagwire.records.tracing import trace_batches
 
     for seen in trace_batches(data, asked.formats, strict=asked.strict, limits=asked.limits):
-        yield Explained("", (seen,))
+        yield Explained("", (seen,), is_apart=False)
 
 
 def _guessed(asked: Asked, frame: InputFrame) -> Explained:

@@ -1,16 +1,21 @@
-"""Bytes as commands get them: from standard input or a file, raw or as hex text."""
+"""Read the bytes that commands work on: from standard input or a file, raw or as hex text."""
 
 import contextlib
+import re
 import string
 from collections.abc import Generator
+from pathlib import Path
 from typing import IO, Final, NoReturn
 
 import click
 
 from tagwire.errors import TagwireError
 
-__all__ = ["InputError", "from_hex", "open_input", "read_bytes"]
+__all__ = ["HEX_HINT", "InputError", "from_hex", "looks_like_hex", "open_input", "read_bytes"]
+__all__ += ["read_pasted"]
 
+HEX_HINT: Final = "the input looks like hex; add --hex"
+_HEX_TEXT: Final = re.compile(rb"\s*(?:[0-9a-fA-F]{2}\s*){4,}")
 _BLANKS: Final = string.whitespace.encode()
 _DIGITS: Final = string.hexdigits.encode()
 
@@ -24,6 +29,13 @@ def read_bytes(file: str, *, is_hex: bool) -> bytes:
     with open_input(file) as stream:
         data = stream.read()
     return from_hex(data) if is_hex else data
+
+
+def read_pasted(word: str, encoding: str) -> tuple[bytes, str]:
+    """Return the bytes of a file, or a word that is hex itself, and their encoding. Raises InputError."""
+    if word != "-" and not Path(word).exists() and looks_like_hex(word.encode()):
+        return word.encode(), "hex"
+    return read_bytes(word, is_hex=False), encoding
 
 
 @contextlib.contextmanager
@@ -40,6 +52,11 @@ def open_input(file: str) -> Generator[IO[bytes]]:
             yield stream
         except OSError as error:
             raise InputError(f"{file}: can't be read: {error.strerror}") from None
+
+
+def looks_like_hex(data: bytes) -> bool:
+    """Return whether bytes that can't be decoded may be the text of four or more bytes in hex."""
+    return _HEX_TEXT.fullmatch(data) is not None
 
 
 def from_hex(text: bytes) -> bytes:

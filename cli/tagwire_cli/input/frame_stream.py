@@ -8,9 +8,9 @@ import contextlib
 from collections.abc import Generator, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
-from tagwire.errors import TagwireError
+from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
-from tagwire_cli.input.bytes import InputError, from_hex, open_input, read_bytes
+from tagwire_cli.input.bytes import HEX_HINT, InputError, from_hex, looks_like_hex, open_input, read_bytes
 
 if TYPE_CHECKING:
     from tagwire.limits import Limits
@@ -21,11 +21,13 @@ _CHUNK: Final = 1 << 16
 
 
 @contextlib.contextmanager
-def at(place: str) -> Generator[None]:
-    """Errors in the block begin with the place; "" is the place of the whole input."""
+def at(place: str, data: bytes = b"") -> Generator[None]:
+    """Prefix errors in the block with the place of `data`; "" is the place of the whole input."""
     try:
         yield
     except TagwireError as error:
+        if isinstance(error, DecodeError) and looks_like_hex(data):
+            raise InputError(HEX_HINT) from None
         if not place:
             raise
         raise InputError(f"{place}: {error}") from error
@@ -36,6 +38,8 @@ def frames(file: str, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, 
     splitter = FrameSplitter(max_size=DEFAULT_MAX_SIZE if limits.bytes is None else limits.bytes)
     number = 1
     for chunk in [read_bytes(file, is_hex=True)] if is_hex else _chunks(file):
+        if number == 1 and not is_hex and looks_like_hex(chunk):  # as a size, digits are 800 MB or more
+            raise InputError(HEX_HINT)
         splitter.feed(chunk)
         whole = iter(splitter)
         while True:

@@ -67,7 +67,7 @@ def test_a_fault_is_shown_where_the_header_says_what_it_is() -> None:
 
 def test_nothing_reads_it() -> None:
     result = run("--guess", stdin=b"\xfe" * 50)
-    assert result.exit_code == 1 and "no message matches these bytes" in result.stderr
+    assert result.exit_code == 1 and "no message reads all of these bytes" in result.stderr
 
 
 def test_no_bytes() -> None:

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 import tagwire_messages as messages
 from tagwire_cli.app import app
-from tagwire_cli.explaining.input_encodings import ENCODINGS, bytes_of, encoding_of
 from tagwire_cli.input.bytes import InputError
+from tagwire_cli.input.encodings import ENCODINGS, bytes_of, encoding_of
 
 DATA = bytes.fromhex("0003 000c 00000007 0003 646f63 00 01 01 00 00")
 LONG = bytes(range(256)) * 2 + b"tail of it"
@@ -54,6 +54,10 @@ WRITERS: dict[str, list[Callable[[bytes], str]]] = {
         lambda data: "".join(f"\\x{byte:02x}" for byte in data),
         lambda data: ", ".join(f"0x{byte:02X}" for byte in data),
         lambda data: f"char peer0_0[] = {{ /* Packet 4 */\n{', '.join(f'0x{byte:02x}' for byte in data)} }};",
+    ],
+    "list": [
+        lambda data: str(list(data)),
+        lambda data: f"{{{', '.join(str(byte - 256 if byte > 127 else byte) for byte in data)}}}",
     ],
     "base64": [lambda data: base64.b64encode(data).decode(), lambda data: base64.urlsafe_b64encode(data).decode()],
 }

@@ -1,4 +1,4 @@
-"""Bytes in the encodings that people have: raw, or text printed by a tool.
+"""Decode bytes that people paste: raw, or as text that a tool printed.
 
 The encoding is recognised by its characters: text that is a dump, hex or base64 from its first to
 its last character is decoded, everything else is bytes. Real messages contain zero bytes, so they
@@ -7,6 +7,7 @@ are not mistaken for text.
     hex       digits with any white space, or with : - , between bytes (tshark, Wireshark's "hex stream")
     dump      lines of offset, bytes and text (xxd, hexdump -C, od -t x1, Wireshark's "hex dump")
     escaped   \\x00\\x0c or 0x00, 0x0c (C and Wireshark), or a bytes literal of Python
+    list      signed or unsigned numbers in brackets (Arrays.toString in Java, list(data) in Python)
     base64    both alphabets, with padding
 """
 
@@ -28,6 +29,7 @@ _ESCAPED: Final = re.compile(r"(?:\\x|0x)([0-9a-fA-F]{2})")
 _ESCAPED_REST: Final = re.compile(r"[\s,;\"'{}()\[\]\\]*")
 _C_ARRAY: Final = re.compile(r"[^{}=]*=\s*\{([^{}]*)\}.*", re.DOTALL)
 _C_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
+_LIST: Final = re.compile(r"\s*[\[{(]\s*-?\d{1,3}(?:\s*,\s*-?\d{1,3})*\s*,?\s*[\]})]\s*")
 _LITERAL: Final = re.compile(r"\s*[bB]([\"']).*\1\s*", re.DOTALL)
 
 
@@ -36,7 +38,7 @@ def encoding_of(data: bytes) -> str:
     text = _text(data)
     if text is None or not text.strip():
         return "binary"
-    for name in ("escaped", "dump", "hex", "base64"):
+    for name in ("escaped", "list", "dump", "hex", "base64"):
         is_cut = name == "base64" and len("".join(text.split())) % 4
         try:
             if not is_cut and _PARSERS[name](text):
@@ -100,6 +102,13 @@ def _escaped(text: str) -> bytes:
     return bytes.fromhex("".join(_ESCAPED.findall(bare)))
 
 
+def _list(text: str) -> bytes:
+    numbers = list(map(int, re.findall(r"-?\d+", text))) if _LIST.fullmatch(text) else []
+    if not numbers or not all(-128 <= each < 256 for each in numbers):
+        raise InputError("list input: expected numbers from -128 to 255 in brackets, such as [0, 18, -1]")
+    return bytes(each & 0xFF for each in numbers)
+
+
 def _dump(text: str) -> bytes:
     """Offsets say how many bytes each line has, which tells bytes from the text beside them."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -152,6 +161,7 @@ _PARSERS: Final[dict[str, Callable[[str], bytes]]] = {
     "hex": _hex,
     "dump": _dump,
     "escaped": _escaped,
+    "list": _list,
     "base64": _base64,
 }
 ENCODINGS: Final = ("binary", *_PARSERS)

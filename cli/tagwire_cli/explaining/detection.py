@@ -1,0 +1,140 @@
+"""Detect what an input is when no message is named: a capture, a log, a packet, frames, or bytes in some encoding."""
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from tagwire.frames.packets import MAGIC, tcp_segment
+from tagwire.log.directory import partition_folders
+from tagwire.log.names import log_file
+from tagwire.text_format import count
+from tagwire_cli.explaining.frame_sources import is_capture
+from tagwire_cli.input.bytes import InputError, read_bytes
+from tagwire_cli.input.encodings import bytes_of, encoding_of
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
+
+__all__ = ["Detected", "detect", "is_unnamed"]
+
+_HEX: Final = re.compile(r"(?:0x)?(?:[0-9a-fA-F]{2})+")
+_GZIP: Final = b"\x1f\x8b"
+_ENCODINGS: Final = {
+    "hex": "hex",
+    "dump": "a hex dump",
+    "escaped": "escaped bytes",
+    "list": "a list of numbers",
+    "base64": "base64",
+    "binary": "bytes",
+}
+_ETHERNET: Final = 1
+_RAW_IP: Final = 101
+
+
+class Detected(NamedTuple):
+    """An input, and what it was recognised as."""
+
+    kind: str
+    """One of `tagwire_cli.explaining.units.KINDS`."""
+    description: str
+    data: bytes
+
+
+def is_unnamed(words: Sequence[str]) -> bool:
+    """Return whether the arguments are an input to detect, rather than MESSAGE VERSION [FILE]."""
+    if len(words) <= 1:
+        return True
+    hex_words = [each for each in words if _HEX.fullmatch(each)]
+    return len(hex_words) == len(words) and (len(words) > 3 or any(len(each) > 4 for each in words))
+
+
+def detect(registry: "Registry", words: Sequence[str], encoding: str | None) -> Iterator[Detected]:
+    """Read the input that the arguments name and yield its parts: one, or each segment of a folder of logs.
+
+    Raises InputError, and click.UsageError for a word that names no input.
+    """
+    word = words[0] if words else "-"
+    path = Path(word)
+    if word != "-" and not path.exists():
+        yield _pasted(registry, words)
+    elif path.is_dir():
+        yield from _log_folder(path)
+    else:
+        name = log_file(path)
+        title = "" if word == "-" else f"{word}: "
+        if name is not None and name.kind == "log":
+            yield Detected("format", f"{title}log segment", read_bytes(word, is_hex=False))
+        else:
+            yield _content(title, read_bytes(word, is_hex=False), encoding)
+
+
+def _pasted(registry: "Registry", words: Sequence[str]) -> Detected:
+    """Take arguments as hex. Raises click.UsageError for other words."""
+    text = "".join(words)
+    if _HEX.fullmatch(text) and len(text) > 7:
+        return _content("", text.encode(), "hex")
+    if text in registry or (text.isdecimal() and len(text) < 4):
+        raise click.UsageError(f"give MESSAGE VERSION, such as {text} 0, or leave both out to have the input detected.")
+    raise click.UsageError(f"{words[0]!r} is not a file, and not hex. Give FILE, hex, or MESSAGE VERSION.")
+
+
+def _log_folder(folder: Path) -> Iterator[Detected]:
+    found = False
+    for partition in partition_folders(folder):
+        for path in sorted(partition.iterdir()):
+            name = log_file(path)
+            if name is not None and name.kind == "log" and not name.state:
+                found = True
+                yield Detected("format", f"{path}: log segment", read_bytes(str(path), is_hex=False))
+    if not found:
+        raise InputError(f"{folder} is a folder without log segments. Give a file, or the folder of a partition.")
+
+
+def _content(title: str, data: bytes, encoding: str | None) -> Detected:
+    if encoding in (None, "auto", "binary"):
+        if data[:2] == _GZIP and (unpacked := _gunzipped(data))[:4] in MAGIC:
+            return Detected("capture", f"{title}network capture, gzipped", unpacked)
+        if is_capture(data):
+            what = "network capture" if data[:4] in MAGIC else "captured frames"
+            return Detected("capture", f"{title}{what}", data)
+    name = encoding_of(data) if encoding in (None, "auto") else encoding
+    data = bytes_of(data, name)
+    what = f"{_ENCODINGS[name]}, {count(len(data), 'byte')}"
+    link = _link_type(data)
+    segment = None if link is None else tcp_segment(link, data, 0.0)
+    if segment is not None:
+        what += f": a packet from {segment.source} to {segment.target}, "
+        what += f"of which the TCP payload is explained ({count(len(segment.data), 'byte')})"
+        data = segment.data
+    return Detected("guess", f"{title}{what}", data)
+
+
+def _gunzipped(data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
+def _link_type(data: bytes) -> int | None:
+    """Return the link type of a whole packet with TCP, or None if the bytes are none.
+
+    The length in the IP header must fit: it is the input's, but for what Ethernet pads short packets with.
+    """
+    for start, link in ((14, _ETHERNET), (0, _RAW_IP)):
+        header, size = data[start : start + 40], len(data) - start
+        kind = data[12:14] if start else None
+        if len(header) == 40 and header[0] == 0x45 and header[9] == 6 and kind in (b"\x08\x00", None):
+            total = int.from_bytes(header[2:4], "big")
+        elif len(header) == 40 and header[0] >> 4 == 6 and header[6] == 6 and kind in (b"\x86\xdd", None):
+            total = 40 + int.from_bytes(header[4:6], "big")
+        else:
+            continue
+        if total == size or (start and total < size <= 60):
+            return link
+    return None

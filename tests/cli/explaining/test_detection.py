@@ -1,0 +1,128 @@
+"""`tagwire explain` without a flag: whatever people have in front of them is recognised, and named in the first line."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from network_packets import Segment, pcap
+
+import tagwire_messages as messages
+from tagwire.records import BatchBuilder
+from tagwire_cli.app import app
+
+REQUEST = messages.registry.encode_request(
+    messages.ApiVersionsRequest(client_software_name="tagwire", client_software_version="1.0"),
+    3,
+    correlation_id=7,
+    client_id="demo-app",
+)
+SIZED = len(REQUEST).to_bytes(4, "big") + REQUEST
+BATCH = bytes(BatchBuilder().append(b"k", b"v").build().encode())
+PCAP = pcap([Segment(1, SIZED)])
+LINE = {"dir": "req", "hex": REQUEST.hex(), "api_key": 18, "api_version": 3}
+LINES = json.dumps(LINE).encode() + b"\n"
+HEX = REQUEST.hex().encode()
+SIGNED = str([each - 256 if each > 127 else each for each in REQUEST]).encode()
+"""As Java's Arrays.toString prints bytes."""
+
+
+def run(*words: object, stdin: bytes = b"") -> Result:
+    return CliRunner().invoke(app, ["explain", *map(str, words)], input=stdin)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "first"),
+    [
+        ("a.txt", HEX, "hex, 32 bytes"),
+        ("a.bin", REQUEST, "bytes, 32 bytes"),
+        ("frames.bin", SIZED * 2, "bytes, 72 bytes"),
+        ("java.txt", SIGNED, "a list of numbers, 32 bytes"),
+        ("python.txt", repr(REQUEST).encode(), "escaped bytes, 32 bytes"),
+        ("a.pcap", PCAP, "network capture"),
+        ("a.pcap.gz", gzip.compress(PCAP), "network capture, gzipped"),
+        ("a.jsonl", LINES, "captured frames"),
+        ("a.jsonl.gz", gzip.compress(LINES), "captured frames"),
+        ("packet.bin", PCAP[24 + 16 :], f"bytes, {14 + 40 + 36} bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
+        ("ip.bin", PCAP[24 + 16 + 14 :], "bytes, 76 bytes: a packet from 10.0.0.1:40000 to 10.0.0.2:9092"),
+    ],
+)
+def test_any_file(tmp_path: Path, name: str, data: bytes, first: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(data)
+    result = run(file)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"# {file}: {first}") and "ApiVersionsRequest v3" in result.stdout
+    piped = run(stdin=data)
+    assert piped.exit_code == 0 and piped.stdout == run("-", stdin=data).stdout
+    assert piped.stdout == result.stdout.replace(f"# {file}: ", "# ", 1)
+
+
+@pytest.mark.parametrize("words", [[HEX.decode()], ["0x" + HEX.decode()], REQUEST.hex(" ").split()])
+def test_hex_as_arguments(words: list[str]) -> None:
+    result = run(*words)
+    assert result.exit_code == 0 and result.stdout.startswith("# hex, 32 bytes\n# request ApiVersionsRequest v3: ")
+
+
+def test_logs(tmp_path: Path) -> None:
+    """Segments by their names; a folder, with each of its segments; and batches by their bytes."""
+    for partition, base in ((0, 0), (1, 5)):
+        folder = tmp_path / f"orders-{partition}"
+        folder.mkdir()
+        (folder / f"{base:020}.log").write_bytes(BATCH * 2)
+        (folder / f"{base:020}.index").write_bytes(b"")
+    segment = tmp_path / "orders-0" / f"{0:020}.log"
+    assert run(segment).stdout.startswith(f"# {segment}: log segment\n")
+    whole = run(tmp_path)
+    assert whole.exit_code == 0 and whole.stdout.count(": log segment\n") == 2
+    assert run(stdin=BATCH).stdout.startswith(f"# bytes, {len(BATCH)} bytes\n# record batches (v2): ")
+    (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(BATCH + b"cut")
+    damaged = run(tmp_path)
+    assert damaged.exit_code == 1 and damaged.stdout.count(": log segment\n") == 2, "the other one is shown as well"
+    (tmp_path / "none").mkdir()
+    assert "is a folder without log segments" in run(tmp_path / "none").stderr
+
+
+def test_what_nothing_reads_completely() -> None:
+    result = run(stdin=b"\x00\x03\x00\x0c" + b"\xff" * 40)
+    assert result.exit_code == 1 and "bits" not in result.stdout
+    assert "stops at" in result.stdout
+
+
+def test_a_command_in_a_hint_reads_the_same_input() -> None:
+    """Each candidate is listed with a command; following it must work, from the same input."""
+    data = messages.HeartbeatResponse().encode(4).hex()
+    shown = run(data, "--package", "tagwire_messages")
+    commands = [line.partition("tagwire explain ")[2] for line in shown.stdout.splitlines() if "tagwire explain " in line]
+    assert len(commands) > 2 and all("--package tagwire_messages" in each for each in commands)
+    for each in commands:
+        assert run(*each.split()).exit_code == 0, each
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["nosuch.bin"], "'nosuch.bin' is not a file, and not hex"),
+        (["MetadataRequest"], "give MESSAGE VERSION, such as MetadataRequest 0"),
+        (["3"], "give MESSAGE VERSION, such as 3 0"),
+    ],
+)
+def test_arguments_that_name_no_input(words: list[str], text: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2 and text in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["decode", "MetadataRequest", "12"],
+        ["decode", "--frames", "request"],
+        ["get", "MetadataRequest", "12", "topics[].name"],
+        ["redact", "--frames", "request"],
+    ],
+)
+def test_other_commands_recognise_hex(words: list[str]) -> None:
+    result = CliRunner().invoke(app, words, input=HEX)
+    assert result.exit_code == 1
+    assert result.stderr == "tagwire: the input looks like hex; add --hex\n"
