@@ -139,7 +139,7 @@ check-pyright: $(STAMP)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 check-generated: $(STAMP)
-	$(BIN)/tagwire generate --check --no-cache
+	$(BIN)/tagwire generate --check --no-cache --formatter black
 
 # zizmor finds unsafe workflows, actionlint wrong ones; the latter is written in Go, and is fetched where Go is.
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12

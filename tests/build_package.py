@@ -12,7 +12,7 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.resources import folder
 from tagwire_generator.reading.registers import registers_among
 from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.views.render import render_message, render_package, render_register
+from tagwire_generator.views.render import Printer, render_message, render_package, render_register
 
 __all__ = ["build_package"]
 
@@ -22,7 +22,7 @@ def build_package(
 ) -> ModuleType:
     """Generate a package called `name` below `into`, and import it."""
     options = options or SpecOptions()
-    templates = folder("templates")
+    printer = Printer(folder("templates"))
     files: dict[str, str] = {}
     summaries = []
     specs = list(specs)
@@ -32,12 +32,12 @@ def build_package(
         file = f"{spec['name']}.json"
         result = read_spec(json.dumps(spec), file=file, component="", options=options, registers=registers)
         if result.register is not None:
-            files |= render_register(result.register, templates, file)
+            files |= render_register(result.register, printer, file)
             continue
         assert result.message is not None, [problem.message for problem in result.problems]
-        files |= render_message(result.message, name, options, templates, file, headers)
+        files |= render_message(result.message, name, options, printer, file, headers)
         summaries.append(result.message.summary())
-    files |= render_package(summaries, list(registers), name, templates)
+    files |= render_package(summaries, list(registers), name, printer)
     for path, text in files.items():
         target = into / name / path
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -68,6 +68,7 @@ class _Task:
     package: str
     options: SpecOptions
     templates: Path
+    formatter: str
     registers: tuple[bytes, ...]
     """The files of the set that may be registers, where the spec may use one as an enum."""
     shared: tuple[SpecData, ...]
@@ -117,7 +118,7 @@ def _tasks(spec_set: SpecSet, environment: str) -> list[_Task]:
         registers = known if any(uses_registers(each.data) for each in (spec, *imported)) else ()
         needs = [*registers, *(part for each in imported for part in (each.file, each.data))]
         key = key_of(environment, spec.file, spec.component, spec.data, *sorted(headers), *needs)
-        set_words = spec_set.package, spec_set.options, spec_set.templates
+        set_words = spec_set.package, spec_set.options, spec_set.templates, spec_set.formatter
         tasks.append(_Task(key, spec.data, spec.file, spec.component, *set_words, registers, shared, headers))
     return tasks
 
@@ -151,18 +152,19 @@ def _make(task: _Task) -> CacheEntry:
     """Read, validate and render one spec; without files and summary if it has errors."""
     from tagwire_generator.reading.registers import registers_among
     from tagwire_generator.reading.spec import read_data
-    from tagwire_generator.views.render import render_message, render_register
+    from tagwire_generator.views.render import Printer, render_message, render_register
 
     registers = registers_among(task.registers)
     shared = _shared_structs(task.shared, task.options, task.registers)
+    printer = Printer(task.templates, task.formatter)
     place: dict[str, Any] = {"file": task.source, "component": task.component, "options": task.options}
     result = read_data(task.data, **place, registers=registers, shared=shared)
     if result.register is not None:
-        files = render_register(result.register, task.templates, task.source)
+        files = render_register(result.register, printer, task.source)
         return CacheEntry(files, result.register.summary(), result.problems)
     if result.message is None:
         return CacheEntry({}, {}, result.problems)
-    files = render_message(result.message, task.package, task.options, task.templates, task.source, task.headers)
+    files = render_message(result.message, task.package, task.options, printer, task.source, task.headers)
     return CacheEntry(files, result.message.summary().as_dict(), result.problems)
 
 
@@ -196,12 +198,13 @@ def _package_entry(
     if cache and (entry := cache.get(key)):
         return entry
     from tagwire_generator.model import MessageSummary
-    from tagwire_generator.views.render import render_package
+    from tagwire_generator.views.render import Printer, render_package
 
     messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
     registers = [summary["name"] for summary in summaries if _is_register(summary)]
     releases = read_history(place) if history else None
-    files = render_package(messages, registers, spec_set.package, spec_set.templates, releases)
+    printer = Printer(spec_set.templates, spec_set.formatter)
+    files = render_package(messages, registers, spec_set.package, printer, releases)
     entry = CacheEntry(files, {})
     if cache:
         cache.put(key, entry)

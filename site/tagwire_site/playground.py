@@ -205,13 +205,15 @@ def spec(text: str, released: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {"problems": "\n".join(map(render, result.problems)), "classes": "", "layouts": []}
     if result.message is not None and result.message.format is None and result.message.valid_versions:
         from tagwire_generator.views.message_view import message_view
-        from tagwire_generator.views.render import render_message
+        from tagwire_generator.views.render import Printer, render_message
 
         options = SpecOptions()
-        files = render_message(result.message, "package", options, resources.folder("templates"), "Spec.json")
+        files = render_message(result.message, "package", options, Printer(resources.folder("templates")), "Spec.json")
         found["classes"] = next(content for path, content in files.items() if "/" not in path)
         view = message_view(result.message, "package", options, "Spec.json")
-        reference = render_message(result.message, "package", options, resources.templates("@markdown"), "Spec.json")
+        reference = render_message(
+            result.message, "package", options, Printer(resources.templates("@markdown")), "Spec.json"
+        )
         found["layouts"] = _layouts(next(iter(reference.values())))
         found["name"], found["versions"] = view.name, view.versions
     if released.strip():

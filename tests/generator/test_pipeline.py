@@ -13,7 +13,7 @@ from tagwire.errors import SpecError
 from tagwire_generator import pipeline
 from tagwire_generator.pipeline import generate
 from tagwire_generator.project.cache import FOLDER, CacheEntry
-from tagwire_generator.project.settings import SpecSet, load
+from tagwire_generator.project.settings import FORMATTERS, SpecSet, load
 
 
 @pytest.fixture
@@ -55,7 +55,8 @@ def test_cache_processes_and_a_fresh_run_agree(spec_set: SpecSet) -> None:
     fresh = generate(spec_set, use_cache=False, jobs=1)
     assert not (spec_set.root / FOLDER).exists()
     filling, cached, parallel = generate(spec_set), generate(spec_set), generate(spec_set, use_cache=False, jobs=2)
-    assert fresh == filling == cached == parallel
+    by_ruff = generate(replace(spec_set, formatter="ruff"), use_cache=False, jobs=1)
+    assert fresh == filling == cached == parallel == by_ruff
     assert list(fresh.files) == list(parallel.files)
 
 
@@ -170,6 +171,7 @@ def test_a_folder_of_templates_that_is_not_there(spec_set: SpecSet, tmp_path: Pa
         generate(replace(spec_set, templates=tmp_path / "nowhere"))
 
 
+@pytest.mark.parametrize("formatter", FORMATTERS)
 @pytest.mark.parametrize(
     ("template", "message"),
     [
@@ -182,12 +184,14 @@ def test_a_folder_of_templates_that_is_not_there(spec_set: SpecSet, tmp_path: Pa
         (b"x = 1", "its first line must say"),
     ],
 )
-def test_whatever_a_template_does_is_told(spec_set: SpecSet, tmp_path: Path, template: bytes, message: str) -> None:
+def test_whatever_a_template_does_is_told(
+    spec_set: SpecSet, tmp_path: Path, template: bytes, message: str, formatter: str
+) -> None:
     mine = tmp_path / "mine"
     shutil.copytree(spec_set.templates, mine)
     (mine / "marker.py.jinja").write_bytes(template)
     with pytest.raises(SpecError, match=message) as caught:
-        generate(replace(spec_set, templates=mine))
+        generate(replace(spec_set, templates=mine, formatter=formatter))
     assert caught.value.file.endswith("marker.py.jinja")
 
 

@@ -41,6 +41,9 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 @click.option("--templates", metavar="DIR", help="Use these templates; @markdown and @wireshark are built in.")
 @click.option("--output", metavar="DIR", help="Write the packages to this folder.")
 @click.option(
+    "--formatter", type=click.Choice(("black", "ruff")), help="Format with this instead of the one in the settings."
+)
+@click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of processes; default: one per processor."
 )
 @click.option("--no-cache", is_flag=True, help="Ignore the cache and render everything; the default if CI is set.")
@@ -51,6 +54,7 @@ def command(
     packages: Sequence[str],
     templates: str | None,
     output: str | None,
+    formatter: str | None,
     jobs: int | None,
     no_cache: bool,
 ) -> None:
@@ -79,7 +83,7 @@ def command(
       tagwire generate --set my_messages    one of several sets
       tagwire generate --templates @markdown --output docs    a reference, in docs/my_messages
     """
-    sets = [_changed(spec_set, templates, output) for spec_set in _chosen_sets(packages)]
+    sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(packages)]
     is_usual = templates is None and not no_cache  # a cache knows one run: another one's files would drive it out
     plans = _plans(sets, jobs=jobs, use_cache=is_usual and not os.environ.get("CI"))
     changes = [(spec_set, change) for spec_set, plan in plans for change in plan.changes]
@@ -109,7 +113,7 @@ def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
     return [spec_set for package, spec_set in known.items() if not packages or package in packages]
 
 
-def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> "SpecSet":
+def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, formatter: str | None) -> "SpecSet":
     """A set with what the command line says instead of the settings."""
     from tagwire.errors import TagwireError
     from tagwire_generator.project import resources
@@ -120,6 +124,8 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None) -> 
         except TagwireError as error:
             raise click.BadParameter(str(error), param_hint="--templates") from None
         spec_set = replace(spec_set, templates=folder)
+    if formatter is not None:
+        spec_set = replace(spec_set, formatter=formatter)
     return spec_set if output is None else replace(spec_set, output=Path(output).resolve())
 
 

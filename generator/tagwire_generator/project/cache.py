@@ -104,6 +104,7 @@ def environment_key(spec_set: SpecSet) -> str:
     folders = {spec_set.templates, resources.folder("templates")}
     return key_of(
         spec_set.package,
+        spec_set.formatter,
         json.dumps(asdict(spec_set.options), sort_keys=True),
         *(_folder_key(folder, "*") for folder in sorted(folders)),
         _sources_key(),

@@ -1,4 +1,4 @@
-"""`tagwire explain` without a flag: whatever people have in front of them is recognised, and named in the first line."""
+"""`tagwire explain` without a flag recognises its input and names it in the first line."""
 
 import gzip
 import json
@@ -94,7 +94,8 @@ def test_a_command_in_a_hint_reads_the_same_input() -> None:
     """Each candidate is listed with a command; following it must work, from the same input."""
     data = messages.HeartbeatResponse().encode(4).hex()
     shown = run(data, "--package", "tagwire_messages")
-    commands = [line.partition("tagwire explain ")[2] for line in shown.stdout.splitlines() if "tagwire explain " in line]
+    parts = (line.partition("tagwire explain ") for line in shown.stdout.splitlines())
+    commands = [command for _, marker, command in parts if marker]
     assert len(commands) > 2 and all("--package tagwire_messages" in each for each in commands)
     for each in commands:
         assert run(*each.split()).exit_code == 0, each

@@ -129,6 +129,7 @@ REFUSED = {
         '[tool.tagwire]\ntemplate = "x"',
         "unknown key 'template'; did you mean 'templates'?",
     ),
+    "unknown formatter": ('[tool.tagwire]\nformatter = "yapf"', "formatter is 'yapf'; it must be one of black, ruff"),
     "unknown key of a set": (SET + 'pakage = "x"', "number 1 has an unknown key 'pakage'; did you mean 'package'?"),
     "a key like no other": (SET + "zzz = 1", "the keys are specs, package, output, options, templates, lock"),
     "no specs": ('[[tool.tagwire.sets]]\npackage = "a"', "specs is missing"),
