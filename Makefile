@@ -200,9 +200,9 @@ $(ATHERIS)/.installed: $(STAMP)
 	@touch $@
 
 fuzz: $(ATHERIS)/.installed ## fuzz the native engine against the interpreter for FUZZ_SECONDS, where atheris is to be had
-	@export PYTHONPATH=$(ATHERIS):tests; \
+	@export PYTHONPATH=$(ATHERIS):tests/support:tests; \
 	$(BIN)/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; } && set -x && \
-	$(BIN)/python tests/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -artifact_prefix=build/ build/corpus
+	$(BIN)/python tests/support/fuzz_engines.py -max_total_time=$(FUZZ_SECONDS) -max_len=400 -artifact_prefix=build/ build/corpus
 
 generate: $(STAMP) ## write generated/ from message_specs/ and templates/
 	$(BIN)/tagwire generate
@@ -221,7 +221,7 @@ $(SITE_NPM)/.installed: site/package.json site/package-lock.json
 	@touch $@
 
 site: $(STAMP) $(SITE_ENV)/.installed $(SITE_NPM)/.installed ## make build/site: documents, a page for each message, a playground; needs npm
-	PYTHONPATH=site:tests $(BIN)/python -m tagwire_site $(CURDIR)/$(SITE_ENV)/bin/zensical $(CURDIR)/$(SITE_NPM)/node_modules
+	PYTHONPATH=site:tests/support $(BIN)/python -m tagwire_site $(CURDIR)/$(SITE_ENV)/bin/zensical $(CURDIR)/$(SITE_NPM)/node_modules
 
 test-site: site ## drive build/site in a headless Chromium; needs Debian's chromium and chromium-driver
 	$(BIN)/python -m pytest -m browser tests/site

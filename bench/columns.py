@@ -24,7 +24,7 @@ import tagwire_messages as messages
 from tagwire import arrow
 from tagwire.message.engines import python_serializer
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))  # which generate packages as they go
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # which generate packages as they go
 
 __all__ = ["ColumnRow", "measure_columns"]
 

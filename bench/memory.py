@@ -16,7 +16,7 @@ from library import Library
 
 __all__ = ["held", "worst_inputs"]
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))  # the hostile inputs are those of the tests
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))  # the hostile inputs are those of the tests
 
 _MESSAGE = "MetadataResponse"
 

@@ -219,9 +219,9 @@ works. `make bench-compare BASE=commit` compares two commits, or a commit and th
 * **Import.** Each import runs in its own process, without the start-up files of an environment. The engine, or a
   message's serializers, are imported when a message is first encoded or decoded.
 * **Memory of hostile inputs.** The inputs are made from the layouts: arrays of the elements that need most memory for
-  their bytes (`tests/amplification.py`), for each message its worst array. The table has the worst messages of all.
-  `views=True`, which makes a memoryview of each bytes field, costs most. Some 0.2 MB of a peak do not depend on the
-  input. The tests require peak memory below 150 times the input plus a fixed part.
+  their bytes (`tests/support/amplification.py`), for each message its worst array. The table has the worst messages
+  of all. `views=True`, which makes a memoryview of each bytes field, costs most. About 0.2 MB of a peak do not depend
+  on the input. The tests require peak memory below 150 times the input plus a fixed part.
 * **Around the codec.** These are other operations on objects, compared with msgspec with structs of the same content,
   also made by keywords; its JSON has the names of its fields, and UUIDs in hex. Rejecting is compared with accepting:
   the same message has its last byte cut off, so that all is decoded before the fault is found. `trace` is compared

@@ -23,11 +23,11 @@ from tagwire_messages.metadata_response import MetadataResponsePartition, Metada
 
 Partition: Any = MetadataResponsePartition  # its arguments are wrong on purpose
 Topic: Any = MetadataResponseTopic
-FACTS = Path(__file__).with_name("object_facts.py")
+FACTS = Path(__file__).parents[2] / "support" / "object_facts.py"
 
 
 def facts(engine: str) -> list[str]:
-    environment = {**os.environ, "TAGWIRE_ENGINE": engine, "PYTHONPATH": str(FACTS.parents[2])}
+    environment = {**os.environ, "TAGWIRE_ENGINE": engine, "PYTHONPATH": str(FACTS.parent)}
     run = subprocess.run([sys.executable, str(FACTS)], env=environment, capture_output=True, text=True, check=True)
     first, *lines = run.stdout.splitlines()
     assert first == f"engine {engine}" and len(lines) > 800

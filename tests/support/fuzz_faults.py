@@ -1,6 +1,6 @@
 """Compare the native engine with the interpreter on many damaged inputs, word for word.
 
-    python tests/fuzz_faults.py --count 20000000 --seed 20
+    python tests/support/fuzz_faults.py --count 20000000 --seed 20
 
 `make fuzz` is guided by coverage and compares everything. This has no guide and compares decoding alone, so it tries
 some 10,000 inputs in a second. Each version of each message gets its share: bytes of Kafka's own classes and of the

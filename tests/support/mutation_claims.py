@@ -1,6 +1,6 @@
 """What a mutation claims of its bytes, held against the engines: the native one, generated code, and the interpreter.
 
-`python tests/mutation_claims.py --count 300000` tries more of them than tests have time for, and counts.
+`python tests/support/mutation_claims.py --count 300000` tries more of them than tests have time for, and counts.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """The golden files: how they are laid out, read, and (where a version has none) made.
 
-`python tests/golden_files.py` adds the versions that have no golden bytes yet,
+`python tests/support/golden_files.py` adds the versions that have no golden bytes yet,
 and touches nothing else: golden bytes are never made to fit the code. Bytes
 come from Kafka's own classes, or from the independent encoder where those have
 none; our own code only annotates them.
@@ -28,7 +28,7 @@ from tagwire.sensitive import showing_sensitive
 
 __all__ = ["FOLDER", "RPC_DRAFTS", "Golden", "read_file"]
 
-FOLDER = Path(__file__).parent / "golden_bytes"
+FOLDER = Path(__file__).parents[1] / "golden_bytes"
 RPC_DRAFTS = FOLDER / "kip482_rpcs"
 
 Case = tuple[str, dict[str, Any], bytes]

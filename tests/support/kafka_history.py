@@ -1,6 +1,6 @@
 """The page `docs/kafka-history.md`: how each release of Kafka changed the bytes of the release before it.
 
-`python tests/kafka_history.py JAR...` writes it, from the jars of the archive
+`python tests/support/kafka_history.py JAR...` writes it, from the jars of the archive
 (`make archive` gets them). The tables hold what `tagwire breaking` finds between
 the specs of each release and those of the release before. Only the sentences
 around them are written here.
@@ -22,7 +22,7 @@ from tagwire_generator.model import MessageSpec
 
 __all__ = ["PAGE", "page"]
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "kafka-history.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "kafka-history.md"
 
 Specs = Mapping[str, Sequence[MessageSpec]]
 """The messages of each release, oldest first."""
@@ -97,8 +97,8 @@ def _head(specs: Specs) -> str:
 
 This page lists how {len(specs)} releases of Apache Kafka, {first} to {last}, changed message versions that were
 already released. It has what [`tagwire breaking`](evolution.md) finds between the specs of each release and those of
-the one before it. The releases are the last patch release of each line. `tests/kafka_history.py` writes this page from
-the specs from which [the archive](../message_specs/README.md) was merged.
+the one before it. The releases are the last patch release of each line. `tests/support/kafka_history.py` writes this
+page from the specs from which [the archive](../message_specs/README.md) was merged.
 
 A *wire* finding is proven: a value has different bytes, and an old reader rejects the new bytes or reads another
 value. That does not mean that anybody was affected. Most versions that changed in place were previews, which no

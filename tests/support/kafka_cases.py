@@ -8,7 +8,7 @@ from typing import Any
 
 import tagwire_messages as messages
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 FOLDER = DATA / "kafka_cases"
 
 
