@@ -5,6 +5,7 @@ without helpers of its own is handled by its row in `WIRE_TYPES`, so that a new
 type needs no change here.
 """
 
+from struct import pack
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -200,6 +201,8 @@ class Expressions:
         value, default = f"m.{field.name}", field.default
         if default is None:
             return f"{value} is not None"
+        if isinstance(default, float):  # by its bits, as objects compare
+            return f"{self.packer('d')}({value}) != {pack('>d', default)!r}"
         if default == () and isinstance(default, tuple):
             return f"{value} not in {self.use('tagwire.wire', 'EMPTIES')}"
         if default is DEFAULT_STRUCT:

@@ -6,6 +6,8 @@ class. `LayoutWriter` is built on this walk.
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
+from struct import error as struct_error
+from struct import pack
 from typing import Any, NoReturn
 
 from tagwire.errors import EncodeError
@@ -71,12 +73,14 @@ class ValueWalk:
 
 
 def differs(value: Any, default: Any) -> bool:
-    """Whether a value is not its field's default. Floats compare as in Java: -0.0 is 0.0, NaN differs from itself."""
+    """Return whether a value is not its field's default. Floats compare by their bits, as in `Struct.__eq__`."""
     if isinstance(default, tuple) and isinstance(value, tuple | list):
         return len(value) > 0  # the only default of an array is an empty one, be it a tuple or a list
     try:
+        if isinstance(default, float):
+            return pack(">d", value) != pack(">d", default)
         return bool(value != default)
-    except (AttributeError, TypeError, ValueError):
+    except (struct_error, AttributeError, TypeError, ValueError, OverflowError):
         return True  # what can't be compared, such as a struct whose attribute was deleted, is refused as a value
 
 

@@ -1,6 +1,8 @@
 """Writing by layout: what a version can't carry, and the path of it."""
 
 import struct
+from math import nan as NAN
+from struct import pack
 from typing import Any
 from uuid import UUID
 
@@ -119,13 +121,16 @@ def test_tagged_fields_are_written_if_they_differ(fields: dict[str, Any], sectio
     assert encode(layout_of(PollRequest, 3), PollRequest(**fields)) == plain[:-1] + bytes.fromhex(section)
 
 
-def test_minus_zero_is_zero_for_a_default_as_in_java() -> None:
-    layout = Layout(
-        "f",
-        None,
-        StructLayout("f", (), section=TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=0.0, tag=0),))),
-    )
-    assert encode(layout, {"x": -0.0}) == b"\x00"
+@pytest.mark.parametrize(
+    ("default", "value", "is_written"),
+    [(0.0, 0.0, False), (0.0, -0.0, True), (0.0, 0, False), (NAN, NAN, False), (NAN, -NAN, True), (NAN, 0.0, True)],
+)
+def test_floats_equal_their_default_by_their_bits(default: float, value: float, is_written: bool) -> None:
+    """As objects compare. Java's classes compare numbers; none of Kafka's messages has a tagged float."""
+    section = TaggedSection((Item("x", Fixed(WIRE_TYPES["float64"]), default=default, tag=0),))
+    layout = Layout("f", None, StructLayout("f", (), section=section))
+    entry = bytes.fromhex("01 00 08") + pack(">d", value)
+    assert encode(layout, {"x": value}) == (entry if is_written else b"\0")
 
 
 @pytest.mark.parametrize(

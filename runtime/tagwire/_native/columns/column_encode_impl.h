@@ -25,13 +25,14 @@ static double tw_fresh_float(const tw_column *c)
     return narrow;
 }
 
-/* Whether a value is its field's default: 1, 0 or a fault. Floats compare as in Java: a NaN differs from itself. */
+/* Whether a value is its field's default: 1, 0 or a fault. Floats compare by their bits. */
 static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
 {
     const tw_column *c = e->columns + column;
     const tw_source *source = e->sources + column;
     const uint8_t *data;
     int64_t number, size;
+    double value, fresh;
     int fault;
     if (source->constant)
         return 1;
@@ -47,7 +48,9 @@ static int tw_is_default(const tw_emitter *e, int32_t column, int64_t at)
             return 0;
         return number == tw_source_number(c->value, 0, c->width, c->is_signed);
     case TW_SOURCE_FLOAT:
-        return tw_source_float(source, at) == tw_fresh_float(c);
+        value = tw_source_float(source, at);
+        fresh = tw_fresh_float(c);
+        return memcmp(&value, &fresh, sizeof value) == 0;
     case TW_SOURCE_LIST:
     case TW_SOURCE_BLOCK_LIST:
         fault = tw_source_elements(source, at, &number, &size);

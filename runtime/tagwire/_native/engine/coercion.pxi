@@ -72,10 +72,7 @@ def first(pair):
 
 
 cdef public int values_differ "tw_values_differ"(object value, object other) except -1:
-    """Whether a value is not a default, as the interpreter decides it."""
-    if isinstance(other, tuple) and isinstance(value, (tuple, list)):
-        return len(value) > 0
-    try:
-        return bool(value != other)
-    except (AttributeError, TypeError, ValueError):
-        return True
+    """Return whether a value is not a default, as the interpreter decides it."""
+    from tagwire.interpreter.value_walk import differs
+
+    return differs(value, other)

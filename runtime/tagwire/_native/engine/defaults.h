@@ -103,6 +103,13 @@ static int tw_is_fresh(const tw_fresh *fresh, PyObject *object)
     return 1;
 }
 
+/* Whether two floats have the same bits. */
+static inline int tw_same_floats(PyObject *one, PyObject *other)
+{
+    double x = PyFloat_AsDouble(one), y = PyFloat_AsDouble(other);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
 /* Whether what a slot holds is not the field's default: 0, 1, or -1 for a fault. */
 static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
 {
@@ -113,8 +120,8 @@ static TW_MAYBE_UNUSED int tw_differs(const tw_field *f, PyObject *value)
         if (tw_is_fresh(f->fresh, value))
             return 0;
     } else if (PyFloat_CheckExact(fresh)) {
-        if (PyFloat_CheckExact(value)) /* a NaN differs from itself, as in Java */
-            return PyFloat_AsDouble(value) != PyFloat_AsDouble(fresh);
+        if (PyFloat_CheckExact(value))
+            return !tw_same_floats(value, fresh);
     } else if (tw_is_same(value, fresh))
         return 0;
     else if (PyTuple_CheckExact(fresh) && (PyTuple_CheckExact(value) || PyList_CheckExact(value)))

@@ -37,12 +37,6 @@ static inline int tw_same_exact(PyObject *one, PyObject *other)
     return one == other && (one == Py_None || PyBool_Check(one)) ? 1 : -1;
 }
 
-static int tw_same_floats(PyObject *one, PyObject *other)
-{
-    double x = PyFloat_AsDouble(one), y = PyFloat_AsDouble(other);
-    return memcmp(&x, &y, sizeof x) == 0;
-}
-
 /* Of tuples, which the caller holds, and which hold their elements. */
 static int tw_same_tuples(tw_comparing *t, PyObject *one, PyObject *other)
 {
