@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from tagwire.errors import TagwireError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
 
-__all__ = ["DEFAULT_LIMITS", "Limits"]
+__all__ = ["DEFAULT_LIMITS", "Limits", "LimitsError"]
+
+
+class LimitsError(TagwireError, ValueError):
+    """A limit that is not an integer from 0 on."""
 
 
 class Limits:
@@ -64,9 +70,17 @@ class Limits:
         decompressed_bytes: int = 1 << 28,
         decompression_ratio: int = 1 << 12,
     ) -> None:
+        """Raises LimitsError for a limit that is not an integer from 0 on."""
         values = locals()
         for name in self.__slots__:
-            object.__setattr__(self, name, values[name])
+            limit = values[name]
+            if limit is None and not name.startswith("decompress"):
+                pass
+            elif isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+                from tagwire.text_format import shown
+
+                raise LimitsError(f"Limits.{name} is {shown(limit)}; an integer from 0 on was expected")
+            object.__setattr__(self, name, limit if limit is None else int(limit))
 
     def allow_all_of(self, size: int, depth: int) -> bool:
         """Whether no input of `size` bytes with structs `depth` deep can pass any bound."""

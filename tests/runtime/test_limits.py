@@ -8,7 +8,7 @@ import pytest
 from sample_messages.poll import PollRequest, PollTopic
 
 from tagwire.errors import LimitError
-from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.limits import DEFAULT_LIMITS, Limits, LimitsError
 
 MESSAGE = PollRequest(
     topics=[PollTopic(name="a", partitions=[1, 2, 3], unknown_tags={9: b"xyz"}), PollTopic(name="b")],
@@ -34,6 +34,14 @@ def test_each_bound_is_exact(limit: str, needed: int, path: str) -> None:
         PollRequest.decode(DATA, 2, limits=Limits(**{limit: needed - 1}))
     assert caught.value.path == path
     assert 0 <= caught.value.offset <= len(DATA)
+
+
+@pytest.mark.parametrize("limit", [-1, True, 1.5, "x", -(2**70)])
+@pytest.mark.parametrize("name", ["elements", "decompression_ratio"])
+def test_a_limit_is_an_integer_from_0_on(name: str, limit: Any) -> None:
+    with pytest.raises(LimitsError, match=f"Limits.{name} is"):
+        Limits(**{name: limit})
+    assert PollRequest.decode(DATA, 2, limits=Limits(**{name: 2**70})) == MESSAGE
 
 
 def test_a_limit_holds_for_lenient_reading_too() -> None:

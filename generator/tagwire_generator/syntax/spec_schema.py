@@ -240,4 +240,6 @@ def _shown(value: object) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
+    if isinstance(value, float) and abs(value) >= 1e39:  # the parser makes floats of longer integers
+        return "a number of 40 digits or more"
     return quoted(value)

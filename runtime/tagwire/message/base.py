@@ -259,6 +259,7 @@ class Message(Struct, Generic[H]):
                 raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
             from tagwire.message.engines import serializer_of
 
+            version = int(version)  # of a bool, or of an enum's member
             found = cls._serializers.setdefault(version, serializer_of(cls, version))  # one for all threads
         return found
 

@@ -234,6 +234,7 @@ def layout_of(message: type[Message], version: int) -> Layout:
     if layout is None:
         if version not in message.VERSIONS:
             raise UnsupportedVersionError(message.NAME, version, message.VERSIONS)
+        version = int(version)  # of a bool, or of an enum's member
         root = _Expansion(message, version).struct(message, message.NAME, version)
         layout = known.setdefault(version, Layout(message.NAME, version, root))  # one for all threads
     return layout

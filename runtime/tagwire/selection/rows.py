@@ -127,8 +127,12 @@ class Changes:
                 self._refuse(f"an appended row with such paths is a {element.__name__}")
             owner = made
             for step in line[:-1]:
-                owner = getattr(owner, step.name)
-            setattr(owner, line[-1].name, value)
+                owner = None if owner is None else getattr(owner, step.name)
+            if owner is not None:
+                setattr(owner, line[-1].name, value)
+            elif value is not None:  # reading behind a null gives None
+                path = ".".join(step.name for step in line)
+                self._refuse(f"an appended row can't set {path}, which is behind a null; append a {element.__name__}")
         return made
 
     def _refuse(self, reason: str) -> NoReturn:

@@ -100,6 +100,7 @@ ERRORS = [
     ("TW110", spec(INT, common(struct('"S"', INT)[:-1] + ', §"tag": 0}'))),
     ("TW111", spec(more='"commonStructs": §3,')),
     ("TW111", spec("§3")),
+    ("TW111", spec(more=f'"apiKey": §{"1" * 5000},')),
     ("TW111", spec(field('"ignorable": §"yes"'))),
     ("TW111", spec(field('"ignorable": §2'))),
     ("TW111", spec(field('"default": §[]'))),

@@ -274,6 +274,15 @@ def test_rows_that_cannot_be_appended(paths: tuple[str, ...], row: Any, text: st
         selection.rewrite(DATA, 12, lambda *row: row[0] if len(row) == 1 else row, append=[row])
 
 
+def test_rows_appended_through_a_struct_that_is_null_by_default() -> None:
+    cls = messages.StreamsGroupDescribeResponse
+    groups = select(cls, "groups[].group_id", "groups[].topology.epoch")
+    data = groups.rewrite(cls().encode(0), 0, lambda *row: row, append=[("g", None)])
+    assert groups.read(data, 0) == [("g", None)]
+    with pytest.raises(EncodeError, match=r"can't set topology.epoch, which is behind a null"):
+        groups.rewrite(data, 0, lambda *row: row, append=[("g", 5)])
+
+
 def test_what_is_changed_in_its_place_is_a_change() -> None:
     def moved(broker: Any) -> Any:
         broker.host = "moved"

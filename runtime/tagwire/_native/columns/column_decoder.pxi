@@ -78,13 +78,10 @@ cdef class Decoder:
         d.bytes = d.elements = d.unknown_tags = d.unknown_tag_bytes = 0
         if limits.depth is not None and self.depth > limits.depth:
             return False
-        try:
-            d.bytes = at_most(limits.bytes)
-            d.elements = at_most(limits.elements)
-            d.unknown_tags = at_most(limits.unknown_tags)
-            d.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
-        except TypeError:
-            return False  # such as a float: the interpreter compares whatever compares
+        d.bytes = at_most(limits.bytes)
+        d.elements = at_most(limits.elements)
+        d.unknown_tags = at_most(limits.unknown_tags)
+        d.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
         return True
 
     cdef int refused(

@@ -179,12 +179,8 @@ cdef class Table:
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """A limit as a number; None is no limit."""
-    if limit is None:
-        return INT64_MAX
-    if type(limit) is not int:
-        raise TypeError
-    return limit if limit < INT64_MAX else INT64_MAX
+    """Return a limit as a number; None is unlimited."""
+    return limit if limit is not None and limit < INT64_MAX else INT64_MAX
 
 
 cdef int raise_fault(int fault, str name, object row, int64_t most) except -1:

@@ -97,10 +97,7 @@ cdef class Elements:
         start_noting(&reading.r)
         if limits.depth is not None and self.depth + 1 > limits.depth:
             return None
-        try:
-            reading.most = at_most(limits.elements)
-        except TypeError:
-            return None
+        reading.most = at_most(limits.elements)
         reading.r.elements = reading.most - (count or 0)
         return reading if reading.r.elements >= 0 else None
 

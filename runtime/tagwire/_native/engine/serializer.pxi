@@ -377,23 +377,16 @@ cdef int refused_value() except -1:
 
 
 cdef bint limit(tw_reader *r, object limits, int64_t *depth) except -1:
-    """Whether C can count what these limits bound; the reader then knows what is left of them."""
-    try:
-        depth[0] = at_most(limits.depth)
-        if r.end - r.p > at_most(limits.bytes):
-            return False
-        r.elements = at_most(limits.elements)
-        r.unknown_tags = at_most(limits.unknown_tags)
-        r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
-    except TypeError:
-        return False  # such as a float: the interpreter compares whatever compares
+    """Give the reader what is left of these limits. False if there are too many bytes."""
+    depth[0] = at_most(limits.depth)
+    if r.end - r.p > at_most(limits.bytes):
+        return False
+    r.elements = at_most(limits.elements)
+    r.unknown_tags = at_most(limits.unknown_tags)
+    r.unknown_tag_bytes = at_most(limits.unknown_tag_bytes)
     return True
 
 
 cdef int64_t at_most(object limit) except? -1:
-    """A limit as a number; None is no limit."""
-    if limit is None:
-        return INT64_MAX
-    if type(limit) is not int:
-        raise TypeError
-    return limit if limit < INT64_MAX else INT64_MAX
+    """Return a limit as a number; None is unlimited."""
+    return limit if limit is not None and limit < INT64_MAX else INT64_MAX
