@@ -32,6 +32,10 @@ class PlacedBatch(RecordBatch):
         with self._placing():
             yield from super().__iter__()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        copied, arguments = super().__reduce__()
+        return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
+
     def __len__(self) -> int:
         with self._placing():
             return super().__len__()

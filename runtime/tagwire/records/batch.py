@@ -43,6 +43,10 @@ def own_batch(format: Format, data: bytes) -> "RecordBatch":
     return RecordBatch(format, head, data, 0, len(data), DEFAULT_LIMITS)
 
 
+def _copied(format: Format, data: bytes, limits: Limits) -> "RecordBatch":
+    return read_batch(data, 0, format, limits, outline=True)
+
+
 class RecordBatch:
     """A batch of any format; in formats of messages, an outermost message, alone or with those that it wraps.
 
@@ -265,6 +269,19 @@ class RecordBatch:
         head = self._head | {names.get(role, role): value for role, value in changes.items()}
         data = self._format.encode_head(head)
         return read_batch(data, 0, self._format, self._limits)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare formats and bytes."""
+        if not isinstance(other, RecordBatch):
+            return NotImplemented
+        return (self.format, self.encode()) == (other.format, other.encode())
+
+    def __hash__(self) -> int:
+        return hash(self.encode())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy has the bytes of this batch alone; errors in its records count positions from its first byte."""
+        return _copied, (self._format, self.encode(), self._limits)
 
     def __repr__(self) -> str:
         what = f"{self.format} batch at offset {self._format.role(self._head, 'base_offset')}"

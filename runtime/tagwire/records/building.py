@@ -9,6 +9,7 @@ wrapper. Unpacked records are consecutive messages, which are built together
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -24,7 +25,7 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.native import Refusal, Written, gathered, gathering, write_natively, written_of
 from tagwire.records.record import Header, Record
-from tagwire.records.record_fields import put_headers_in_order, record_fields
+from tagwire.records.record_fields import check_kinds, put_headers_in_order, record_fields
 from tagwire.text_format import count, shown
 from tagwire.wire.compression import pack
 
@@ -38,6 +39,8 @@ AT_ONCE: Final = 1 << 14
 """Records that are objects at a time, where a batch has more."""
 _INDEX: Final = re.compile(r"^records\[(\d+)\]")
 _IGNORED = "ignore_message_attributes"
+_OFFSETS: Final = ("base_offset", "last_offset")
+_TIMESTAMPS: Final = ("base_timestamp", "max_timestamp", "delete_horizon_ms", "append_time")
 
 
 class BatchBuilder:
@@ -132,11 +135,17 @@ class BatchBuilder:
         """Add a record; without an offset it gets the one after the last."""
         is_first = self._records is None and self._gathering is None
         if offset is None:
-            offset = self.base_offset or 0 if is_first or not self.records else self.records[-1].offset + 1
+            offset = self.base_offset or 0 if is_first or not self.records else self._next_offset()
         record = Record(offset, timestamp, key, value, headers, attributes=attributes, tombstone=tombstone)
         if not is_first or not self._begin(record):
             self.records.append(record)
         return self
+
+    def _next_offset(self) -> int:
+        last = self.records[-1].offset
+        if not isinstance(last, int):
+            self.check_kinds_of(self.records)
+        return last + 1
 
     _append = append
     """As Python has it, also where `append` has become the native engine's."""
@@ -218,7 +227,8 @@ class BatchBuilder:
         return self.batch(Written(run.data, run.last_offset, run.max_timestamp), len(run))
 
     def check(self) -> None:
-        """Raise EncodeError for properties that the format has no place for, independent of the records."""
+        """Raise EncodeError for properties of the wrong kind, or without a place in the format."""
+        self.check_kinds()
         for name, value in self.numbers.items():
             if value != -1 and name not in self.format.fields:
                 self.fail(name, f"is {value}, but the format has no place for it")
@@ -230,6 +240,38 @@ class BatchBuilder:
             self.fail("timestamp_type", f"is {shown(self.timestamp_type)}; create or append was expected")
         if self.timestamp_type == "append" and "timestamp_type" not in self.format.bits:
             self.fail("timestamp_type", "is append, but the format has no bit for it")
+        self.check_places()
+
+    def check_kinds(self) -> None:
+        """Raise EncodeError for properties of the wrong kind."""
+        for name in (*_OFFSETS, *_TIMESTAMPS):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int):
+                self.fail(name, f"is {shown(value)}; an int was expected")
+        for name, value in self.numbers.items():
+            if not isinstance(value, int):
+                self.fail(name, f"is {shown(value)}; an int was expected")
+        for name, flag in (*self.flags.items(), (_IGNORED, self.ignore_message_attributes or False)):
+            if flag not in (False, True):
+                self.fail(name, f"is {shown(flag)}; True or False was expected")
+
+    def check_places(self) -> None:
+        """Raise EncodeError for offsets, timestamps and a bit that the batch would silently leave out."""
+        fields = self.format.fields
+        if self.append_time != -1 and self.timestamp_type != "append":
+            self.fail("append_time", f"is {self.append_time}, but timestamp_type is create")
+        if self.ignore_message_attributes is not None and _IGNORED not in self.format.bits:
+            self.fail(_IGNORED, "is given, but the format has no bit for it")
+        is_wrapper = self.format.records is None and self.compression != "none"
+        places = {
+            "last_offset": is_wrapper or "last_offset_delta" in fields,
+            "base_timestamp": self.format.records is not None and "base_timestamp" in fields,
+            "max_timestamp": "base_timestamp" in fields if is_wrapper else "max_timestamp" in fields,
+            "append_time": "base_timestamp" in fields,
+        }
+        for name, has_place in places.items():
+            if not has_place and getattr(self, name) not in (None, -1):
+                self.fail(name, f"is {getattr(self, name)}, but these batches have no place for it")
 
     def check_records(self) -> None:
         if not {*map(type, self._records or ())} <= {Record}:
@@ -280,10 +322,13 @@ class BatchBuilder:
             found = written_of(self.format, self._gathering, head, base_offset, base_timestamp)
             if found is not None:
                 return found
-        put_headers_in_order(self.format, self.records)
-        written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
+        written: Written | Refusal = Refusal.NONE_TRIED
+        with suppress(TypeError, ValueError, AttributeError):  # of headers without an order, which are named below
+            put_headers_in_order(self.format, self.records)
+            written = write_natively(self.format, self.records, head, base_offset, base_timestamp)
         if isinstance(written, Written) and self.records:
             return written
+        self.check_kinds_of(self.records)
         data = self.payload(head, base_offset, base_timestamp)
         if written is Refusal.CERTAIN:
             raise DisagreementError(self.format.layout, count(len(self.records), "record"))
@@ -301,7 +346,8 @@ class BatchBuilder:
                     record_items.write(self.records, base_offset, base_timestamp, with_attributes=with_attributes)
                 )
         elements = self.of_each(
-            lambda record: record_fields(self.format, record, base_offset, base_timestamp, as_read=self.as_read)
+            lambda record: record_fields(self.format, record, base_offset, base_timestamp, as_read=self.as_read),
+            self.records,
         )
         writer = LayoutWriter(self.format.layout, bytearray)
         writer.scopes = (head,)
@@ -310,11 +356,15 @@ class BatchBuilder:
             writer.value(records.type, elements, data)
         return bytes(data)
 
-    def of_each(self, make: Callable[[Record], Any]) -> list[Any]:
-        """What `make` makes of each record. Raises its EncodeError with the record's index in the path."""
+    def check_kinds_of(self, records: list[Record]) -> None:
+        """Raise EncodeError for values of records that are of the wrong kind."""
+        self.of_each(partial(check_kinds, self.format), records)
+
+    def of_each(self, make: Callable[[Record], Any], records: list[Record]) -> list[Any]:
+        """Return the result of `make` for each record. Raises its EncodeError with the record's index in the path."""
         made: list[Any] = []
         try:
-            for record in self.records:
+            for record in records:
                 made.append(make(record))
         except EncodeError as error:
             self.fail(f"records[{len(made)}].{error.path}", error.reason)
@@ -328,7 +378,9 @@ class BatchBuilder:
         return self.records[0] if self.records else None
 
     def bases(self, first: Record | None) -> tuple[int, int]:
-        """What the records' offsets and timestamps are counted from, with this one as the first."""
+        """Return the base of offsets and of timestamps of a batch whose first record is this one."""
+        if first is not None:
+            self.check_kinds_of([first])
         offset, timestamp = self.base_offset, self.base_timestamp
         if offset is None:
             offset = 0 if first is None else first.offset

@@ -1,6 +1,7 @@
 """Batches in formats of messages: one wrapper if they are packed, otherwise consecutive messages."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tagwire.interpreter.writer import encode
@@ -43,13 +44,15 @@ def build_messages(builder: "BatchBuilder", more: Iterator[Record]) -> RecordBat
 def _written(builder: "BatchBuilder", base: int) -> Written:
     """The messages, whose offsets are counted from `base`."""
     format, records = builder.format, builder.records
-    put_headers_in_order(format, records)
     written: Written | Refusal = Refusal.NONE_TRIED
-    if builder.timestamp_type == "create":
-        written = write_natively(format, records, {}, base, 0)
+    with suppress(TypeError, ValueError, AttributeError):  # of headers without an order, which are named below
+        put_headers_in_order(format, records)
+        if builder.timestamp_type == "create":
+            written = write_natively(format, records, {}, base, 0)
     if isinstance(written, Written) and records:
         return written
-    data = b"".join(builder.of_each(lambda record: encode(format.head, _message(builder, record, base))))
+    builder.check_kinds_of(records)
+    data = b"".join(builder.of_each(lambda record: encode(format.head, _message(builder, record, base)), records))
     if written is Refusal.CERTAIN:
         raise DisagreementError(format.layout, count(len(records), "record"))
     return Written(data, -1, max((record.timestamp for record in records), default=-1))

@@ -7,7 +7,9 @@ a member of a register is written and read by its codec, if it has one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import suppress
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self
 
 from tagwire.errors import DecodeError, EncodeError
 from tagwire.message.register import Register
@@ -27,10 +29,37 @@ Serializer = Callable[[Any], bytes]
 Deserializer = Callable[[bytes], Any]
 
 
-class _WithHeaders:
+class _ClientRecord:
+    """The members that both records have. They compare by all their values, as `Record` does."""
+
     __slots__ = ("_headers",)
 
     _headers: Headers | IntHeaders
+    _SHOWN: ClassVar[tuple[tuple[str, Any], ...]]
+    """The values in the order of `repr`, with those that it leaves out."""
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple([getattr(self, name) for name, _ in self._SHOWN])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _ClientRecord) or type(self) is not type(other):
+            return NotImplemented
+        return self._values() == other._values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        named = zip(self._SHOWN, self._values(), strict=True)
+        shown = ", ".join(f"{name}={value!r}" for (name, usual), value in named if value != usual)
+        return f"{type(self).__name__}({shown})"
+
+    def __copy__(self) -> Self:
+        return deepcopy(self)  # `set_header` changes headers in place
+
+    def __setstate__(self, state: tuple[dict[str, Any] | None, dict[str, Any]]) -> None:
+        for part in state:
+            for name, value in (part or {}).items():
+                object.__setattr__(self, name, value)
 
     @property
     def headers(self) -> Headers | IntHeaders:
@@ -50,10 +79,23 @@ class _WithHeaders:
         return None if value is None else _read(key, value) if deserializer is None else deserializer(value)
 
 
-class ProducerRecord(_WithHeaders):
+_ALWAYS: Final = object()
+"""A value that no attribute has, so that `repr` always shows the attribute."""
+
+
+class ProducerRecord(_ClientRecord):
     """A record to be sent."""
 
-    __slots__ = ("key", "partition", "timestamp", "tombstone", "topic", "value")
+    __slots__ = ("_tombstone", "key", "partition", "timestamp", "topic", "value")
+    _SHOWN = (
+        ("topic", _ALWAYS),
+        ("value", _ALWAYS),
+        ("key", None),
+        ("partition", None),
+        ("timestamp", -1),
+        ("headers", ()),
+        ("tombstone", False),
+    )
 
     def __init__(
         self,
@@ -80,20 +122,32 @@ class ProducerRecord(_WithHeaders):
         self.key = key
         self.partition = partition
         self.timestamp = timestamp
-        self.tombstone = tombstone
+        self._tombstone = tombstone
         self._check_tombstone()
         self._headers = IntHeaders() if _has_int_keys(format) else Headers.of_record(())
         for name, content in header_pairs(headers.items() if isinstance(headers, Mapping) else headers):
             self.set_header(name, content, allow_reserved=allow_reserved)
 
     @property
+    def tombstone(self) -> bool:
+        """Whether it deletes its key in a compacted topic: by the flag, and without one by the null value (KIP-87)."""
+        return self.value is None if self._tombstone is None else self._tombstone
+
+    @tombstone.setter
+    def tombstone(self, flag: bool | None) -> None:
+        self._tombstone = flag
+
+    @property
     def is_tombstone(self) -> bool:
-        """Whether it deletes its key in a compacted topic: by the flag, and without one by the null value."""
-        return self.value is None if self.tombstone is None else self.tombstone
+        """The same, by the name of KIP-87's method."""
+        return self.tombstone
 
     def _check_tombstone(self) -> None:
-        """A null value without the tombstone flag is rejected when it is used, because either can be set later."""
-        if self.value is None and self.tombstone is False:
+        """Reject a null value without the tombstone flag on use, because either can be set later."""
+        if self._tombstone not in (None, False, True):
+            reason = f"is {shown(self._tombstone)}; True, False or None was expected"
+            raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
+        if self.value is None and not self.tombstone:
             reason = "is False, but the value is null: an old reader would take it for a delete"
             raise EncodeError(reason, message_name="ProducerRecord", version=None, path="tombstone")
 
@@ -135,10 +189,9 @@ class ProducerRecord(_WithHeaders):
         codec = key.codec if isinstance(key, Register) else ""
         if not codec or isinstance(value, bytes | bytearray | memoryview):
             return value
-        try:
+        with suppress(*CODEC_FAULTS):
             return CODECS[codec][0](value)
-        except CODEC_FAULTS:
-            self._refuse(key, f"{shown(value)} is nothing that the codec {codec} of its key writes")
+        self._refuse(key, f"the codec {codec} of its key can't write {shown(value)}")
 
     def _refuse(self, key: object, reason: str) -> NoReturn:
         path = f"headers[{shown(key)}]"
@@ -151,13 +204,24 @@ class ProducerRecord(_WithHeaders):
         """
         self._check_tombstone()
         headers = HeaderMap(self._headers.items()) if isinstance(self._headers, IntHeaders) else tuple(self._headers)
-        return Record(offset, self.timestamp, self.key, self.value, headers, tombstone=self.tombstone)
+        return Record(offset, self.timestamp, self.key, self.value, headers, tombstone=self._tombstone)
 
 
-class ConsumerRecord(_WithHeaders):
+class ConsumerRecord(_ClientRecord):
     """A received record; immutable."""
 
     __slots__ = ("key", "offset", "partition", "timestamp", "timestamp_type", "tombstone", "topic", "value")
+    _SHOWN = (
+        ("topic", _ALWAYS),
+        ("partition", _ALWAYS),
+        ("offset", _ALWAYS),
+        ("timestamp", -1),
+        ("timestamp_type", "create"),
+        ("key", None),
+        ("value", _ALWAYS),
+        ("headers", ()),
+        ("tombstone", None),
+    )
 
     topic: str
     partition: int
@@ -193,7 +257,10 @@ class ConsumerRecord(_WithHeaders):
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a ConsumerRecord does not change; {name} can't be set")
+        raise AttributeError(f"a ConsumerRecord is immutable; {name} can't be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a ConsumerRecord is immutable; {name} can't be deleted")
 
     @property
     def is_tombstone(self) -> bool:
@@ -217,14 +284,13 @@ def _read(key: HeaderKey, value: bytes) -> Any:
     codec = key.codec if isinstance(key, Register) else ""
     if not codec:
         return value
-    try:
+    with suppress(*CODEC_FAULTS):
         return CODECS[codec][1](value)
-    except CODEC_FAULTS:
-        raise DecodeError(
-            message_name="headers",
-            version=None,
-            path=f"headers[{shown(key)}]",
-            offset=0,
-            found=f"{count(len(value), 'byte')} that are no {codec}",
-            expected=f"what the codec {codec} of the key writes",
-        ) from None
+    raise DecodeError(
+        message_name="headers",
+        version=None,
+        path=f"headers[{shown(key)}]",
+        offset=0,
+        found=f"{count(len(value), 'byte')} that the codec {codec} of the key can't read",
+        expected=f"bytes that the codec {codec} writes",
+    )

@@ -182,6 +182,11 @@ class Format:
         group = self._groups.get(name)
         return 0 if group is None else (head[group[0]] & group[1]) >> group[2]
 
+    def __reduce__(self) -> tuple[object, ...]:
+        from tagwire.records.formats import format_of
+
+        return format_of, (self.source,)
+
     def __repr__(self) -> str:
         return f"<record format {self.name}>"
 

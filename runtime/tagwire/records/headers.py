@@ -32,12 +32,12 @@ class Headers:
     `ConsumerRecord` do not change.
     """
 
-    __slots__ = ("_data", "_entries", "_is_frozen", "_is_loose", "_layout", "encoding")
+    __slots__ = ("_data", "_encoding", "_entries", "_is_frozen", "_is_loose")
 
     def __init__(self, data: bytes = b"", encoding: str = "kip82-str") -> None:
         """Raises FormatError for an encoding that is not a format with text keys. The bytes are parsed on first use."""
-        self.encoding = encoding
-        self._layout = _layout_of(format_of(encoding))
+        _layout_of(format_of(encoding))
+        self._encoding = encoding
         self._data: bytes | None = bytes(data) if data else None
         self._entries: list[tuple[str, bytes | None]] | None = None if data else []
         self._is_loose = False
@@ -60,6 +60,15 @@ class Headers:
             made.add(key, value)
         made._is_frozen = frozen
         return made
+
+    @property
+    def encoding(self) -> str:
+        """The record format that the bytes are in."""
+        return self._encoding
+
+    @property
+    def _layout(self) -> Layout:
+        return _layout_of(format_of(self._encoding))
 
     def get(self, key: str) -> list[bytes | None]:
         """The values of a key, in their order. Raises DecodeError for bytes that are at fault."""

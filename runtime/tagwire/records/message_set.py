@@ -47,3 +47,6 @@ class MessageSet(RecordBatch):
 
     def __len__(self) -> int:
         return self._count
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MessageSet, (self._buf, self._count, self._format)

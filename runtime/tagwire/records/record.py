@@ -1,6 +1,7 @@
 """A record of any format, as programs see it."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from tagwire.errors import EncodeError
@@ -23,15 +24,14 @@ class HeaderMap(tuple[Header, ...]):
 def header_pairs(headers: Any) -> Headerset:
     """Headers as a tuple of key-value pairs. Raises EncodeError for anything but an iterable of pairs."""
     path, found = "headers", headers
-    try:
+    with suppress(TypeError, ValueError):
         pairs = tuple(headers)
         for index, found in enumerate(pairs):
             path = f"headers[{index}]"
             _, _ = found
-    except (TypeError, ValueError):
-        reason = f"{shown(found)} was given; headers are pairs of key and value"
-        raise EncodeError(reason, message_name="record", version=None, path=path) from None
-    return pairs
+        return pairs
+    reason = f"{shown(found)} was given; headers are pairs of key and value"
+    raise EncodeError(reason, message_name="record", version=None, path=path)
 
 
 class Record:

@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 from tagwire.errors import EncodeError
 from tagwire.interpreter.framed_cursor import key_of
 from tagwire.records.format import Format
-from tagwire.records.record import HeaderMap, Record
+from tagwire.records.record import HeaderMap, Record, header_pairs
+from tagwire.text_format import shown
 
-__all__ = ["header_values", "put_headers_in_order", "record_attributes", "record_fields", "refuse"]
+__all__ = ["check_kinds", "header_values", "put_headers_in_order", "record_attributes", "record_fields", "refuse"]
 
 
 def record_fields(
@@ -29,6 +30,18 @@ def record_fields(
         "value": record.value,
         "headers": header_values(format, record),
     }
+
+
+def check_kinds(format: Format, record: Record) -> None:
+    """Reject values of the wrong kind, on which arithmetic would fail. Raises EncodeError."""
+    for name in ("offset", "timestamp", "attributes"):
+        value = getattr(record, name, None)
+        if not isinstance(value, int):
+            refuse(format, name, f"is {shown(value)}; an int was expected")
+    tombstone = getattr(record, "tombstone", None)
+    if tombstone not in (None, False, True):
+        refuse(format, "tombstone", f"is {shown(tombstone)}; True, False or None was expected")
+    header_pairs(getattr(record, "headers", None))
 
 
 def header_values(format: Format, record: Record) -> tuple[dict[str, Any], ...]:

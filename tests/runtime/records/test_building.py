@@ -17,9 +17,19 @@ from tagwire.records import (
     record_items,
     register,
 )
+from tagwire.records.record import HeaderMap
 from tagwire.wire.types import WIRE_TYPES
 
 PLAIN = Record(5, 300, b"k", b"v")
+NUMBERS = (
+    "base_offset",
+    "last_offset",
+    "base_timestamp",
+    "max_timestamp",
+    "delete_horizon_ms",
+    "append_time",
+    "producer_id",
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +53,28 @@ PLAIN = Record(5, 300, b"k", b"v")
         ("v1", PLAIN, {"compression": "zstd"}, "compression"),
         ("v2", PLAIN, {"compression": "brotli"}, "compression"),
         ("v2", PLAIN, {"producer_epoch": 2**15}, "producer_epoch"),
+        # values of the wrong kind
+        *[
+            ("v2", PLAIN.replace(**{name: None}), {}, f"records[0].{name}")
+            for name in ("offset", "timestamp", "attributes")
+        ],
+        ("v2", PLAIN.replace(offset="x"), {"compression": "gzip"}, "records[0].offset"),
+        ("kip87", PLAIN.replace(attributes="x"), {}, "records[0].attributes"),
+        *[("kip87", PLAIN.replace(value=None, tombstone=flag), {}, "records[0].tombstone") for flag in (2, "no", 5.5)],
+        ("v2", PLAIN.replace(value=None, tombstone=2), {}, "records[0].tombstone"),
+        ("kip82-int", PLAIN.replace(headers=HeaderMap([(1, b""), ("h", b"")])), {}, "records[0].headers[1].key"),
+        *[("v2", PLAIN, {name: "x"}, name) for name in NUMBERS],
+        *[("kip87", PLAIN, {name: "x"}, name) for name in NUMBERS],
+        *[
+            ("v2", PLAIN, {name: "no"}, name)
+            for name in ("is_transactional", "is_control", "ignore_message_attributes")
+        ],
+        # settings that would be left out
+        *[("v1", PLAIN, {name: 5}, name) for name in ("last_offset", "max_timestamp", "base_timestamp")],
+        *[(format, PLAIN, {"append_time": 5}, "append_time") for format in ("v1", "v2", "kip87")],
+        ("v1", PLAIN, {"base_timestamp": 5, "compression": "gzip"}, "base_timestamp"),
+        ("v0", PLAIN.replace(timestamp=-1), {"max_timestamp": 5, "compression": "gzip"}, "max_timestamp"),
+        *[(format, PLAIN, {"ignore_message_attributes": True}, "ignore_message_attributes") for format in ("v1", "v2")],
     ],
 )
 def test_what_a_format_can_not_carry(format: str, record: Record, settings: dict[str, Any], path: str) -> None:

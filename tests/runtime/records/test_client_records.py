@@ -1,5 +1,7 @@
 """Producer and consumer records, the multimap of headers, markers, compaction."""
 
+import copy
+import pickle
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +17,7 @@ from tagwire.records import (
     Record,
     build,
     control_record,
+    read_batches,
     should_retain,
 )
 from tagwire.records.header_keys import CODECS
@@ -144,7 +147,7 @@ def test_what_a_codec_does_not_write_or_read(key: Keys) -> None:
     with pytest.raises(EncodeError, match=f"the codec {key.codec} of its key"):
         record.set_header(key, [])
     record.set_header(key, b"\xff\xff\xff")
-    with pytest.raises(DecodeError, match=f"3 bytes that are no {key.codec}"):
+    with pytest.raises(DecodeError, match=f"3 bytes that the codec {key.codec} of the key can't read"):
         record.get_header(key)
 
 
@@ -235,7 +238,7 @@ def test_what_is_no_header(key: object, value: object) -> None:
 )
 def test_tombstones(value: bytes | None, tombstone: bool | None, expected: bool) -> None:
     record = ProducerRecord("t", value, b"k", tombstone=tombstone)
-    assert record.is_tombstone is expected
+    assert record.is_tombstone is record.tombstone is expected
     batch = build([record.record()], "kip87")
     [found] = [ConsumerRecord("t", 0, each) for each in batch]
     assert found.is_tombstone is expected and (found.key, found.value) == (b"k", value)
@@ -268,7 +271,44 @@ def test_a_consumer_record_does_not_change() -> None:
     assert record.get_header(1) == b"a" and not record.is_tombstone
     with pytest.raises(AttributeError):
         record.value = b""
+    with pytest.raises(AttributeError):
+        del record.value
+    with pytest.raises(AttributeError):
+        ConsumerRecord("t", 3, Record(5, 300, b"k", b"v")).headers.encoding = "v2"  # type: ignore[misc, union-attr]
     assert not hasattr(record, "set_header")
+
+
+COPIES = [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
+HEADERS: tuple[Any, ...] = ((), (("h", b"a"), ("h", None)), ((1, b"a"),))
+
+
+@pytest.mark.parametrize("headers", HEADERS)
+@pytest.mark.parametrize("duplicate", COPIES)
+def test_copies(duplicate: Any, headers: Any) -> None:
+    sent = ProducerRecord("t", b"v", b"k", timestamp=7, headers=headers)
+    received = ConsumerRecord("t", 3, Record(5, 300, b"k", None, headers))
+    for record in (sent, received):
+        made = duplicate(record)
+        assert made == record and made is not record and repr(made) == repr(record)
+        assert list(made.headers) == list(record.headers)
+    made = duplicate(sent)
+    made.set_header(1 if headers and headers[0][0] == 1 else "h", b"other")
+    assert made != sent and received != ConsumerRecord("t", 3, Record(5, 300, b"k", b"v", headers))
+    assert repr(received).startswith(
+        "ConsumerRecord(topic='t', partition=3, offset=5, timestamp=300, key=b'k', value=None"
+    )
+
+
+@pytest.mark.parametrize("duplicate", COPIES)
+@pytest.mark.parametrize(("format", "compression"), [("v2", "none"), ("v2", "gzip"), ("v1", "gzip"), ("v1", "none")])
+def test_copies_of_batches(duplicate: Any, format: str, compression: str) -> None:
+    records = [Record(7, 300, b"k", b"v"), Record(9, 301, None, None)]
+    batch = build(records, format, compression=compression)
+    made = duplicate(batch)
+    assert made == batch and hash(made) == hash(batch) and list(made) == records and made.last_offset == 9
+    assert made != build(records[:1], format, compression=compression)
+    [second] = duplicate(list(read_batches(build(records[:1], format).encode() + batch.encode()))[1:2])
+    assert second.base_offset == 7
 
 
 # ---------------------------------------------------------------- compaction
