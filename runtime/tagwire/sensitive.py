@@ -5,12 +5,17 @@ So they show such values to nobody who did not ask. What a program reads (the
 attributes, `encode`, `to_json`) is not changed.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from functools import wraps
+from typing import Any, Final, TypeVar
 
-__all__ = ["HIDDEN", "Hidden", "hides", "showing_sensitive"]
+from tagwire.errors import TagwireError
+
+__all__ = ["HIDDEN", "Hidden", "hides", "showing_sensitive", "without_frames"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 HIDDEN: Final = "<hidden>"
 """What stands in the place of a sensitive value."""
@@ -28,6 +33,20 @@ class Hidden:
 def hides() -> bool:
     """Whether sensitive values are hidden now."""
     return not _is_asked.get()
+
+
+def without_frames(function: F) -> F:
+    """Make errors of a function leave without its traceback: debuggers and reports print the values in its frames."""
+
+    @wraps(function)
+    def called(*arguments: Any, **named: Any) -> Any:
+        try:
+            return function(*arguments, **named)
+        except TagwireError as error:
+            del arguments, named
+            raise error.with_traceback(None) from None
+
+    return called  # type: ignore[return-value]
 
 
 @contextmanager

@@ -115,6 +115,28 @@ def test_golden_bytes(package: Any, version: int, chosen: str) -> None:
         faults_of(package, data[:size], version)
 
 
+BROKEN_JSON = [
+    ({"stops": [{"city": "a", "gate": 0, "minutes": 1}] * 2}, "stops[1]", "the key of element 0"),
+    ({"text": "x", "flowers": ["r"]}, "flowers", "is there beside text"),
+    ({}, "", "has no alternative"),
+]
+
+
+@pytest.mark.parametrize("engine", ["native", "python"])
+@pytest.mark.parametrize(("change", "path", "words"), BROKEN_JSON)
+def test_json_that_breaks_a_rule(
+    package: Any, change: Any, path: str, words: str, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+    obj = {**golden(package, 2, "text")[0].to_json(2), **change}
+    if not change:
+        del obj["text"]
+    for read, form in ((package.Parcel.from_json, obj), (package.Parcel.from_json_text, json.dumps(obj))):
+        with pytest.raises(tagwire.EncodeError, match=words) as refused:
+            read(form, 2)
+        assert refused.value.path == path
+
+
 # ---------------------------------------------------------------- unions
 
 

@@ -1,6 +1,7 @@
 """Fields that specs mark as sensitive: hidden wherever a value is shown, and nowhere else."""
 
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import tagwire
 import tagwire_messages as messages
 from tagwire import DecodeError, EncodeError
 from tagwire.frames.redaction import Redaction, sensitive_paths
+from tagwire.message.engines import python_serializer
 from tagwire.message.json import hidden_json
 from tagwire.sensitive import HIDDEN, showing_sensitive
 from tagwire_messages import registry
@@ -114,6 +116,51 @@ def test_errors() -> None:
     with showing_sensitive(), pytest.raises(EncodeError) as refused:
         messages.SaslAuthenticateRequest(auth_bytes="s3cret-value").encode(2)  # type: ignore[arg-type]
     assert shown(str(refused.value))
+
+
+def held(error: BaseException) -> str:
+    """All that an exception shows of itself: its contexts and causes, and the variables of tagwire's own frames.
+
+    Arguments of the function that was called are the caller's own variables, too.
+    """
+    found, chain = [], [error]
+    while chain:
+        each = chain.pop()
+        found += [f"{each!r} {vars(each)}"]
+        chain += [other for other in (each.__context__, each.__cause__) if other is not None]
+        for frame, _ in traceback.walk_tb(each.__traceback__):
+            if frame.f_globals["__name__"].startswith("tagwire."):
+                given = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+                found += [repr(value) for name, value in frame.f_locals.items() if name not in given]
+    return "\n".join(found)
+
+
+LOGIN_SHAPE = tagwire.select(messages.SaslAuthenticateRequest, "auth_bytes")
+REFUSED_SECRETS: dict[str, Callable[[Any], object]] = {
+    "encode": lambda secret: python_serializer(messages.SaslAuthenticateRequest, 2).encode(
+        LOGIN.replace(auth_bytes=secret)
+    ),
+    "encode natively": lambda secret: LOGIN.replace(auth_bytes=secret).encode(2),
+    "size": lambda secret: python_serializer(messages.SaslAuthenticateRequest, 2).encoded_size(
+        LOGIN.replace(auth_bytes=secret)
+    ),
+    "from_json": lambda secret: messages.SaslAuthenticateRequest.from_json({"authBytes": secret}, 2),
+    "from_json_text": lambda secret: messages.SaslAuthenticateRequest.from_json_text(f'{{"authBytes": "{secret}"}}', 2),
+    "no JSON": lambda secret: messages.SaslAuthenticateRequest.from_json_text(f'{{"authBytes": "{secret}}}', 2),
+    "no UTF-8": lambda secret: messages.SaslAuthenticateRequest.from_json_text(secret.encode() + b"\xff", 2),
+    "rewrite": lambda secret: LOGIN_SHAPE.rewrite(LOGIN.replace(auth_bytes=b"").encode(2), 2, lambda _: secret),
+    "request": lambda secret: registry.encode_request(LOGIN.replace(auth_bytes=secret), 2, correlation_id=1),
+    "token": lambda secret: messages.CreateDelegationTokenResponse(hmac=secret).encode(2),
+}
+
+
+@pytest.mark.parametrize("engine", ["native", "python"])
+@pytest.mark.parametrize("call", REFUSED_SECRETS)
+def test_no_exception_holds_a_secret(call: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWIRE_ENGINE", engine)
+    with pytest.raises(EncodeError) as refused:
+        REFUSED_SECRETS[call]("s3cret-value!")
+    assert not shown(held(refused.value))
 
 
 def test_json_for_people() -> None:

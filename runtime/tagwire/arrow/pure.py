@@ -326,9 +326,9 @@ def _fitting(convert: Callable[[Any], Any], value: Any, path: tuple[str | int, .
     try:
         return convert(value)
     except Unfit as unfit:
-        name, version = place
         reason = unfit.said(shown)
-        raise EncodeError(reason, message_name=name, version=version, path=dotted(list(path))) from None
+    name, version = place
+    raise EncodeError(reason, message_name=name, version=version, path=dotted(list(path)))
 
 
 def _tags(entries: list[Any], path: tuple[str | int, ...], place: tuple[str, int]) -> dict[Any, Any]:

@@ -16,6 +16,7 @@ from tagwire.interpreter.ruled_cursor import TagFields
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Item, Layout, Nested, OptionalBuffer, StructLayout, TaggedSection, Type
 from tagwire.limits import Limits
+from tagwire.sensitive import without_frames
 from tagwire.wire.byte_count import ByteCount
 
 __all__ = ["FaultPlace", "Site", "read_on", "refuse_bytes"]
@@ -132,6 +133,7 @@ class WriteSite(IntEnum):
     SECTION = 3
 
 
+@without_frames
 def refuse_value(layout: Layout, message: Any, site: int, path: list[str | int]) -> None:
     """Raise the EncodeError of the value that a path leads to; return where the interpreter takes it."""
     type, scopes = _inside(layout, path)

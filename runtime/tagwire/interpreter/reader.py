@@ -160,10 +160,11 @@ class LayoutReader(TagSectionReader):
         """The value at `start`."""
         try:
             return wire.value_of(raw)
-        except Deviation as odd:
-            is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
-            self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
-            return odd.value
+        except Deviation as deviation:
+            odd = deviation  # reported below, outside this handler, so that no error has the value in its context
+        is_hidden = self.strict and hides() and self.layout.root.is_sensitive(self.path)
+        self.deviate("other bytes" if is_hidden else odd.found, odd.expected, start + odd.offset)
+        return odd.value
 
     def varint(self, type: Varint) -> int:
         start = self.pos

@@ -33,6 +33,7 @@ from tagwire.layout import (
     Type,
     Varint,
 )
+from tagwire.sensitive import without_frames
 from tagwire.text_format import count
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.optional_fields import TAG_MAX
@@ -46,6 +47,7 @@ __all__ = ["LayoutWriter", "encode", "encoded_size"]
 _BYTES: Final = WIRE_TYPES["bytes"]
 
 
+@without_frames
 def encode(layout: Layout, value: Any) -> bytes:
     """`value` as bytes. Raises EncodeError, with the field's path, for what the layout can't carry."""
     out = bytearray()
@@ -53,6 +55,7 @@ def encode(layout: Layout, value: Any) -> bytes:
     return bytes(out)
 
 
+@without_frames
 def encoded_size(layout: Layout, value: Any) -> int:
     """The length of what `encode` gives; raises the same errors, makes no bytes."""
     out = ByteCount()
@@ -185,7 +188,8 @@ class LayoutWriter(ValueWalk):
         try:
             return pack(">" + wire.code, value if wire.is_raw else wire.raw_of(value))
         except (struct_error, TypeError, ValueError, KeyError, OverflowError):
-            self.fail(f"{self.shown(value)} is no {wire.expected}")
+            reason = f"{self.shown(value)} is no {wire.expected}"
+        self.fail(reason)  # outside the handler: the exception may hold a secret
 
     def varint(self, type: Varint, value: Any) -> bytes:
         if not isinstance(value, int) or not type.low <= value <= type.high:
@@ -227,10 +231,10 @@ class LayoutWriter(ValueWalk):
     def content(self, wire: WireType, value: Any) -> "bytes | bytearray | memoryview":
         """The bytes of a value, without the length before them."""
         try:
-            data: bytes | bytearray | memoryview = wire.raw_of(value)
+            return wire.raw_of(value)  # type: ignore[no-any-return]
         except Unfit as unfit:
-            self.fail(unfit.said(self.shown))
-        return data
+            reason = unfit.said(self.shown)
+        self.fail(reason)
 
     def array(self, type: Array, value: Any, out: Any) -> None:
         if value is None:

@@ -29,7 +29,7 @@ from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Si
 from tagwire.message.base import Struct
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
-from tagwire.sensitive import HIDDEN, hides
+from tagwire.sensitive import HIDDEN, hides, without_frames
 from tagwire.text_format import near, shown
 from tagwire.wire.types import WIRE_TYPES, WireType
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -192,8 +192,7 @@ def from_json(cls: type[M], obj: Any, version: int) -> M:
         found: M | None = native.from_json(cls, obj, version)
         if found is not None:
             return found
-    made: M = _Reader(cls.NAME, version).struct(cls, obj, version)
-    return made
+    return _read(cls, obj, int(version))
 
 
 def partial_from_json(cls: type[M], obj: Any) -> M:
@@ -202,10 +201,16 @@ def partial_from_json(cls: type[M], obj: Any) -> M:
     Whether a version can carry it is asked when it is written. Raises EncodeError, with the path
     of the field, for what does not fit.
     """
-    made: M = _Reader(cls.NAME, None).struct(cls, obj, None)
+    return _read(cls, obj, None)
+
+
+@without_frames
+def _read(cls: type[M], obj: Any, version: int | None) -> M:
+    made: M = _Reader(cls.NAME, version).struct(cls, obj, version)
     return made
 
 
+@without_frames
 def field_from_json(
     message: "type[Message]", path: str, row: FieldRow, value: Any, version: int | None, *, holder: int | None
 ) -> Any:
@@ -343,4 +348,5 @@ class _Reader:
         try:
             return wire.from_json(value)
         except Unfit as unfit:
-            self.fail(unfit.said(self.shown))
+            reason = unfit.said(self.shown)
+        self.fail(reason)

@@ -5,12 +5,14 @@ object, and NaN or an infinity that is no text, are refused.
 """
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import from_json, is_lossless_style, to_json
+from tagwire.sensitive import without_frames
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
@@ -49,8 +51,9 @@ def from_json_text(cls: type[M], text: str | bytes, version: int) -> M:
         _refuse(cls, version, f"a {type(text).__name__} is no JSON text; expected str or bytes")
     native = native_engine()
     if native is not None:
-        data = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
-        found: M | None = native.from_json_text(cls, data, version)
+        utf8 = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
+        found: M | None = native.from_json_text(cls, utf8, version)
+        del utf8  # tracebacks show variables
         if found is not None:
             return found
     return from_json(cls, _value(cls, version, text), version)
@@ -70,15 +73,15 @@ def object_text(members: "Mapping[str, str]", indent: int | None = None) -> str:
     return "{\n" + " " * indent + lines + "\n}"
 
 
+@without_frames
 def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
     """The JSON value of a text. Raises EncodeError."""
 
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
         if len(made) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            _refuse(cls, version, f"the key {shown(twice)} is repeated in one object")
+            key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            _refuse(cls, version, f"the key {shown(key)} is repeated in one object")
         return made
 
     def refuse_constant(name: str) -> NoReturn:
@@ -89,15 +92,14 @@ def _value(cls: "type[Message]", version: int, text: str | bytes) -> Any:
             text = bytes(text).decode()
         return json.loads(text, object_pairs_hook=once_each, parse_constant=refuse_constant)
     except UnicodeDecodeError as fault:
-        _refuse(
-            cls, version, f"byte {fault.start} of the text is 0x{fault.object[fault.start]:02x}, which is not UTF-8"
-        )
+        reason = f"byte {fault.start} of the text is 0x{fault.object[fault.start]:02x}, which is not UTF-8"
     except json.JSONDecodeError as fault:
-        _refuse(cls, version, f"the text is no JSON at line {fault.lineno}, column {fault.colno}: {fault.msg}")
+        reason = f"the text is no JSON at line {fault.lineno}, column {fault.colno}: {fault.msg}"
     except RecursionError:
-        _refuse(cls, version, "the text is nested more deeply than any message")
+        reason = "the text is nested more deeply than any message"
     except ValueError:  # Python's bound for the digits of one number
-        _refuse(cls, version, "the text has a number of more digits than any field")
+        reason = "the text has a number of more digits than any field"
+    _refuse(cls, version, reason)  # outside the handlers: those exceptions hold the text
 
 
 def _refuse(cls: "type[Message]", version: int, reason: str) -> NoReturn:

@@ -68,11 +68,12 @@ class Serializer(Generic[M]):
         out = bytearray()
         try:
             cls.write(message, out)
+            return bytes(out)
         except WRITE_FAULTS:
-            from tagwire.interpreter.writer import encode
+            pass  # the writer runs outside this handler: what was raised here may hold a secret
+        from tagwire.interpreter.writer import encode
 
-            return encode(cls.layout(), message)
-        return bytes(out)
+        return encode(cls.layout(), message)
 
     @classmethod
     def encoded_size(cls, message: M) -> int:
@@ -80,11 +81,12 @@ class Serializer(Generic[M]):
         out = ByteCount()
         try:
             cls.write(message, cast(bytearray, out))
+            return out.size
         except WRITE_FAULTS:
-            from tagwire.interpreter.writer import encoded_size
+            pass
+        from tagwire.interpreter.writer import encoded_size
 
-            return encoded_size(cls.layout(), message)
-        return out.size
+        return encoded_size(cls.layout(), message)
 
     @classmethod
     def decode(cls, data: Any, *, strict: bool = True, views: bool = False, limits: Limits = DEFAULT_LIMITS) -> M:

@@ -15,6 +15,7 @@ from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Array, Nested, OptionalBuffer, TaggedSection
 from tagwire.message.base import Struct, same
 from tagwire.selection.rows import DROP
+from tagwire.sensitive import without_frames
 from tagwire.wire.unknown_tags import NO_TAGS
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["spliced"]
 
 
+@without_frames
 def spliced(layout: Layout, buf: bytes, offset: int, changes: Changes, limits: Limits) -> bytes:
     """`buf` with the changes in the message that begins at `offset`. Raises EncodeError."""
     splicer = _Splicer(layout, buf, offset, changes, limits)

@@ -299,7 +299,10 @@ class TextType(WireType):
 
     def from_json(self, value: Any) -> str:
         if not isinstance(value, str):
-            raise Unfit("is no text", value)
+            raise Unfit("is not a string", value)
+        size = len(self.raw_of(value))
+        if size > self.longest:
+            raise Unfit(f"takes {size} bytes; a {self.name} has at most {self.longest}")
         return value
 
     def from_text(self, text: str) -> str:

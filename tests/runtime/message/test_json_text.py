@@ -216,6 +216,8 @@ class TestRefusals:
     def test_a_repeated_key(self) -> None:
         text = '{"groupId": "g", "generationId": 1, "memberId": "m", "groupId": "h"}'
         self.refuse(text, "the key 'groupId' is repeated in one object")
+        many = ", ".join(f'"{key}": 0' for key in range(50_000))  # quadratic work would take minutes
+        self.refuse(f'{{{many}, "49999": 0}}', "the key '49999' is repeated in one object")
 
     def test_constants(self) -> None:
         self.refuse('{"groupId": NaN}', "NaN is no JSON value")

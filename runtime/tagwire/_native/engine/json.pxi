@@ -25,7 +25,7 @@ cdef extern from "engine/json_plan.h":
         Py_ssize_t text_size
         const tw_json_reading *child
         Py_ssize_t attribute
-        Py_ssize_t block_size
+        Py_ssize_t longest
         uint8_t kind, number, dimensions, nullable, required
         const tw_enum *members
     ctypedef struct tw_json_reading:
@@ -170,7 +170,7 @@ cdef class JsonPlan:
             made.members = members_of(self.kept, wire)
             return 0
         made.kind = kind_of(wire)
-        made.block_size = wire.width if made.kind == TW_BLOCK else 0
+        made.longest = wire.width if made.kind == TW_BLOCK else wire.longest if made.kind == TW_TEXT else 0
         if made.kind == TW_UUID:
             SHARED.learn_uuids()
         return 0
@@ -190,7 +190,16 @@ cdef class JsonPlan:
         if self.reading == NULL:
             return None
         r.shared = &SHARED.c
-        return taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj))
+        return self.checked(taken_or_none(tw_struct_of_json(&r, self.reading, <PyObject *>obj)))
+
+    cdef object checked(self, object message):
+        """The message that was read; None where Python must find the rule over several fields that it may break."""
+        if message is not None and self.plan.has_rules:
+            try:
+                self.plan.measure(message)
+            except TagwireError:
+                return None
+        return message
 
     # ------------------------------------------------------------ text
 
@@ -221,7 +230,7 @@ cdef class JsonPlan:
         t.r = &r
         t.p = TW_BYTES_DATA(<PyObject *>data)
         t.end = t.p + TW_BYTES_SIZE(<PyObject *>data)
-        return taken_or_none(tw_json_read_all(&t, self.reading))
+        return self.checked(taken_or_none(tw_json_read_all(&t, self.reading)))
 
 
 cdef inline object taken_or_none(PyObject *value):

@@ -40,7 +40,7 @@ typedef struct {
     Py_ssize_t text_size;
     const tw_json_reading *child;
     Py_ssize_t attribute;         /* which of the data class's */
-    Py_ssize_t block_size;        /* of bytes that have one size; else 0 */
+    Py_ssize_t longest;           /* the most bytes of a string, the size of bytes[N]; else 0 */
     uint8_t kind;                 /* of the value, or of an array's elements */
     uint8_t number;               /* of an enum: the kind of its numbers */
     uint8_t dimensions;           /* how many arrays are around that */

@@ -175,7 +175,7 @@ static uint8_t *tw_json_unescaped(tw_json_reader *t, uint8_t *out)
     return t->p < t->end ? out : NULL;
 }
 
-static PyObject *tw_json_read_escaped(tw_json_reader *t)
+static PyObject *tw_json_read_escaped(tw_json_reader *t, Py_ssize_t longest)
 {
     PyObject *text = NULL;
     const uint8_t *close = t->p;
@@ -188,7 +188,7 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t)
     if (out == NULL)
         return PyErr_NoMemory();
     end = tw_json_unescaped(t, out);
-    if (end != NULL) {
+    if (end != NULL && end - out <= longest) {
         t->p++;
         text = tw_new_text(t->r, out, end - out);
     }
@@ -196,8 +196,8 @@ static PyObject *tw_json_read_escaped(tw_json_reader *t)
     return text;
 }
 
-/* A text, or what a text stands for; `block_size` is that of the row. */
-static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t block_size)
+/* A string, or the value that it encodes; `longest` is the row's. */
+static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t longest)
 {
     const uint8_t *first, *close;
     if (t->p == t->end || *t->p != '"')
@@ -205,11 +205,11 @@ static PyObject *tw_json_read_letters(tw_json_reader *t, int kind, Py_ssize_t bl
     first = ++t->p;
     close = tw_json_plain_end(t);
     if (close == NULL)
-        return kind == TW_TEXT ? tw_json_read_escaped(t) : NULL;
+        return kind == TW_TEXT ? tw_json_read_escaped(t, longest) : NULL;
     t->p = close + 1;
     if (kind == TW_TEXT)
-        return tw_new_text(t->r, first, close - first);
-    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), block_size);
+        return close - first > longest ? NULL : tw_new_text(t->r, first, close - first);
+    return kind == TW_UUID ? tw_uuid_of_base64(t->r, first, close - first) : tw_json_block(tw_bytes_of_base64(first, close - first), longest);
 }
 
 /* ---------------------------------------------------------------- structs and arrays */
@@ -220,7 +220,7 @@ static PyObject *tw_json_read_struct(tw_json_reader *t, const tw_json_reading *j
 static PyObject *tw_json_read_enum(tw_json_reader *t, const tw_json_row *row)
 {
     int is_text = t->p < t->end && *t->p == '"';
-    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT, 0) : tw_json_read_int(t, row->number), *made = NULL;
+    PyObject *said = is_text ? tw_json_read_letters(t, TW_TEXT, PY_SSIZE_T_MAX) : tw_json_read_int(t, row->number), *made = NULL;
     if (said != NULL)
         made = is_text ? tw_member_of_text(row, said) : tw_member_of_number(t->r, row, PyLong_AsLongLong(said));
     Py_XDECREF(said);
@@ -239,7 +239,7 @@ static PyObject *tw_json_read_value(tw_json_reader *t, const tw_json_row *row)
     case TW_UUID:
     case TW_BLOCK:
     case TW_BINARY:
-        return tw_json_read_letters(t, row->kind, row->block_size);
+        return tw_json_read_letters(t, row->kind, row->longest);
     case TW_FLOAT32:
     case TW_FLOAT64:
         return tw_json_read_float(t, row->kind);

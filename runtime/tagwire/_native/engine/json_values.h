@@ -213,7 +213,7 @@ static PyObject *tw_uuid_of_base64(const tw_reader *r, const uint8_t *p, Py_ssiz
 
 static PyObject *tw_struct_of_json(const tw_reader *r, const tw_json_reading *j, PyObject *value);
 
-/* Bytes, where they are as many as there must be: 0 says that any number will do. A reference is taken. */
+/* Bytes of a size, where 0 means any. Steals a reference; NULL without an exception for another size. */
 static PyObject *tw_json_block(PyObject *bytes, Py_ssize_t size)
 {
     if (bytes != NULL && size && TW_BYTES_SIZE(bytes) != size)
@@ -245,7 +245,12 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
     case TW_BOOL:
         return PyBool_Check(value) ? Py_NewRef(value) : NULL;
     case TW_TEXT:
-        return PyUnicode_CheckExact(value) ? Py_NewRef(value) : NULL;
+        if (!PyUnicode_CheckExact(value))
+            return NULL;
+        size = tw_utf8_size(value);
+        if (size < 0)
+            PyErr_Clear(); /* a lone surrogate */
+        return size < 0 || size > row->longest ? NULL : Py_NewRef(value);
     case TW_FLOAT32:
         if (!PyFloat_CheckExact(value) || !tw_fits_float32(PyFloat_AsDouble(value)))
             return NULL;
@@ -263,7 +268,7 @@ static PyObject *tw_value_of_json(const tw_reader *r, const tw_json_row *row, Py
             return NULL;
         }
         return row->kind == TW_UUID ? tw_uuid_of_base64(r, (const uint8_t *)text, size)
-                                    : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), row->block_size);
+                                    : tw_json_block(tw_bytes_of_base64((const uint8_t *)text, size), row->longest);
     }
     if (row->kind == TW_ENUM && PyUnicode_CheckExact(value))
         return tw_member_of_text(row, value);
