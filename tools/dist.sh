@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Build the wheel and the sdist that users get, in dist/. On Linux auditwheel names the oldest system that the wheel runs on.
+. "$(dirname "$0")/environment.sh"
+rm -rf dist build/dist
+$bin/python -m build --outdir build/dist
+mkdir dist && mv build/dist/*.tar.gz dist
+if ls build/dist/*-linux_*.whl >/dev/null 2>&1; then
+    PATH="$PWD/$bin:$PATH" $bin/auditwheel repair --wheel-dir dist build/dist/*.whl
+else
+    mv build/dist/*.whl dist
+fi
+$bin/check-wheel-contents dist

@@ -1,0 +1,40 @@
+# Shared by the scripts of this folder, which `make` runs. Works in the repository's root, and stops at the first error.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# The pins hold in every environment, also in the isolated ones of builds (pip before 25.3, and since).
+export PIP_CONSTRAINT="$PWD/constraints.txt" PIP_BUILD_CONSTRAINT="$PWD/constraints.txt"
+unset PYTHONDONTWRITEBYTECODE # without cached bytecode, each of thousands of processes would compile what it imports
+bin=.venv/bin
+quick='not (thorough or slow or package)'
+# The tests of a file stay together: they share a wheel or a generated package. tests/conftest.py puts long files first.
+pytest='-m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder'
+
+# Tests that encode and decode, and so run again with the pure engine.
+golden_tests=$(ls tests/test_golden_*.py)' tests/test_captures.py tests/test_hostile_bytes.py tests/test_kafka_cases.py'
+engine_tests=$(ls -d tests/runtime/* | grep -Ev '/(arrow|log|native|__pycache__)$')' tests/workbench/fuzzing tests/workbench/proxy
+    tests/generator/test_generated_corners.py tests/test_import_cost.py'
+
+# Print the first Python 3.13 that runs (a pyenv shim may not), unless .venv has that version already.
+second_python() {
+    if "$bin/python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))'; then return; fi
+    local python
+    for python in python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python3.13; do
+        if "$python" -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 13))' >/dev/null 2>&1; then
+            echo "$python"
+            return
+        fi
+    done
+}
+
+# Make the environment FOLDER with PYTHON and install ARGUMENTS into it, unless it is newer than its sources.
+environment() {
+    local folder=$1 python=$2
+    shift 2
+    local sources='pyproject.toml constraints.txt hatch_build.py bench/requirements.txt site/requirements.txt runtime/tagwire/_native'
+    # shellcheck disable=SC2086 # a list of paths
+    if [ -e "$folder/.installed" ] && [ -z "$(find $sources -type f -newer "$folder/.installed")" ]; then return; fi
+    "$python" -m venv "$folder"
+    "$folder/bin/python" -m pip install --quiet --no-compile "$@"
+    touch "$folder/.installed"
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Fuzz the native engine against the interpreter for FUZZ_SECONDS (60), if atheris has a wheel for this Python and system.
+# The interpreter guides the fuzzer: watching native code branch by branch would need clang, and both have the same branches.
+. "$(dirname "$0")/environment.sh"
+atheris=build/atheris # not in .venv: nothing else needs it
+if [ ! -e $atheris/.installed ]; then
+    rm -rf $atheris && mkdir -p $atheris
+    $bin/python -m pip install --quiet --no-compile --only-binary :all: --target $atheris atheris==3.0.0 ||
+        echo 'there is no atheris for this Python and system'
+    touch $atheris/.installed
+fi
+export PYTHONPATH=$atheris:tests/support:tests
+$bin/python -c 'import atheris' 2>/dev/null || { echo 'not fuzzed: no atheris for this Python'; exit 0; }
+set -x
+$bin/python tests/support/fuzz_engines.py -max_total_time="${FUZZ_SECONDS:-60}" -max_len=400 -artifact_prefix=build/ build/corpus

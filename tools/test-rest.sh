@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Run the tests that `make test` leaves out, and most tests again on Python 3.13 if there is one.
+. "$(dirname "$0")/environment.sh"
+set -x
+$bin/python $pytest -m "not ($quick)"
+tools/test-oldest-spark.sh
+TAGWIRE_ENGINE=python $bin/python $pytest -m "$quick" $engine_tests
+second=$(second_python)
+if [ -z "$second" ]; then exit; fi
+environment .venv-3.13 "$second" --editable '.[test]'
+second=.venv-3.13/bin/python
+TAGWIRE_ENGINE=${REQUIRE_NATIVE:+native} $second -c 'import tagwire; print("engine:", tagwire.engine())'
+TAGWIRE_ENGINE=python $second $pytest -m "$quick" $engine_tests $golden_tests
+$second $pytest -m 'thorough and not slow' tests/runtime
+$second $pytest -m "$quick"
