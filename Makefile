@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt hatch_build.py $(NATIVE_SOURCES)
 	$(PYTHON) -m venv .venv
 	@echo 'Installing everything that the tests need, and compiling the native engine: some minutes...'
 	$(ENVIRONMENT) && $(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
-	@TAGWIRE_ENGINE=$(if $(REQUIRE_NATIVE),native) $(BIN)/python -c 'import tagwire; print("engine:", tagwire.engine())'
+	@$(if $(REQUIRE_NATIVE),TAGWIRE_ENGINE=native) $(BIN)/python -c 'import tagwire; print("engine:", tagwire.engine())'
 	@touch $@ $(DEMO_STAMP)
 
 # The first minute of a new user: what every command needs, with the pure engine, unless everything is installed already.

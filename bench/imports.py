@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from report import aligned
+
 __all__ = ["ImportRow", "measure_imports"]
 
 ImportRow = dict[str, Any]
@@ -95,3 +97,9 @@ def _run(folders: list[str], steps: list[str], cache: str, *, pure: bool) -> lis
     environment = dict(os.environ) | ({"TAGWIRE_ENGINE": "python"} if pure else {})
     lines = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
     return [(float(seconds), int(modules)) for seconds, modules in map(str.split, lines)]
+
+
+if __name__ == "__main__":
+    found = measure_imports(processes=21, progress=lambda step: print(step, file=sys.stderr, flush=True))
+    rows = [(row["library"], row["step"], f"{row['milliseconds']:.1f}", str(row["modules"])) for row in found]
+    print(aligned([("library", "step", "ms", "modules"), *rows]))

@@ -100,7 +100,7 @@ def test_an_error_without_a_place_would_be_seen() -> None:
 
 @pytest.mark.slow
 def test_memory_is_bounded_by_the_input() -> None:
-    """docs/benchmarks.md has the figure, from larger inputs (bench/memory.py)."""
+    """docs/benchmarks.md has the figure, from larger inputs."""
     highest = 0.0
     for bait in worst_baits(messages.registry)[:6]:
         data = bait.message(10_000).encode(bait.version)

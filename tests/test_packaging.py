@@ -293,7 +293,7 @@ def test_the_sdist_has_what_development_needs_and_nothing_stray(sdist: Path) -> 
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     tops = {name.partition("/")[0] for name in names}
-    assert {"LICENSE", "SECURITY.md", "CODE_OF_CONDUCT.md", "README.md"} <= tops
+    assert {".github/SECURITY.md", ".github/CODE_OF_CONDUCT.md", "LICENSE", "README.md"} <= names
     assert {"tests", "docs", "Makefile", "constraints.txt", "templates", "message_specs", "hatch_build.py"} <= tops
     assert not tops & {".venv", "build", "dist", ".tagwire_cache", ".git"}
     assert not [name for name in names if name.endswith((".pyc", ".so"))]

@@ -9,7 +9,7 @@ second=$(second_python)
 if [ -z "$second" ]; then exit; fi
 environment .venv-3.13 "$second" --editable '.[test]'
 second=.venv-3.13/bin/python
-TAGWIRE_ENGINE=${REQUIRE_NATIVE:+native} $second -c 'import tagwire; print("engine:", tagwire.engine())'
+env ${REQUIRE_NATIVE:+TAGWIRE_ENGINE=native} $second -c 'import tagwire; print("engine:", tagwire.engine())'
 TAGWIRE_ENGINE=python $second $pytest -m "$quick" $engine_tests $golden_tests
 $second $pytest -m 'thorough and not slow' tests/runtime
 $second $pytest -m "$quick"

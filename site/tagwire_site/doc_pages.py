@@ -15,8 +15,8 @@ _NAMED: Final = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "SECURITY.md": "security.md",
-    "CODE_OF_CONDUCT.md": "conduct.md",
+    ".github/SECURITY.md": "security.md",
+    ".github/CODE_OF_CONDUCT.md": "conduct.md",
     "message_specs/README.md": "specs.md",
     "tests/data/captures/README.md": "captures.md",
 }
