@@ -40,16 +40,20 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
     """
     from tagwire.errors import SpecError
     from tagwire_generator.editing.formatting import format_spec
-    from tagwire_generator.project.output import write_all
+    from tagwire_generator.project.output import OutputError, write_all
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
     number = changed = failed = 0
     for name, text in _specs(settings, paths):
         number += 1
+        line_end = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"  # as git checks it out on Windows
         try:
-            formatted = format_spec(text, file=name, options=_options(settings, name))
-        except SpecError as error:
+            formatted = format_spec(text.replace("\r\n", "\n"), file=name, options=_options(settings, name))
+            formatted = formatted.replace("\n", line_end)
+            if name != STDIN and formatted != text and not (check or diff):
+                write_all({Path(name): formatted})
+        except (SpecError, OutputError) as error:
             failed += 1
             print_error(error)
             continue
@@ -58,8 +62,6 @@ def command(paths: Sequence[str], check: bool, diff: bool) -> None:
             write_bytes(formatted.encode())
         elif formatted != text:
             _tell(name, text, formatted, check=check, diff=diff)
-            if not (check or diff):
-                write_all({Path(name): formatted})
     verb = "would change" if check or diff else "changed"
     left = f", {failed} left unchanged" if failed else ""
     say(f"{changed} of {count(number, 'spec')} {verb}{left}", err=True)

@@ -57,7 +57,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
       tagwire lock --check
       tagwire lock message_specs --file released.json
     """
-    from tagwire_generator.project.output import write_all
+    from tagwire_generator.project.output import has_text, write_all
     from tagwire_generator.project.settings import find_root, load
 
     settings = load(find_root(Path.cwd()))
@@ -66,7 +66,7 @@ def command(path: Path | None, lock_file: Path | None, check: bool, accept_break
         for specs, file in _places(settings, path, lock_file)
     ]
     texts = {file: str(lock) for file, _, lock in locks}
-    changed = {each: text for each, text in texts.items() if not each.is_file() or each.read_bytes() != text.encode()}
+    changed = {each: text for each, text in texts.items() if not has_text(each, text)}
     if not check:
         write_all(changed)
     for file, specs, lock in locks:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tagwire.errors import TagwireError
 from tagwire.text_format import count
 from tagwire_generator.archive.collect import collected
 from tagwire_generator.archive.documentation import documented, undocumented
 from tagwire_generator.archive.kafka_protocol import with_protocol_rules
 from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
 from tagwire_generator.project.history import HISTORY_FILE, History
+from tagwire_generator.project.output import has_text, write_all
 from tagwire_generator.syntax.canonical import canonical_text
 
 __all__ = ["ImportReport", "import_release"]
@@ -118,25 +118,10 @@ def import_release(
         texts[out / HISTORY_FILE] = str(history)
     elif (out / HISTORY_FILE).exists():
         stale.append(out / HISTORY_FILE)
-    written, unchanged = _write(texts)
+    unchanged = tuple(path for path, text in texts.items() if has_text(path, text))
+    written = {path: text for path, text in texts.items() if path not in unchanged}
+    write_all(written)
     missing = {spec["name"]: paths for spec in documented_specs.values() if (paths := undocumented(spec))}
     is_documented = any('"about"' in text for text in texts.values())
-    return ImportReport(tuple(releases), written, unchanged, tuple(stale), history, missing if is_documented else {})
-
-
-def _write(texts: dict[Path, str]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Write the files whose text changes; gives the written and the unchanged paths."""
-    written: list[Path] = []
-    unchanged: list[Path] = []
-    for path, text in texts.items():
-        data = text.encode()
-        try:
-            if path.is_file() and path.read_bytes() == data:
-                unchanged.append(path)
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        except OSError as error:
-            raise TagwireError(f"{path}: can't be written: {error.strerror}") from None
-        written.append(path)
-    return tuple(written), tuple(unchanged)
+    documentation = missing if is_documented else {}
+    return ImportReport(tuple(releases), tuple(written), unchanged, tuple(stale), history, documentation)

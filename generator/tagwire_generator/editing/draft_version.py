@@ -35,7 +35,7 @@ from tagwire_generator.evolution.texts import SpecData, SpecReader
 from tagwire_generator.model.message_spec import MessageSummary
 from tagwire_generator.model.spec_set_rules import check_set
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.project.output import write_all
+from tagwire_generator.project.output import has_text, write_all
 from tagwire_generator.project.spec_files import find_specs, spec_data
 from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import read_data, read_spec
@@ -312,10 +312,9 @@ def _refuse(problems: Iterable[Problem]) -> None:
 def _plan(drafts: Sequence[Draft]) -> DraftPlan:
     texts = {draft.path: draft.text for draft in drafts if draft.path is not None}
     try:
-        old = {path: path.read_bytes() for path in texts if path.is_file()}
         present = [path for folder in sorted({path.parent for path in texts}) for path in sorted(folder.glob("*.json"))]
     except OSError as error:
         raise SpecError(f"{error.filename}: can't be read: {error.strerror}", file=str(error.filename)) from None
     known = {*texts, *(draft.source for draft in drafts)}
-    changed = {path: text for path, text in texts.items() if old.get(path) != text.encode()}
+    changed = {path: text for path, text in texts.items() if not has_text(path, text)}
     return DraftPlan(tuple(drafts), changed, tuple(path for path in present if path not in known))

@@ -112,7 +112,9 @@ class Lock:
     def _spec(self, tree: Tree, component: str) -> ReadResult:
         known = registers_among(json.dumps(each).encode() for each in self.registers)
         text = canonical_text(tree)
-        return read_spec(text, file=self.file, component=component, options=self.options, registers=known)
+        # An imported struct lacks the tags that only its later versions have.
+        options = replace(self.options, tag_gaps=True)
+        return read_spec(text, file=self.file, component=component, options=options, registers=known)
 
     def __str__(self) -> str:
         head = {"tagwire lock": _FORMAT, "note": _NOTE, "options": _options(self.options)}

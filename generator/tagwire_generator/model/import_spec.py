@@ -6,9 +6,10 @@ everything behind the model know no other structs than those of one message.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from copy import copy
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import HIGHEST, Versions
@@ -17,9 +18,13 @@ from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation, enforce
 
-__all__ = ["ImportSpec", "in_versions_of", "united"]
+__all__ = ["JUDGED_IN_USERS", "ImportSpec", "in_versions_of", "united"]
+
+JUDGED_IN_USERS: Final = ("TW304", "TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
+"""The rules about imported structs that depend on who uses one; its own spec must obey all others."""
 
 _KEY = "structVersions"
+T = TypeVar("T", FieldSpec, StructSpec)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +67,7 @@ class ImportSpec:
 def in_versions_of(struct: StructSpec, versions: StructVersions, owner: str) -> StructSpec:
     """A struct of the shared struct `owner`, in the versions of a user."""
     members = tuple(_field(each, versions) for each in struct.fields)
-    return replace(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
+    return _unchecked(struct, versions=versions.within(struct.versions), fields=members, owner=owner)
 
 
 def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
@@ -76,7 +81,15 @@ def _field(spec: FieldSpec, versions: StructVersions) -> FieldSpec:
             changes[each.name] = tuple(row for row in rows if row[0])
     if not changes["tagged_versions"]:
         changes["tag"] = None
-    return replace(spec, **changes)
+    return _unchecked(spec, **changes)
+
+
+def _unchecked(spec: T, **changes: Any) -> T:
+    """Copy a spec with changes that no rule judges: it is valid in all its versions, so also in those of a user."""
+    made = copy(spec)
+    for name, value in changes.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _is_by_version(row: object) -> bool:

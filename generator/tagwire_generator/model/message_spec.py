@@ -8,7 +8,7 @@ from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import NONE, Versions
 from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules, value_rules
 from tagwire_generator.model.field_spec import FieldSpec
-from tagwire_generator.model.import_spec import ImportSpec
+from tagwire_generator.model.import_spec import JUDGED_IN_USERS, ImportSpec
 from tagwire_generator.model.message_rules import Kind
 from tagwire_generator.model.record_format_spec import FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
@@ -136,7 +136,10 @@ class MessageSpec:
             found += value_rules.violations(self, graph)
             if self.format is not None:
                 found += framing_rules.violations(self, graph)
-        return found
+        return [each for each in found if each.rule in JUDGED_IN_USERS or not self._is_imported(each.struct)]
+
+    def _is_imported(self, position: int | None) -> bool:
+        return position is not None and bool(self.structs[position].owner)
 
     @property
     def headers(self) -> tuple[tuple[Versions, int], ...]:

@@ -86,6 +86,11 @@ class Reading:
             if fault.unusable is not None:
                 self._refused.add(id(fault.unusable))
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether a problem found so far stops generation."""
+        return any(problem.severity == "error" for problem in self.problems)
+
     def report(self, rule: str, node: Node, message: str, *, because: str = "") -> None:
         """Add a problem at a node's place; `because` is another file, if its errors are all that is wrong."""
         problem = self._source.problem(rule, node.line, node.column, message)

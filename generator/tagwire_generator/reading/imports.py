@@ -25,10 +25,6 @@ from tagwire_generator.syntax.parse import Node, Object
 
 __all__ = ["ImportedStruct", "Imports", "read_imports"]
 
-_JUDGED_HERE: Final = ("TW305", "TW309", "TW311", "TW312", "TW313", "TW320", "TW411", "TW611")
-"""The rules that depend on who uses a struct; its own spec is held against all others."""
-
-
 def _struct_versions(node: Node) -> StructVersions:
     return StructVersions(by_version(node, whole_number))
 
@@ -49,12 +45,11 @@ class ImportedStruct:
     part: Part
 
     def report(self, reading: Reading, violation: Violation) -> None:
-        """Report what only this user can do anything about."""
-        if violation.rule in _JUDGED_HERE:
-            message = violation.message
-            if violation.rule != "TW320":
-                message = f"{message} (in the imported {self.spec.owner}, as this spec's versions have it)"
-            reading.report_violation(Violation(violation.rule, "name", message, violation.needs), self.part)
+        """Report a violation of the struct at its import."""
+        message = violation.message
+        if violation.rule != "TW320":
+            message = f"{message} (in the imported {self.spec.owner}, as this spec's versions have it)"
+        reading.report_violation(Violation(violation.rule, "name", message, violation.needs), self.part)
 
 
 @dataclass(frozen=True, slots=True)

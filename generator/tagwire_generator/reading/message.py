@@ -209,4 +209,7 @@ def _build(
             continue
         place = struct if violation.field is None else struct.fields[violation.field]
         reading.report_violation(violation, place, [struct])
+    if message is None and reading.shared is not None and not reading.has_errors:
+        for violation in violations:  # a spec without a message must not pass as one without errors
+            reading.report(violation.rule, part.place("name"), violation.message)
     return message

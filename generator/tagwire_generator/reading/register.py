@@ -11,7 +11,7 @@ __all__ = ["read_register"]
 
 def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec | None:
     """The register of a tree; None where that is not possible, and then there are problems."""
-    if any(problem.severity == "error" for problem in reading.problems):
+    if reading.has_errors:
         return None  # of the wrong shape: nothing in it can be relied on
     try:
         return RegisterSpec(

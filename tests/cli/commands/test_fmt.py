@@ -1,9 +1,11 @@
 """`tagwire fmt`: one meaning, one text, and no comment lost."""
 
+import errno
 import json
 import re
 from pathlib import Path
 from random import Random
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -173,6 +175,31 @@ def test_our_own_specs_are_formatted(folder: str) -> None:
 def test_what_we_write_is_formatted(project: Path) -> None:
     CliRunner().invoke(app, ["init", "pongs", "new"])
     assert "0 of 4 specs" in run("--check", "new/message_specs").stderr
+
+
+def test_line_ends_of_windows_are_kept(project: Path) -> None:
+    """git for Windows checks specs and lock files out with CRLF."""
+    spec = project / "message_specs" / "PingRequest.json"
+    spec.write_bytes(ODD.replace("\n", "\r\n").encode())
+    run(str(spec))
+    assert spec.read_bytes() == FORMATTED.replace("\n", "\r\n").encode()
+    run()
+    lock = [str(spec.parent), "--file", "released.json"]
+    for arguments in (["lock", *lock], ["lock", *lock, "--check"], ["fmt", "--check"]):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        for file in (*spec.parent.glob("*.json"), project / "released.json"):
+            file.write_bytes(file.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+
+
+def test_a_spec_that_cannot_be_written_is_not_reported_as_formatted(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = project / "message_specs" / "PingRequest.json"
+    spec.write_text(ODD)
+    monkeypatch.setattr(Path, "replace", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    said = run(str(spec), code=1).stderr
+    assert "No space left" in said and "formatted " not in said and "1 left unchanged" in said
+    assert spec.read_text() == ODD
 
 
 def test_a_link_keeps_its_target_and_a_file_its_mode(project: Path) -> None:

@@ -1,13 +1,18 @@
 """Imports of shared structs: what is wrong with one is told where it is written, and the rest is not told."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tagwire_generator.diagnostics.problems import Problem
+from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.spec_files import SpecData
+from tagwire_generator.reading.inlining import without_imports
 from tagwire_generator.reading.shared_structs import SharedStructs
-from tagwire_generator.reading.spec import ReadResult, read_data
+from tagwire_generator.reading.spec import ReadResult, read_data, read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
+from tagwire_generator.syntax.parse import parse
 
 X = '{ "name": "X", "type": "int32", "versions": "0+" }'
 TAGGED = '{ "name": "Label", "type": "string", "taggedVersions": "1+", "tag": 0 }'
@@ -89,6 +94,12 @@ def test_what_is_refused_and_where(rule: str, marked: str) -> None:
     assert [(each.rule, (each.file, each.line, each.column)) for each in found] == [(rule, place)], found
 
 
+def tree(text: str) -> dict[str, Any]:
+    root = parse(text, file="").root
+    assert root is not None
+    return normal_form(plain_tree(root))
+
+
 def only(texts: dict[str, str], file: str) -> Problem:
     [problem] = read(texts, file).problems
     return problem
@@ -133,6 +144,48 @@ def test_structs_in_the_versions_of_their_user() -> None:
     ]
     old = read({**OTHERS, "User.json": user(ranges.replace("1 }", "0 }"), of("Point"))}, "User.json").message
     assert old is not None and [(str(each.versions), each.tag) for each in old.structs[0].fields][1] == ("none", None)
+
+
+INNER = '"versions": "1+", "fields": [ { "name": "F", "type": "bool", "versions": "1+", "mapKey": true } ]'
+LATER = {
+    "struct": f'{{ "name": "B", "type": "Inner", {INNER} }}',
+    "unique array": f'{{ "name": "B", "type": "[]Inner", "unique": true, {INNER} }}',
+    "null by default": '{ "name": "B", "type": "uint8", "versions": "1+", "nullableVersions": "1+", "default": "null" }',
+    "first of two tags": '{ "name": "B", "type": "string", "taggedVersions": "1+", "tag": 0 }, '
+    '{ "name": "C", "type": "string", "taggedVersions": "0+", "tag": 1 }',
+    "one alternative of a union": ", ".join(
+        f'{{ "name": "{name}", "type": "string", "taggedVersions": "{tag}+", "tag": {tag}, "nullableVersions": "{tag}+",'
+        ' "default": "null", "union": "Kind" }'
+        for name, tag in (("C", 0), ("B", 1))
+    ),
+    "record formats": '{ "name": "B", "type": "records", "versions": "1+", "recordFormats": { "1+": "v2" } }',
+    "imported struct": of("Once", "1+", "B"),
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_what_the_imported_version_lacks_is_not_judged(later: str) -> None:
+    imports = '"imports": [ { "name": "Once", "structVersions": { "1+": 0 } } ],' if "Once" in LATER[later] else ""
+    grown = struct("Grown", f"{X}, {LATER[later]}", more=imports)
+    imported = user('{ "name": "Grown", "structVersions": { "0-4": 0, "5+": 1 } }', of("Grown"))
+    texts = {**OTHERS, "Grown.json": grown, "User.json": imported}
+    assert read(texts, "Grown.json").problems == ()
+    result = read(texts, "User.json")
+    assert result.message is not None and result.problems == ()
+    trees = {name: tree(texts[f"{name}.json"]) for name in ("Grown", "Once")}
+    alone = read_spec(
+        canonical_text(without_imports(tree(imported), result.message, trees)), options=SpecOptions(tag_gaps=True)
+    )
+    assert alone.message is not None and "B" not in [each.name for each in alone.message.struct("Grown").fields]
+
+
+def test_structs_of_two_imports_with_one_name() -> None:
+    other = STYLED.replace("Styled", "Other")
+    fields = f'{of("Styled")}, {of("Other", name="B")}'
+    texts = {**OTHERS, "Other.json": other, "User.json": user('{ "name": "Styled" }, { "name": "Other" }', fields)}
+    problem = only(texts, "User.json")
+    assert (problem.rule, problem.line) == ("TW304", 2)
+    assert "struct Style is declared already; the import of Styled brings one" in problem.message
 
 
 def test_what_comes_along() -> None:
