@@ -96,7 +96,7 @@ def generate(
     problems = without_repeats(problem for entry in entries for problem in entry.problems)
     summaries = [entry.summary for entry in entries if entry.summary]
     if len(summaries) == len(tasks):  # else a request would seem to lack the response that can't be read
-        problems += _directory_problems([each for each in summaries if not _is_register(each)], spec_set.options)
+        problems += _directory_problems(summaries, spec_set.options)
     package = GeneratedPackage({}, tuple(problems))
     if not package.has_errors:
         whole = _package_entry(spec_set, environment, summaries, cache)
@@ -182,11 +182,12 @@ def _is_register(summary: dict[str, Any]) -> bool:
     return bool(summary["kind"] == "register")
 
 
-def _directory_problems(summaries: Iterable[dict[str, Any]], options: SpecOptions) -> tuple[Problem, ...]:
+def _directory_problems(summaries: Sequence[dict[str, Any]], options: SpecOptions) -> tuple[Problem, ...]:
     from tagwire_generator.model import MessageSummary
     from tagwire_generator.model.spec_set_rules import check_set
 
-    return check_set([MessageSummary.from_dict(summary) for summary in summaries], options)
+    messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
+    return check_set(messages, options, filter(_is_register, summaries))
 
 
 def _package_entry(
@@ -194,7 +195,8 @@ def _package_entry(
 ) -> CacheEntry:
     place = spec_set.specs / HISTORY_FILE
     history = place.read_bytes() if place.is_file() else b""
-    key = key_of(environment, "package", json.dumps(summaries, sort_keys=True), history)
+    facts = [{**each, "numbers": (), "named": ()} for each in summaries]  # the rest is for rules
+    key = key_of(environment, "package", json.dumps(facts, sort_keys=True), history)
     if cache and (entry := cache.get(key)):
         return entry
     from tagwire_generator.model import MessageSummary

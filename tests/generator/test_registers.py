@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from spec_projects import make_project
 
 import tagwire_messages as messages
 from tagwire.errors import SpecError
+from tagwire_cli.app import app
 from tagwire_drafts import kip82_int
 from tagwire_drafts.kip82_int import ig_header_keys, kafka_header_keys
 from tagwire_generator.diagnostics.rule_catalogue import RULES
@@ -132,6 +134,38 @@ def test_the_ranges_of_the_proposal_have_no_gap() -> None:
     assert [each.first for each in ranges] == [0, *(each.last + 1 for each in ranges[:-1])]
     assert ranges[-1].last == 0xFFFFFFFF and sum(each.reserved for each in ranges) == 5
     assert next(each.name for each in ranges if 0x00340010 in each) == "Testing - User"
+
+
+@pytest.mark.parametrize(
+    "path", ["Task.sttae", "Nope.state", "Task.note", "*.sttae", "*.rows.state", "Task.mood", "Task.state", "*.state"]
+)
+def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
+    """Wherever the register is: `validate` and `generate` agree, and name the line."""
+    fields = [
+        {"name": "State", "type": "int8", "versions": "0+"},
+        {"name": "Note", "type": "string", "versions": "0+"},
+        {"name": "Mood", "type": "int8", "versions": "0+", "enum": "Moods"},
+    ]
+    task = {"name": "Task", "type": "data", "dialect": "tagwire", "validVersions": "0", "flexibleVersions": "none"}
+    states = {"name": "States", "type": "register", "keys": "int8", "names": ["MARK", path], "entries": []}
+    place = "specs/States.json", 2
+    for name, spec in (
+        ("Task", task | {"fields": fields}),
+        ("States", states),
+        ("Moods", states | {"name": "Moods", "names": []}),
+    ):
+        file = tmp_path / "specs" / f"{name}.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(spec).replace('"MARK", ', "\n"))
+    (tmp_path / "pyproject.toml").write_text('[[tool.tagwire.sets]]\nspecs = "specs"\npackage = "own"\noutput = "."\n')
+    [own] = load_settings(tmp_path).sets
+    problems = generate(own, use_cache=False, jobs=1).problems
+    done = CliRunner().invoke(app, ["validate", str(tmp_path / "specs"), "--json"])
+    assert [each["rule"] for each in json.loads(done.stdout)] == [each.rule for each in problems]
+    if path.endswith(".state") and path.count(".") == 1 and not path.startswith("Nope"):
+        assert problems == ()
+    else:
+        assert [(each.rule, each.file, each.line) for each in problems] == [("TW016", *place)]
 
 
 def test_error_codes_have_names_and_say_what_may_pass() -> None:

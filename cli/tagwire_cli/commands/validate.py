@@ -132,5 +132,6 @@ def _validate_folder(folder: Path, options: "SpecOptions", around: _Around) -> t
             if progress:
                 progress(number, len(specs))
     if len(summaries) + registers == len(specs):  # else a request would seem to lack the response that can't be read
-        problems += check_set(summaries, options)
+        near = around.known["registers"].values() if summaries else ()
+        problems += check_set(summaries, options, [each.summary() for each in near if each])
     return len(specs), problems

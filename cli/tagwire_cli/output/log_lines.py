@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tagwire.errors import DecodeError
+from tagwire.frames.known_packages import header_key_name
 from tagwire.frames.registry import Registry
 from tagwire.layout.parts import words_of_bits
 from tagwire.limits import Limits
@@ -89,7 +90,7 @@ def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
     of_batch = words_of_bits(batch.described_by.bits.values(), batch.attributes)
     of_batch = [word for word in of_batch if word not in _OF_RECORDS]
     for record in batch:
-        headers = ", ".join(f"{_text(key)}={_text(value)}" for key, value in record.headers)
+        headers = ", ".join(f"{_text(header_key_name(key))}={_text(value)}" for key, value in record.headers)
         cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
         if more is not None:
             cells[2:4] = [printable_json(more(record)["message"])]

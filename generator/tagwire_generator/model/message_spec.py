@@ -1,15 +1,17 @@
 """A message: its head, its fields and its structs; and the summary that a package index needs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from tagwire.message.struct_versions import StructVersions
 from tagwire.versions import NONE, Versions
+from tagwire.wire.types import IntegerType
 from tagwire_generator.model import field_rules, framing_rules, message_rules, struct_rules, value_rules
 from tagwire_generator.model.field_spec import FieldSpec
 from tagwire_generator.model.import_spec import JUDGED_IN_USERS, ImportSpec
 from tagwire_generator.model.message_rules import Kind
+from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.model.record_format_spec import FormatSpec
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.model.struct_graph import StructGraph
@@ -44,6 +46,8 @@ class MessageSummary:
     line: int = 0
     column: int = 0
     aliases: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    """The fields that hold integers, as paths of attributes: what a register can name."""
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as JSON."""
@@ -53,7 +57,7 @@ class MessageSummary:
     def from_dict(cls, summary: Mapping[str, Any]) -> "MessageSummary":
         """The summary that `as_dict` wrote."""
         values = dict(summary)
-        values["aliases"] = tuple(values["aliases"])
+        values |= {key: tuple(values[key]) for key in ("aliases", "numbers")}
         return cls(**values)
 
 
@@ -201,7 +205,16 @@ class MessageSpec:
             file=self.file,
             line=self.line,
             column=self.column,
+            numbers=tuple(self._numbers(self.root)),
         )
+
+    def _numbers(self, struct: StructSpec) -> Iterator[str]:
+        for spec in struct.fields:
+            name = attribute_name(spec.name)
+            if spec.struct is not None:
+                yield from (f"{name}.{path}" for path in self._numbers(self.struct(spec.struct)))
+            elif spec.enum is None and isinstance(spec.type.primitive, IntegerType):
+                yield name
 
 
 def _in_order(structs: tuple[StructSpec, ...]) -> tuple[StructSpec, ...]:

@@ -69,6 +69,8 @@ class RegisterSpec:
     ranges: tuple[KeyRangeSpec, ...] = ()
     entries: tuple[RegisterEntry, ...] = ()
     file: str = field(default="", compare=False)
+    places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    """Line and column of each of `names`."""
 
     def __post_init__(self) -> None:
         enforce([*self._name(), *self._named_fields(), *self._ranges(), *self._keys(), *self._texts()])
@@ -83,7 +85,8 @@ class RegisterSpec:
 
     def summary(self) -> dict[str, Any]:
         """What a package needs to know of it."""
-        return {"kind": "register", "name": self.name}
+        named = [[path, *place] for path, place in zip(self.names, self.places, strict=True)]
+        return {"kind": "register", "name": self.name, "file": self.file, "named": named}
 
     def _name(self) -> Iterator[Violation]:
         found = name_violation(self.name)

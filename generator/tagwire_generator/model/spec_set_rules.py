@@ -6,10 +6,11 @@ component; names are unique in the set, since the package is flat.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
+from tagwire.text_format import near
 from tagwire.versions import Versions
 from tagwire_generator.diagnostics.problems import Problem, quoted
 from tagwire_generator.diagnostics.rule_catalogue import RULES
@@ -23,10 +24,15 @@ _KEYED: Final = ("request", "response", "metadata")
 """The kinds that are found by their API key; coordinator records are checked one by one."""
 
 
-def check_set(summaries: Iterable[MessageSummary], options: SpecOptions = _DEFAULT_OPTIONS) -> tuple[Problem, ...]:
-    """What is wrong with the messages as a set, ordered by file and line."""
+def check_set(
+    summaries: Iterable[MessageSummary],
+    options: SpecOptions = _DEFAULT_OPTIONS,
+    registers: Iterable[Mapping[str, Any]] = (),
+) -> tuple[Problem, ...]:
+    """What is wrong with the messages and registers of a set, both as summaries; ordered by file and line."""
     messages = sorted(summaries, key=lambda summary: (summary.file, summary.line, summary.name))
     found = [*_name_problems(messages), *_alias_problems(messages), *_file_problems(messages)]
+    found += _register_problems(messages, registers)
     components: defaultdict[str, list[MessageSummary]] = defaultdict(list)
     for message in messages:
         components[message.component].append(message)
@@ -38,14 +44,22 @@ def check_set(summaries: Iterable[MessageSummary], options: SpecOptions = _DEFAU
 
 
 def _problem(rule: str, message: MessageSummary, text: str) -> Problem:
-    return Problem(
-        rule=rule,
-        severity=RULES[rule].severity,
-        file=message.file,
-        line=message.line,
-        column=message.column,
-        message=text,
-    )
+    return _problem_at(rule, message.file, message.line, message.column, text)
+
+
+def _problem_at(rule: str, file: str, line: int, column: int, text: str) -> Problem:
+    return Problem(rule=rule, severity=RULES[rule].severity, file=file, line=line, column=column, message=text)
+
+
+def _register_problems(messages: Sequence[MessageSummary], registers: Iterable[Mapping[str, Any]]) -> Iterator[Problem]:
+    """Each field that a register names exists and holds an integer that is no enum."""
+    known = {f"{message.name}.{path}" for message in messages for path in message.numbers}
+    known |= {f"*.{path.rpartition('.')[2]}" for path in known}
+    for register in registers:
+        for path, line, column in register["named"]:
+            if path not in known:
+                text = f"the set has no field {path} that holds integers and has no enum{near(path, known)}"
+                yield _problem_at("TW016", register["file"], line, column, text)
 
 
 def _name_problems(messages: Sequence[MessageSummary]) -> Iterator[Problem]:

@@ -25,6 +25,7 @@ from tagwire_generator.syntax.parse import Node, Object
 
 __all__ = ["ImportedStruct", "Imports", "read_imports"]
 
+
 def _struct_versions(node: Node) -> StructVersions:
     return StructVersions(by_version(node, whole_number))
 

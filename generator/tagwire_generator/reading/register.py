@@ -24,6 +24,7 @@ def read_register(reading: Reading, root: Object, *, file: str) -> RegisterSpec 
             ranges=tuple(_range(item) for item in items(root.get("ranges"))),
             entries=tuple(_entry(item) for item in items(root.get("entries"))),
             file=file,
+            places=tuple((item.line, item.column) for item in items(root.get("names"))),
         )
     except BadValue as bad:
         reading.report(bad.rule, bad.node, bad.message)

@@ -1,6 +1,8 @@
 """The registers that the specs of a set may use as enums: found by name, wherever in the set they are."""
 
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,23 +22,27 @@ Registers: TypeAlias = Mapping[str, RegisterSpec | None]
 
 
 def registers_among(texts: Iterable[bytes]) -> Registers:
-    """The registers among the texts of specs. Raises nothing: what is wrong with one is told where it is read."""
-    found: dict[str, RegisterSpec | None] = {}
-    for data in filter(may_be_register, texts):
-        document = parse(data.decode("utf-8", "replace"), file="")
-        if document.root is not None and is_register(document.root):
-            name = document.root.get("name")
-            register = read_register(Reading(document, document.root, SpecOptions()), document.root, file="")
-            found[str(getattr(name, "value", ""))] = register
-    return found
+    """Find the registers among the texts of specs. Raises nothing: their own files report what is wrong with them."""
+    return _found(("", data) for data in texts)
 
 
 def registers_in(folders: Iterable[Path]) -> Registers:
-    """The registers of folders of specs; a folder that is no such has none."""
-    texts: list[bytes] = []
+    """Find the registers in folders of specs, with their files as paths from here."""
+    specs: list[tuple[str, bytes]] = []
     for folder in folders:
-        try:
-            texts += [spec.path.read_bytes() for spec in find_specs(folder)]
-        except (OSError, SpecError):
+        with suppress(OSError, SpecError):
+            specs += [(os.path.relpath(spec.path), spec.path.read_bytes()) for spec in find_specs(folder)]
+    return _found(specs)
+
+
+def _found(specs: Iterable[tuple[str, bytes]]) -> Registers:
+    found: dict[str, RegisterSpec | None] = {}
+    for file, data in specs:
+        if not may_be_register(data):
             continue
-    return registers_among(texts)
+        document = parse(data.decode("utf-8", "replace"), file=file)
+        if document.root is not None and is_register(document.root):
+            name = document.root.get("name")
+            register = read_register(Reading(document, document.root, SpecOptions()), document.root, file=file)
+            found[str(getattr(name, "value", ""))] = register
+    return found

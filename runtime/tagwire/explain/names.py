@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tagwire.explain.nodes import Node
+from tagwire.frames.known_packages import HEADER_KEYS, header_keys
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -18,10 +19,11 @@ __all__ = ["name_note"]
 
 def name_note(registry: "Registry") -> Callable[[Node], str]:
     """What a register of the package calls the number of a node; "" for all other nodes. A `note` for `annotate`."""
-    by_path: dict[str, type[Register]] = {}
+    keys = header_keys()
+    by_path: dict[str, type[Register]] = dict.fromkeys(HEADER_KEYS, keys) if keys else {}
     for name in registry.registers:
         register: Any = registry.attribute(name)
-        by_path |= dict.fromkeys(register.named_fields(), register)
+        by_path |= {_in_layouts(path, registry): register for path in register.named_fields()}
 
     def note(node: Node) -> str:
         value: Any = node.value
@@ -36,6 +38,15 @@ def name_note(registry: "Registry") -> Callable[[Node], str]:
         return ""
 
     return note
+
+
+def _in_layouts(path: str, registry: "Registry") -> str:
+    """Give a path of a register the name that its layout has: `RecordBatchV2.magic` is `v2.magic` there."""
+    name, _, steps = path.partition(".")
+    if not registry.is_format(name):
+        return path
+    cls: Any = registry[name]
+    return f"{cls.FORMAT}.{steps}"
 
 
 def _without_indexes(path: str) -> str:

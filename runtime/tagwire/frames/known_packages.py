@@ -5,15 +5,26 @@ contracts enforce that. The contracts can't see packages that are loaded by name
 names are here, and a test checks that no other module has one.
 """
 
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
     from tagwire.message.record_format import RecordFormat
-    from tagwire.message.register import KeyRange
+    from tagwire.message.register import KeyRange, Register
 
-__all__ = ["KAFKA_MESSAGES", "PUBLIC_PACKAGES", "RECORD_FORMATS", "kafka_messages", "record_format", "reserved_keys"]
+__all__ = [
+    "HEADER_KEYS",
+    "KAFKA_MESSAGES",
+    "PUBLIC_PACKAGES",
+    "RECORD_FORMATS",
+    "header_key_name",
+    "header_keys",
+    "kafka_messages",
+    "record_format",
+    "reserved_keys",
+]
 
 KAFKA_MESSAGES: Final = "tagwire_messages"
 """All of Kafka's messages: the package that is meant where none is named."""
@@ -36,6 +47,9 @@ RECORD_FORMATS: Final = {
 }
 """The names of record formats, each with the package and the class."""
 
+HEADER_KEYS: Final = ("kip82-int.headers.key", "kip82-int+kip87.headers.key")
+"""The fields of record formats that hold a header key of KIP-82's first draft."""
+
 
 def kafka_messages() -> "Registry":
     """The registry of Kafka's messages. Raises ImportError where they are not installed."""
@@ -48,6 +62,24 @@ def record_format(name: str) -> "type[RecordFormat]":
     package, cls = RECORD_FORMATS[name]
     found: type[RecordFormat] = getattr(import_module(package), cls)
     return found
+
+
+@cache
+def header_keys() -> "type[Register] | None":
+    """The register of header keys in KIP-82's first draft; None where the drafts are not installed."""
+    try:
+        found: type[Register] = import_module(f"{_DRAFTS}.kip82_int.kafka_header_keys").KafkaHeaderKeys
+    except ImportError:
+        return None
+    return found
+
+
+@lru_cache(1024)
+def header_key_name(key: str | int) -> str:
+    """Name a header key to people: a number of KIP-82's first draft by its register, if that has it."""
+    register = header_keys()
+    name = None if register is None or isinstance(key, str) else register.name_of(key % 2**32)
+    return name or str(key)
 
 
 def reserved_keys() -> "tuple[KeyRange, ...]":

@@ -71,6 +71,10 @@ class MessageIndex:
     def __contains__(self, name: object) -> bool:
         return name in self._index or name in self._aliases
 
+    def is_format(self, name: str) -> bool:
+        """Whether a name is that of a record format."""
+        return name in self._index and self._index[name][1] == "format"
+
     def __getitem__(self, name: str) -> type[Message]:
         """The class of a message, by its name or an older one. Raises UnknownMessageError."""
         found = self._classes.get(name)

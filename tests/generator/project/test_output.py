@@ -140,7 +140,7 @@ def test_a_linked_file_is_left_alone(tmp_path: Path) -> None:
     package.mkdir()
     outside.write_text(HEAD)
     (package / "a.py").symlink_to(outside)
-    with pytest.raises(OutputError, match="a.py is a link to .*; remove the link"):
+    with pytest.raises(OutputError, match=r"a\.py is a link to .*; remove the link"):
         plan({"a.py": HEAD + "1\n"}, package)
     assert outside.read_text() == HEAD
 

@@ -150,12 +150,12 @@ INNER = '"versions": "1+", "fields": [ { "name": "F", "type": "bool", "versions"
 LATER = {
     "struct": f'{{ "name": "B", "type": "Inner", {INNER} }}',
     "unique array": f'{{ "name": "B", "type": "[]Inner", "unique": true, {INNER} }}',
-    "null by default": '{ "name": "B", "type": "uint8", "versions": "1+", "nullableVersions": "1+", "default": "null" }',
+    "null by default": '{ "name": "B", "type": "int8", "versions": "1+", "nullableVersions": "1+", "default": "null" }',
     "first of two tags": '{ "name": "B", "type": "string", "taggedVersions": "1+", "tag": 0 }, '
     '{ "name": "C", "type": "string", "taggedVersions": "0+", "tag": 1 }',
     "one alternative of a union": ", ".join(
-        f'{{ "name": "{name}", "type": "string", "taggedVersions": "{tag}+", "tag": {tag}, "nullableVersions": "{tag}+",'
-        ' "default": "null", "union": "Kind" }'
+        f'{{ "name": "{name}", "type": "string", "taggedVersions": "{tag}+", "tag": {tag}, '
+        f'"nullableVersions": "{tag}+", "default": "null", "union": "Kind" }}'
         for name, tag in (("C", 0), ("B", 1))
     ),
     "record formats": '{ "name": "B", "type": "records", "versions": "1+", "recordFormats": { "1+": "v2" } }',

@@ -8,7 +8,11 @@ import tagwire_messages as messages
 from tagwire.explain.names import name_note
 from tagwire.explain.text import annotate
 from tagwire.explain.trace import trace, trace_request
+from tagwire.frames.known_packages import header_key_name
+from tagwire.records import Record, build
+from tagwire.records.tracing import trace_batches
 from tagwire.wire.types import WIRE_TYPES
+from tagwire_drafts import kip82_int
 
 NOTE = name_note(messages.registry)
 
@@ -44,6 +48,22 @@ def test_a_header_before_the_message_does_not_matter() -> None:
 def test_error_codes_of_all_messages() -> None:
     data = messages.HeartbeatResponse(error_code=25).encode(4)
     assert "25 UNKNOWN_MEMBER_ID" in annotate(trace(messages.HeartbeatResponse, data, 4), NOTE)
+
+
+@pytest.mark.parametrize("format", ["kip82-int", "kip82-int-signed", "kip82-int+kip87"])
+def test_header_keys_of_kip_82(format: str) -> None:
+    """Keys of the bundled register, in the record formats that have numbers as keys."""
+    batch = build([Record(0, 1000, b"k", b"v", [(1, b"a"), (2100001, b"b"), (2100009, b"c")])], format).encode()
+    [traced] = trace_batches(batch, format)
+    keys = [line.split()[-2:] for line in annotate(traced, NOTE).splitlines() if "].key" in line]
+    assert keys == [["1", "client.id"], ["2100001", "new.relic"], ["int32", "2100009"]]
+    assert [header_key_name(key) for key in (1, "1", 2100001, -1)] == ["client.id", "1", "new.relic", "-1"]
+
+
+def test_a_register_names_a_record_format_by_its_spec() -> None:
+    note = name_note(kip82_int.registry)
+    batch = build([Record(0, 1000, b"k", b"v", [(3, b"a")])], "kip82-int").encode()
+    assert "3 correlation.id" in annotate(trace(kip82_int.MessageKip82Int.layout(), batch), note)
 
 
 REGISTERS = [messages.registry.attribute(name) for name in messages.registry.registers]

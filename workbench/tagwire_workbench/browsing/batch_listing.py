@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from tagwire.errors import DecodeError, TagwireError
+from tagwire.frames.known_packages import header_key_name
 from tagwire.limits import Limits
 from tagwire.log import LogError, Segment
 from tagwire.log.errors import LogPathError
@@ -230,7 +231,7 @@ class BatchListing(Listing):
                 yield record.key or b""
                 yield record.value or b""
                 for key, value in record.headers:
-                    yield str(key).encode("utf-8", "backslashreplace")
+                    yield header_key_name(key).encode("utf-8", "backslashreplace")
                     yield value or b""
         except (TagwireError, DecodeError):
             return
