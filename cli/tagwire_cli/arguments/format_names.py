@@ -40,12 +40,12 @@ class FormatName(click.types.StringParamType):
         return [CompletionItem(name) for name in names if name.startswith(incomplete.lower())]
 
 
-def formats_of(name: str | None, *, only: bool) -> "FormatSet":
+def formats_of(name: str | None, *, only: bool, strict: bool = True) -> "FormatSet":
     """The formats that a reader is to know. Raises click.UsageError for `only` where none is named."""
     from tagwire.records.format_set import format_set
     from tagwire.records.formats import FormatError
 
     try:
-        return format_set(name or _AUTO, only=only)
+        return format_set(name or _AUTO, only=only, strict=strict)
     except FormatError:
         raise click.UsageError("--only-format needs a named format, not auto.") from None

@@ -13,6 +13,7 @@ __all__ = [
     "conversion_options",
     "format_option",
     "json_option",
+    "lenient_option",
     "new_format_option",
     "only_format_option",
     "output_options",
@@ -48,6 +49,15 @@ def format_option(function: F) -> F:
     )
 
 
+def lenient_option(function: F) -> F:
+    """The option `--lenient`: records as Kafka reads them; `format_option` makes the FormatSet so."""
+    return click.option(
+        *("--lenient", "is_lenient"),
+        is_flag=True,
+        help="Read what Kafka's reader accepts, skip what is damaged, and report both.",
+    )(function)
+
+
 def only_format_option(function: F) -> F:
     """The option `--only-format`."""
     return click.option("--only-format", is_flag=True, help="Refuse batches of any other format.")(function)
@@ -56,7 +66,8 @@ def only_format_option(function: F) -> F:
 def _with_formats(function: F) -> F:
     @wraps(function)
     def called(*words: Any, format: str, only_format: bool, **options: Any) -> Any:
-        return function(*words, format=formats_of(format, only=only_format), **options)
+        strict = not options.get("is_lenient", False)
+        return function(*words, format=formats_of(format, only=only_format, strict=strict), **options)
 
     return cast(F, called)
 

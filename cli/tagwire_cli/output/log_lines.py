@@ -4,75 +4,92 @@ Apart from the command, whose help must not wait for what reads logs.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import header_key_name
 from tagwire.frames.registry import Registry
 from tagwire.layout.parts import words_of_bits
 from tagwire.limits import Limits
 from tagwire.log import Partition, Segment
-from tagwire.log.dump import More, batch_lines, in_parts
-from tagwire.log.errors import placed
+from tagwire.log.dump import More, batch_lines, from_offset, in_parts
+from tagwire.log.errors import LogError
 from tagwire.log.names import partition_name
-from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
+from tagwire.log.placed_batch import Skip
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.message.field_table import layout_of
 from tagwire.message.json import hidden_json
 from tagwire.records import FormatSet, Record, RecordBatch
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import printable_json
 
-__all__ = ["dump"]
+__all__ = ["DumpOptions", "dump"]
 
+_LIKE_OTHERS: Final = re.compile("<(null|[0-9a-f]*)>")
+"""Text that would look like a null or like bytes; it is shown as bytes."""
 _OF_RECORDS: Final = ("has headers", "tombstone")
 """Words for attributes of records, which are also in the attributes of a message."""
 
 
-def dump(
-    found: Partition | Segment,
-    begin: int | None,
-    format: FormatSet,
-    limits: Limits,
-    registry: Registry | None,
-    write: Callable[[bytes], object],
-    *,
-    partial: bool,
-    as_json: bool,
-) -> Iterator[int]:
-    """Write the lines of each batch and yield its size in bytes; the lines before a fault are written.
+class DumpOptions(NamedTuple):
+    """What is printed, and how."""
 
-    Raises LogError. With a registry, records of Kafka's own topics are also shown as messages.
+    format: FormatSet
+    limits: Limits
+    registry: Registry | None
+    """The messages of Kafka's own topics, if records are to be shown as messages."""
+    skip: Skip
+    """Called with the error of each record that is not a known message, and of damage if that is skipped."""
+    partial: bool
+    as_json: bool
+    is_lenient: bool
+
+
+def dump(
+    found: Partition | Segment, begin: int | None, options: DumpOptions, write: Callable[[bytes], object]
+) -> Iterator[int]:
+    """Write the lines of each batch and yield its size in bytes; the lines before an error are written.
+
+    Raises LogError.
     """
-    for segment, position, batch in _batches(found, begin, format, limits, partial):
-        more = None if registry is None else _messages(found, batch, registry)
-        file = str(segment.path)
-        try:
-            for text in batch_lines(file, batch, more) if as_json else in_parts(_text_lines(batch, more)):
-                write(text)
-        except DecodeError as error:
-            raise placed(error, file, "TWL106", position) from None
+    for segment, position, batch in _batches(found, begin, options):
+        more = _messages(segment, position, batch, options)
+        for text in batch_lines(segment.name, batch, more, begin) if options.as_json else _text(batch, more, begin):
+            write(text)
         yield batch.size
 
 
 def _batches(
-    found: Partition | Segment, begin: int | None, format: FormatSet, limits: Limits, partial: bool
+    found: Partition | Segment, begin: int | None, options: DumpOptions
 ) -> Iterator[tuple[Segment, int, RecordBatch]]:
     """The batches with their segments and positions."""
+    format, limits, partial = options.format, options.limits, options.partial
+    skip = options.skip if options.is_lenient else None
     if not isinstance(found, Segment):
-        yield from found.placed_batches(begin, format, limits, partial=partial)
+        yield from found.placed_batches(begin, format, limits, partial=partial, skip=skip)
         return
-    for position, batch in found.placed_batches(begin, format, limits, partial=partial):
+    for position, batch in found.placed_batches(begin, format, limits, partial=partial, skip=skip):
         yield found, position, batch
 
 
-def _messages(found: Partition | Segment, batch: RecordBatch, registry: Registry) -> More | None:
+def _messages(segment: Segment, position: int, batch: RecordBatch, options: DumpOptions) -> More | None:
     """What --messages adds to a record: its messages, if the topic is one of Kafka's own; markers of every topic."""
-    name = partition_name(found.path.absolute() if found.path.is_dir() else found.path.absolute().parent)
+    registry, is_control = options.registry, batch.is_control
+    name = partition_name(segment.path.absolute().parent)
     log = INTERNAL_TOPICS.get(name.topic if name else "", "")
-    if not log and not batch.is_control:
+    if registry is None or (not log and not is_control):
         return None
-    return lambda record: _told(decode_entry(record, log, registry, is_control=batch.is_control))
+
+    def message(record: Record) -> dict[str, str]:
+        try:
+            return _told(entry_at(record, log, registry, segment.name, position, is_control=is_control))
+        except LogError as error:
+            options.skip(error)
+        # The bytes of a record that can't be decoded may hold a secret.
+        return {"message": "null"} | ({"value": json.dumps(HIDDEN)} if hides() and log == "cluster" else {})
+
+    return message
 
 
 def _told(entry: Entry) -> dict[str, str]:
@@ -85,15 +102,22 @@ def _told(entry: Entry) -> dict[str, str]:
     return {"message": entry.to_json_text()}
 
 
-def _text_lines(batch: RecordBatch, more: More | None) -> Iterator[str]:
+def _text(batch: RecordBatch, more: More | None, begin: int | None) -> Iterator[bytes]:
+    return in_parts(_text_lines(batch, more, begin))
+
+
+def _text_lines(batch: RecordBatch, more: More | None, begin: int | None) -> Iterator[str]:
     """Offset, timestamp, key, value, headers and attributes of each record, with tabs between them."""
     of_batch = words_of_bits(batch.described_by.bits.values(), batch.attributes)
     of_batch = [word for word in of_batch if word not in _OF_RECORDS]
-    for record in batch:
-        headers = ", ".join(f"{_text(header_key_name(key))}={_text(value)}" for key, value in record.headers)
-        cells = [str(record.offset), str(record.timestamp), _text(record.key), _text(record.value), headers]
-        if more is not None:
-            cells[2:4] = [printable_json(more(record)["message"])]
+    for record in from_offset(batch, begin):
+        headers = ", ".join(f"{_cell(header_key_name(key))}={_cell(value)}" for key, value in record.headers)
+        cells = [str(record.offset), str(record.timestamp), _cell(record.key), _cell(record.value), headers]
+        found = more(record) if more is not None else {"message": "null"}
+        if found["message"] != "null":
+            cells[2:4] = [printable_json(found["message"])]
+        elif "value" in found:
+            cells[3] = json.loads(found["value"])
         cells.append(", ".join([*of_batch, *_of_record(record)]))
         yield "\t".join(cells).rstrip("\t") + "\n"
 
@@ -108,8 +132,8 @@ def _of_record(record: Record) -> list[str]:
     return words
 
 
-def _text(value: bytes | str | int | None) -> str:
-    """Text as it is where a line can hold it; null, and other bytes as hex, in <>."""
+def _cell(value: bytes | str | int | None) -> str:
+    """Text as it is if a line can hold it; null as <null>, and all other bytes as hex in <>."""
     if value is None:
         return "<null>"
     if isinstance(value, int):
@@ -118,6 +142,6 @@ def _text(value: bytes | str | int | None) -> str:
         text = value.decode() if isinstance(value, bytes) else value
     except UnicodeDecodeError:
         text = ""
-    if text.isprintable() and (text or not value):
+    if text.isprintable() and (text or not value) and not _LIKE_OTHERS.fullmatch(text):
         return text
     return f"<{(value if isinstance(value, bytes) else value.encode()).hex()}>"

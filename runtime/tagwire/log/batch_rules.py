@@ -96,7 +96,8 @@ class BatchRules:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
             self.problems.add(error.offset, "TWL106", what)
             is_whole = False
-        if latest is not None and latest > batch.max_timestamp:
+        has_highest = "base_timestamp" in batch.described_by.fields
+        if has_highest and latest is not None and latest > batch.max_timestamp:
             self.problems.add(
                 position,
                 "TWL113",

@@ -1,8 +1,9 @@
 """The small text files beside a log, in which brokers keep facts between restarts.
 
 A checkpoint has its version in the first line, the number of its entries in
-the second, and an entry a line. Properties are `name=value` or `name: value`.
-Faults have the byte at which their line begins.
+the second, and an entry a line; brokers leave it empty until they first write it.
+Properties are `name=value` or `name: value`. Faults have the byte at which their
+line begins.
 """
 
 import json
@@ -115,6 +116,8 @@ def _entries(path: Path, what: str, width: int) -> Iterator[tuple[int, list[str]
     """The lines after version and count, split into the expected number of words, with their byte positions."""
     data = read_file(path, _RULE, _MOST_BYTES)
     lines = _lines(path, data)
+    if not data:  # as Kafka's CheckpointFile reads it
+        return
     for expected in ("a version", "a number of entries"):
         at, text = next(lines, (-1, ""))
         if at < 0:

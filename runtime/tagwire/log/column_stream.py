@@ -47,6 +47,7 @@ def columns(
     start_offset: int | None = None,
     format: Formats = AUTO,
     only: bool = False,
+    strict: bool = True,
     level: str = "record",
     errors: str = "raise",
     limits: Limits = DEFAULT_LIMITS,
@@ -61,7 +62,7 @@ def columns(
     `columns` names those that are wanted; the others are not made. With
     `level="batch"` there is a row for the head of each batch (of formats of
     messages: of each outermost message); nothing is unpacked, and no checksum is
-    held against its bytes. Rows begin at `start_offset`; `format`, `only`,
+    held against its bytes. Rows begin at `start_offset`; `format`, `only`, `strict`,
     `partial` and `from_log_start` are as in `tagwire.log.read`.
 
     For an invalid batch, "raise" raises its LogError after the rows before it;
@@ -77,7 +78,7 @@ def columns(
     Raises LogPathError, FormatError, ColumnError, and what `tagwire.arrow.schema`
     raises, at once.
     """
-    formats = format_set(format, only=only)
+    formats = format_set(format, only=only, strict=strict)
     payload = None if message is None else Payload(message, version, fields, errors, limits)
     wanted = ReadOptions(start_offset, formats, level == "batch", errors, limits, partial, from_log_start)
     if payload is None:
@@ -263,7 +264,7 @@ class Pass:
             rows.put(record_values(root, record, shared, file, position))
             if rows.is_full:
                 yield rows.take()
-        if refused:
+        if refused and self.wanted.formats.strict:
             raise DisagreementError(batch.described_by.layout, f"the batch at byte {position} of {scan.file}")
         rows.leave(position + size, batch.last_offset)
 

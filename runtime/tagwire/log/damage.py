@@ -25,11 +25,12 @@ from tagwire.errors import DecodeError
 from tagwire.layout import Array
 from tagwire.log.errors import LogError
 from tagwire.log.file_bytes import window_of
+from tagwire.log.placed_batch import PlacedBatch, Skip
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 from tagwire.records.head_positions import LONGEST
 
-__all__ = ["Damage", "Found", "pieces"]
+__all__ = ["Damage", "Found", "pieces", "without_damage"]
 
 NO_OFFSET: Final = -1
 
@@ -38,7 +39,7 @@ class Found(NamedTuple):
     """A whole batch."""
 
     position: int
-    batch: RecordBatch
+    batch: PlacedBatch
 
 
 class Damage(NamedTuple):
@@ -66,6 +67,19 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
         yield Found(position, batch)
         position += batch.size
         last = batch.last_offset
+
+
+def without_damage(scan: Scan, position: int, skip: Skip, *, partial: bool) -> Iterator[Found]:
+    """The batches from a position on; `skip` gets each error of the bytes between them, and of their records.
+
+    With `partial`, a batch that is cut off at the end of the file is no error.
+    """
+    for piece in pieces(scan, position):
+        if isinstance(piece, Found):
+            piece.batch.skip = skip
+            yield piece
+        elif not (partial and piece.error.rule == "TWL101" and piece.end == len(scan.data)):
+            skip(piece.error)
 
 
 def _next(scan: Scan, position: int, last: int) -> int:

@@ -20,6 +20,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
 from tagwire.log.errors import LogPathError, refuse
 from tagwire.log.names import LogFile, log_file, partition_name
+from tagwire.log.placed_batch import Skip
 from tagwire.log.producers import read_producer_snapshot
 from tagwire.log.segment import Segment
 from tagwire.records import RecordBatch
@@ -104,15 +105,17 @@ class Partition:
         *,
         partial: bool = False,
         from_log_start: bool = False,
+        skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
         """The batches of all segments, from the one with `start_offset` on, or in a gap from the next one.
 
         With `from_log_start`, begin no earlier than the log's start offset, if a checkpoint has one. With `partial`, a
-        batch that is cut off at the end of the last segment is left out. Raises LogError.
+        batch that is cut off at the end of the last segment is left out; `skip` is as for `Segment.batches`. Raises
+        LogError.
         """
         if from_log_start and self.log_start_offset is not None:
             start_offset = max(self.log_start_offset, start_offset or 0)
-        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+        for _, _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
 
     def placed_batches(
@@ -122,12 +125,14 @@ class Partition:
         limits: Limits = DEFAULT_LIMITS,
         *,
         partial: bool = False,
+        skip: Skip | None = None,
     ) -> Iterator[tuple[Segment, int, RecordBatch]]:
         """Like `batches`, each with its segment and its position there."""
         for segment, is_first in self.segments_from(start_offset):
             start = start_offset if is_first else None
             is_last = segment is self.segments[-1]
-            for position, batch in segment.placed_batches(start, format, limits, partial=partial and is_last):
+            found = segment.placed_batches(start, format, limits, partial=partial and is_last, skip=skip)
+            for position, batch in found:
                 yield segment, position, batch
 
     def segments_from(self, offset: int | None) -> Iterator[tuple[Segment, bool]]:

@@ -1,25 +1,33 @@
 """A batch that knows its position in a file, so that errors in its records name both."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 from tagwire.errors import DecodeError
-from tagwire.log.errors import placed
+from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.records import Record, RecordBatch
 from tagwire.records.walk import Walk
 
-__all__ = ["PlacedBatch"]
+__all__ = ["PlacedBatch", "Skip"]
+
+Skip = Callable[[LogError | LogPathError], object]
+"""Called with the error of each part of a log that can't be read, which is then left out."""
 
 
 class PlacedBatch(RecordBatch):
-    """A batch of a file. Reading its records raises LogError with the file and the byte position."""
+    """A batch of a file. Reading its records raises LogError with the file and the byte position.
 
-    __slots__ = ("_file", "_position")
+    If `skip` is set, the error is passed to it instead, and the records before it are all that the batch has.
+    """
+
+    __slots__ = ("_file", "_position", "skip")
 
     def __init__(self, batch: RecordBatch, file: str, position: int) -> None:
-        super().__init__(batch._format, batch._head, batch._buf, batch._start, batch._end, batch._limits)
+        parts = batch._format, batch._head, batch._buf, batch._start, batch._end, batch._limits
+        super().__init__(*parts, strict=batch._strict)
         self._file = file
         self._position = position - batch._start
+        self.skip: Skip | None = None
 
     @contextmanager
     def _placing(self) -> Generator[None]:
@@ -28,17 +36,31 @@ class PlacedBatch(RecordBatch):
         except DecodeError as error:
             raise placed(error, self._file, "TWL106", self._position) from None
 
+    def _deviated(self, error: DecodeError) -> None:
+        if self.skip is not None:
+            self.skip(placed(error, self._file, "TWL106", self._position))
+
     def __iter__(self) -> Iterator[Record]:
-        with self._placing():
-            yield from super().__iter__()
+        try:
+            with self._placing():
+                yield from super().__iter__()
+        except LogError as error:
+            if self.skip is None:
+                raise
+            self.skip(error)
 
     def __reduce__(self) -> tuple[object, ...]:
         copied, arguments = super().__reduce__()
         return PlacedBatch, (copied(*arguments), self._file, self._position + self._start)  # type: ignore[operator, misc]
 
     def __len__(self) -> int:
-        with self._placing():
-            return super().__len__()
+        try:
+            with self._placing():
+                return super().__len__()
+        except LogError:
+            if self.skip is None:
+                raise
+            return sum(1 for _ in self)
 
     def walk(self) -> Walk:
         """The same as for any batch. Raises LogError."""

@@ -93,7 +93,7 @@ class Scan:
         data = self.data[position : position + size]
         try:
             if self._clear is not None:
-                found = read_batch(data, 0, self._clear, self.limits)
+                found = read_batch(data, 0, self._clear, self.limits, strict=self.formats.strict)
             else:
                 found = batch_at(data, 0, self.formats, self.limits)
             return PlacedBatch(found, self.file, position)

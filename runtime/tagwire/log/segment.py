@@ -10,11 +10,13 @@ from struct import Struct
 from typing import Any
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.damage import without_damage
 from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.index_lookup import IndexLookup, index_lookup
 from tagwire.log.indexes import AbortedTransaction, OffsetEntry, OffsetIndex, TimeIndex, read_transaction_index
 from tagwire.log.names import LogFile, log_file
+from tagwire.log.placed_batch import Skip
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 
@@ -70,13 +72,15 @@ class Segment:
         limits: Limits = DEFAULT_LIMITS,
         *,
         partial: bool = False,
+        skip: Skip | None = None,
     ) -> Iterator[RecordBatch]:
         """The batches, from the one with `start_offset` on, or in a gap from the next one.
 
         One pass, in the memory of a batch. Raises LogError at the first invalid batch. With `partial`, a last batch
-        that is cut off is left out.
+        that is cut off is left out. If `skip` is given, it is called with the error of each invalid part instead:
+        bytes that are not a batch, and records of a batch from the first invalid one on.
         """
-        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial):
+        for _, batch in self.placed_batches(start_offset, format, limits, partial=partial, skip=skip):
             yield batch
 
     def placed_batches(
@@ -86,12 +90,16 @@ class Segment:
         limits: Limits = DEFAULT_LIMITS,
         *,
         partial: bool = False,
+        skip: Skip | None = None,
     ) -> Iterator[tuple[int, RecordBatch]]:
         """Like `batches`, each with its position in the file."""
         with self.opened() as data:
             scan = Scan(self.name, data, format, limits)
             position = 0 if start_offset is None else self.position_of(scan, start_offset)
-            yield from scan.batches(position, partial=partial)
+            if skip is None:
+                yield from scan.batches(position, partial=partial)
+            else:
+                yield from without_damage(scan, position, skip, partial=partial)
 
     def end_offset(self, format: Any = "auto") -> int | None:
         """The offset after the last batch, from the heads; None for a segment without batches."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.placed_batch import Skip
 from tagwire.log.segment import Segment
 
 __all__ = ["SegmentStat", "stat"]
@@ -91,11 +92,15 @@ def stat(
     format: Any = "auto",
     limits: Limits = DEFAULT_LIMITS,
     tell: Callable[[int], None] | None = None,
+    skip: Skip | None = None,
 ) -> SegmentStat:
-    """Count a segment; `tell` is called with the number of bytes read since the last call. Raises LogError."""
+    """Count a segment; `tell` is called with the number of bytes read since the last call.
+
+    `skip` is as for `Segment.batches`. Raises LogError.
+    """
     found = SegmentStat(str(segment.path))
     found.bytes = segment.size
-    for batch in segment.batches(None, format, limits):
+    for batch in segment.batches(None, format, limits, skip=skip):
         found.batches += 1
         found.formats[batch.format] += 1
         found.codecs[batch.compression] += 1

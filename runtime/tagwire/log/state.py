@@ -11,16 +11,16 @@ The partitions of a topic hold different keys, so they are joined into one state
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tagwire.errors import DecodeError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.cluster_state import ClusterState
 from tagwire.log.coordinator_state import groups, share_partitions, transactions
-from tagwire.log.errors import LogError, LogPathError, placed
+from tagwire.log.errors import LogError, LogPathError
 from tagwire.log.keyed_state import KeyedState
 from tagwire.log.partition import Partition
+from tagwire.log.placed_batch import Skip
 from tagwire.log.segment import Segment
 from tagwire.log.state_json import state_text, state_values
-from tagwire.log.topics import INTERNAL_TOPICS, Entry, decode_entry
+from tagwire.log.topics import INTERNAL_TOPICS, Entry, entry_at
 from tagwire.records.format_set import AUTO, Formats, FormatSet, format_set
 
 if TYPE_CHECKING:
@@ -42,14 +42,19 @@ def state(
     format: Formats = AUTO,
     limits: Limits = DEFAULT_LIMITS,
     tell: Tell | None = None,
+    skip: Skip | None = None,
+    unknown: Skip | None = None,
 ) -> dict[str, Any]:
     """The state of the internal topics among these partitions, as values that JSON can hold; other topics are ignored.
 
     Sensitive values are hidden (`tagwire.sensitive`). The keys are those of `groups`, `transactions`,
-    `sharePartitions` and `cluster` whose topic is there. `format` is as for `tagwire.records.read_batches`. Raises
-    LogError, FormatError.
+    `sharePartitions` and `cluster` whose topic is there. `format` is as for `tagwire.records.read_batches`, and `skip`
+    as for `Segment.batches`. If `unknown` is given, it is called with the error of each record that is not a known
+    message, which is then left out, as Kafka's own loaders do. Raises LogError, FormatError, and LogPathError for two
+    replicas of a partition.
     """
-    values: dict[str, Any] = state_values(_states(partitions, _Reading(registry, format_set(format), limits, tell)))
+    reading = _Reading(registry, format_set(format), limits, tell, skip, unknown)
+    values: dict[str, Any] = state_values(_states(partitions, reading))
     return values
 
 
@@ -60,12 +65,14 @@ def state_json_text(
     format: Formats = AUTO,
     limits: Limits = DEFAULT_LIMITS,
     tell: Tell | None = None,
+    skip: Skip | None = None,
+    unknown: Skip | None = None,
 ) -> str:
     """The text of `json.dumps(state(...), indent=2, ensure_ascii=False)`, made without dicts of messages.
 
     Takes the arguments of `state` and raises the same errors.
     """
-    return state_text(_states(partitions, _Reading(registry, format_set(format), limits, tell)))
+    return state_text(_states(partitions, _Reading(registry, format_set(format), limits, tell, skip, unknown)))
 
 
 class _Reading(NamedTuple):
@@ -74,19 +81,30 @@ class _Reading(NamedTuple):
     registry: "Registry"
     formats: FormatSet
     limits: Limits
-    tell: Tell | None
+    tell: Tell | None = None
+    skip: Skip | None = None
+    unknown: Skip | None = None
 
 
 def _states(partitions: Iterable[Partition], reading: _Reading) -> dict[str, Any]:
     """The states by name, as trees of `tagwire.log.state_json`."""
     by_log: dict[str, list[Partition]] = {}
+    seen: dict[tuple[str, int | None], Partition] = {}
     for partition in partitions:
         if partition.topic in INTERNAL_TOPICS and not partition.state:
+            other = seen.setdefault((partition.topic, partition.partition), partition)
+            if other is not partition:
+                raise LogPathError(
+                    f"{other.path} and {partition.path} are replicas of {partition.topic}-{partition.partition}, and"
+                    " joined they would be a state that no broker had; give only one of them"
+                )
             by_log.setdefault(INTERNAL_TOPICS[partition.topic], []).append(partition)
     return {name: _state(log, by_log[log], reading) for log, name in STATES.items() if log in by_log}
 
 
 def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
+    for partition in partitions:
+        _check_begin(log, partition, reading)
     if log == "cluster":
         cluster = ClusterState()
         for partition in partitions:
@@ -106,6 +124,23 @@ def _state(log: str, partitions: list[Partition], reading: _Reading) -> Any:
     return groups(kept, pending, reading.registry) if log == "group" else transactions(kept)
 
 
+def _check_begin(log: str, partition: Partition, reading: _Reading) -> None:
+    """Report a partition whose first records are gone: its state is incomplete, unless a snapshot has them.
+
+    Records below the log's start offset were deleted on purpose, but in the metadata log only after a snapshot.
+    """
+    begin = 0 if log == "cluster" else partition.log_start_offset or 0
+    for snapshot in partition.metadata_snapshots if log == "cluster" else ():
+        begin = max(begin, snapshot.base_offset or 0)
+    first = partition.segments[0].base_offset or 0 if partition.segments else begin
+    if first > begin:
+        what = f"the log begins at offset {first}, but its state begins at {begin}"
+        error = LogPathError(f"{partition.path}: {what}: files are missing, and the state is incomplete")
+        if reading.unknown is None:
+            raise error
+        reading.unknown(error)
+
+
 def entries(
     partition: Partition, registry: "Registry", *, format: Formats = AUTO, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[Entry]:
@@ -114,7 +149,7 @@ def entries(
         known = ", ".join(INTERNAL_TOPICS)
         raise LogPathError(f"{partition.path}: the records of this topic are not known messages; those of {known} are")
     log = INTERNAL_TOPICS[partition.topic]
-    for _, entry, _ in _placed_entries(partition.segments, log, _Reading(registry, format_set(format), limits, None)):
+    for _, entry, _ in _placed_entries(partition.segments, log, _Reading(registry, format_set(format), limits)):
         yield entry
 
 
@@ -135,29 +170,20 @@ def _placed_entries(
     segments: Iterable[Segment], log: str, reading: _Reading
 ) -> Iterator[tuple[int, Entry, int | None]]:
     """Each entry with its offset, and the producer of its transaction or marker."""
-    registry, formats, limits, tell = reading
+    registry, limits = reading.registry, reading.limits
     for segment in segments:
-        for position, batch in segment.placed_batches(format=formats, limits=limits):
-            producer = batch.producer_id if batch.is_transactional else None
+        for position, batch in segment.placed_batches(None, reading.formats, limits, skip=reading.skip):
+            producer, is_control = batch.producer_id if batch.is_transactional else None, batch.is_control
             for record in batch:
                 try:
-                    entry = decode_entry(record, log, registry, is_control=batch.is_control, limits=limits)
-                except DecodeError as error:
-                    raise _at(error, segment, position, record.offset) from None
-                yield record.offset, entry, producer
-            if tell:
-                tell(batch.size)
-
-
-def _at(error: DecodeError, segment: Segment, position: int, offset: int) -> LogError:
-    """An error in a message: the place is that of the batch, and the text has the record and the byte."""
-    what = f"{error.found} at byte {error.offset} of the record at offset {offset}"
-    moved = DecodeError(
-        message_name=error.message_name,
-        version=error.version,
-        path=error.path,
-        offset=0,
-        found=what,
-        expected=error.expected,
-    )
-    return placed(moved, str(segment.path), "TWL106", position)
+                    entry = entry_at(
+                        record, log, registry, segment.name, position, is_control=is_control, limits=limits
+                    )
+                except LogError as error:
+                    if reading.unknown is None:
+                        raise
+                    reading.unknown(error)
+                else:
+                    yield record.offset, entry, producer
+            if reading.tell:
+                reading.tell(batch.size)

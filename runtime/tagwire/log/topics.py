@@ -6,7 +6,9 @@ The registry is an argument, because the runtime does not import generated packa
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.log.errors import LogError
 from tagwire.message.json_text import dumped, object_text
 from tagwire.records import ControlRecord, Record, control_record
 from tagwire.records.control import CONTROL_TYPES
@@ -14,7 +16,7 @@ from tagwire.records.control import CONTROL_TYPES
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["INTERNAL_TOPICS", "Entry", "decode_entry"]
+__all__ = ["INTERNAL_TOPICS", "Entry", "decode_entry", "entry_at"]
 
 INTERNAL_TOPICS: Final = {
     "__consumer_offsets": "group",
@@ -73,9 +75,46 @@ def decode_entry(
     if log not in _KEYED:
         frame = registry.decode_record(record.value, log, limits=limits)
         return Entry(frame.message.NAME, None, frame.message, frame.version)
+    if record.key is None:
+        found, expected = "a null key", "the key of a known record"
+        raise DecodeError(message_name="record", version=None, path="key", offset=0, found=found, expected=expected)
     key = registry.decode_record(record.key, log, limits=limits).message
     frame = registry.decode_record(record.value, log, key, limits=limits)
     return Entry(key.NAME.removesuffix("Key"), key, frame.message, frame.version)
+
+
+def entry_at(
+    record: Record,
+    log: str,
+    registry: "Registry",
+    file: str,
+    position: int,
+    *,
+    is_control: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Entry:
+    """Like `decode_entry`, for a record of the batch at a position of a file. Every error is a LogError.
+
+    Kafka's newer and older releases, and other programs, leave records in these topics that are not known here.
+    """
+    try:
+        return decode_entry(record, log, registry, is_control=is_control, limits=limits)
+    except DecodeError as error:
+        name, version, path = error.message_name, error.version, error.path
+        found, expected = f"{error.found} at byte {error.offset}", error.expected
+    except UnsupportedVersionError as error:
+        name, version, path = error.message_name, None, ""
+        found, expected = f"version {error.version}", f"one of {error.supported}"
+    raise LogError(
+        file,
+        "TWL106",
+        offset=position,
+        found=f"{found} of the record at offset {record.offset}",
+        expected=expected,
+        message_name=name,
+        version=version,
+        path=path,
+    )
 
 
 def _marker(marker: ControlRecord) -> Entry:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["RecordBatch", "own_batch", "read_batch"]
 
 
-def read_batch(buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False) -> "RecordBatch":
+def read_batch(
+    buf: bytes, pos: int, format: Format, limits: Limits, *, outline: bool = False, strict: bool = True
+) -> "RecordBatch":
     """The batch, or outermost message, at `pos`. Its checksum is verified, except for an outline.
+
+    With `strict=False`, its records are read later as Kafka reads them.
 
     Raises DecodeError (with the offset in `buf`), LimitError.
     """
@@ -31,7 +35,7 @@ def read_batch(buf: bytes, pos: int, format: Format, limits: Limits, *, outline:
     else:
         raw = memoryview(buf) if has_records else buf
         head, end = decode(layout, buf, raw=raw, offset=pos, whole=False, strict=True, limits=limits)
-    return RecordBatch(format, head, buf, pos, end, limits)
+    return RecordBatch(format, head, buf, pos, end, limits, strict=strict)
 
 
 def own_batch(format: Format, data: bytes) -> "RecordBatch":
@@ -54,15 +58,26 @@ class RecordBatch:
     takes for none: -1, False, None.
     """
 
-    __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_head", "_limits", "_start")
+    __slots__ = ("__dict__", "_begun", "_buf", "_end", "_format", "_head", "_limits", "_start", "_strict")
 
-    def __init__(self, format: Format, head: dict[str, Any], buf: bytes, start: int, end: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        format: Format,
+        head: dict[str, Any],
+        buf: bytes,
+        start: int,
+        end: int,
+        limits: Limits,
+        *,
+        strict: bool = True,
+    ) -> None:
         self._format = format
         self._head = head
         self._buf = buf
         self._start = start
         self._end = end
         self._limits = limits
+        self._strict = strict
         self._begun: Walk | None = None
 
     # ------------------------------------------------------------ the head
@@ -211,7 +226,8 @@ class RecordBatch:
             return None
         from tagwire.records.legacy_messages import Messages
 
-        return Messages(self._format, self._head, self.codec, self._start, self._limits)
+        deviated = None if self._strict else self._deviated
+        return Messages(self._format, self._head, self.codec, self._start, self._limits, deviated)
 
     def __iter__(self) -> Iterator[Record]:
         records = self._records()
@@ -220,10 +236,13 @@ class RecordBatch:
         stated = len(self) if "count" in self._format.fields else 0
         return bounded(records, stated, self.format, self._start, self._limits)
 
+    def _deviated(self, error: DecodeError) -> None:
+        """Called with the error of a strict reader, if the records are read as Kafka reads them."""
+
     def _records(self) -> Iterator[Record]:
         if self._format.records is not None:
             walk, self._begun = self._begun or self.walk(), None
-            return iter(walk)
+            return iter(walk) if self._strict else walk.leniently(self._deviated)
         if self._messages is not None:
             return iter(self._messages)
         from tagwire.records.legacy_messages import record_of

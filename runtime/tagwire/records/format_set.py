@@ -33,16 +33,20 @@ class FormatSet:
     """The formats that a log may contain, at most one for each magic byte.
 
     `named` are formats by name, class or layout. v0, v1 and v2 are added, each
-    unless a named format has its magic byte. With `only`, nothing is added. Raises
+    unless a named format has its magic byte. With `only`, nothing is added. With
+    `strict=False`, records are read as Kafka's own reader reads them. Raises
     FormatError for unknown names, for two formats with the same magic byte, and for
     `only` without a name.
     """
 
-    def __init__(self, *named: "str | Format | type[RecordFormat] | Layout", only: bool = False) -> None:
+    def __init__(
+        self, *named: "str | Format | type[RecordFormat] | Layout", only: bool = False, strict: bool = True
+    ) -> None:
         if only and not named:
             raise FormatError("only is set, but no format is named; name the one that is meant")
         self.named = tuple(format_of(each) for each in named)
         self.only = only
+        self.strict = strict
         by_magic: dict[int, Format] = {}
         for each in self.named:
             if len(named) > 1 and not _is_findable(each):
@@ -135,13 +139,15 @@ class FormatSet:
         return re.compile(rb"(?=\0[\s\S]{7}(?:%b))" % b"|".join(ways))
 
     def __eq__(self, other: object) -> bool:
-        return self.formats == other.formats if isinstance(other, FormatSet) else NotImplemented
+        if not isinstance(other, FormatSet):
+            return NotImplemented
+        return self.formats == other.formats and self.strict == other.strict
 
     def __hash__(self) -> int:
         return hash(self.formats)
 
     def __reduce__(self) -> Any:
-        return _remade, (tuple(each.source for each in self.named), self.only)
+        return _remade, (tuple(each.source for each in self.named), self.only, self.strict)
 
     def __repr__(self) -> str:
         return f"<record formats {', '.join(each.name for each in self.formats)}>"
@@ -151,28 +157,30 @@ Formats = str | Format | type[RecordFormat] | Layout | FormatSet | Iterable[Any]
 """What a reader takes: `auto`, names with commas, a format of one's own, several of these, or a FormatSet."""
 
 
-def format_set(given: Any, *, only: bool = False) -> FormatSet:
-    """The formats that are meant: `auto` is v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
+def format_set(given: Any, *, only: bool = False, strict: bool = True) -> FormatSet:
+    """The requested formats: `auto` is v0, v1, v2 and v3. Raises FormatError as FormatSet does."""
     if isinstance(given, FormatSet):
-        return FormatSet(*given.named, only=True) if only and not given.only else given
+        if (given.only or not only) and (strict or not given.strict):
+            return given
+        return FormatSet(*given.named, only=only or given.only, strict=strict and given.strict)
     if isinstance(given, str):
-        return _by_name(given, only)
+        return _by_name(given, only, strict)
     if isinstance(given, list | tuple):
-        return FormatSet(*given, only=only)
-    return FormatSet(given, only=only)
+        return FormatSet(*given, only=only, strict=strict)
+    return FormatSet(given, only=only, strict=strict)
 
 
 @lru_cache(maxsize=64)
-def _by_name(text: str, only: bool) -> FormatSet:
+def _by_name(text: str, only: bool, strict: bool) -> FormatSet:
     if text == AUTO:
         if only:
             raise FormatError("only is set, but no format is named; name the one that is meant instead of auto")
-        return FormatSet(*_OF_AUTO)
-    return FormatSet(*(name.strip() for name in text.split(",")), only=only)
+        return FormatSet(*_OF_AUTO, strict=strict)
+    return FormatSet(*(name.strip() for name in text.split(",")), only=only, strict=strict)
 
 
-def _remade(named: tuple[Any, ...], only: bool) -> FormatSet:
-    return FormatSet(*named, only=only)
+def _remade(named: tuple[Any, ...], only: bool, strict: bool) -> FormatSet:
+    return FormatSet(*named, only=only, strict=strict)
 
 
 def _is_findable(format: Format) -> bool:

@@ -5,24 +5,30 @@ In magic 0 the offsets inside are absolute (or what a producer wrote). From
 magic 1 on they are relative: the wrapper's offset is that of its last message.
 Some clients write a wrapper with offset 0 around the offsets 0, 1, 2 and so on;
 as in Kafka, these are then the offsets of the messages. With append time, the
-wrapper's timestamp is that of all. Sources: KIP-31, KIP-32, KAFKA-5365, and
+wrapper's timestamp is that of all. Old converters have written messages of magic 0
+into wrappers of magic 1, and the other way round; lenient readers accept them. Sources: KIP-31, KIP-32, KAFKA-5365, and
 DeepRecordsIterator in Kafka's AbstractLegacyRecordBatch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, LimitError
 from tagwire.interpreter.framed_cursor import Good
 from tagwire.interpreter.reader import LayoutReader
 from tagwire.limits import Limits
 from tagwire.records.format import Format
+from tagwire.records.formats import format_of
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
 from tagwire.records.walk import plain_attributes, tombstone_flag, unpacked
 
 __all__ = ["Messages", "record_of"]
 
+_MIXED = ("v0", "v1")
+"""The formats of which a lenient reader finds one in a wrapper of the other."""
+MAGIC_AT = 16
+"""The position of the magic byte in both."""
 _OF_WRAPPERS = ("compression", "timestamp_type")
 """The bits that a wrapper may have: the others belong to messages."""
 
@@ -44,7 +50,16 @@ def record_of(format: Format, head: dict[str, Any], offset: int, appended: int |
 class Messages:
     """The messages in a wrapper. Raises DecodeError or LimitError for anything but a message set of its magic."""
 
-    def __init__(self, format: Format, head: dict[str, Any], codec: str, offset: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        format: Format,
+        head: dict[str, Any],
+        codec: str,
+        offset: int,
+        limits: Limits,
+        deviated: Callable[[DecodeError], object] | None = None,
+    ) -> None:
+        """`deviated` is None for a strict reader; else it is called with the error of a strict one."""
         self.format = format
         self.head = head
         self.offset = offset
@@ -55,7 +70,16 @@ class Messages:
         if head["value"] is None:
             self.refuse("value", "null in a wrapper", f"a message set, packed by {codec}")
         self.data = unpacked(format, codec, head["value"], offset, "value", limits)
-        self.offsets = self.read_offsets()
+        self.is_mixed = False
+        """Whether some messages have another magic than the wrapper."""
+        try:
+            self.offsets = self.read_offsets()
+        except DecodeError as error:
+            if deviated is None or isinstance(error, LimitError) or format.name not in _MIXED:
+                raise
+            self.is_mixed = True
+            self.offsets = self.read_offsets()
+            deviated(error)
         if not self.offsets:
             self.refuse("value", "an empty message set in a wrapper", "at least one message")
         self.shift = 0
@@ -75,8 +99,7 @@ class Messages:
         reading = self.natively(0, None)
         if reading is not None:
             return [record.offset for record in reading]
-        name = self.format.fields["base_offset"].name
-        return [head[name] for head in self.heads()]
+        return [format.role(head, "base_offset") for format, head in self.heads()]
 
     def __iter__(self) -> Iterator[Record]:
         appended = None
@@ -87,7 +110,7 @@ class Messages:
     def natively(self, shift: int, appended: int | None) -> Iterator[Record] | None:
         """The messages as the native engine reads them, if it does."""
         plans = self.format.plans
-        if plans.records is None:
+        if plans.records is None or self.is_mixed:
             return None
         bases = {OFFSET: shift, TIMESTAMP: appended or 0, SCALE: int(appended is None)}
         inputs = plans.inputs(bases, {})
@@ -95,8 +118,9 @@ class Messages:
 
     def by_layout(self, appended: int | None) -> Iterator[Record]:
         """The messages as records without the native engine."""
-        for head, offset in zip(self.heads(), self.offsets, strict=True):
-            yield record_of(self.format, head, offset + self.shift, appended)
+        for (format, head), offset in zip(self.heads(), self.offsets, strict=True):
+            has_time = "base_timestamp" in format.fields
+            yield record_of(format, head, offset + self.shift, appended if has_time else None)
 
     def refused(self, index: int, pos: int, elements: int, good: Good) -> Iterator[Any]:
         """The interpreter's reading from the message on that the native engine refused; raises its error."""
@@ -104,8 +128,8 @@ class Messages:
 
     def heads(
         self, index: int = 0, pos: int = 0, elements: int = 0, good: Good | None = None
-    ) -> Iterator[dict[str, Any]]:
-        """The messages, from the one at `pos` on; `elements` is the number that was read before it."""
+    ) -> Iterator[tuple[Format, dict[str, Any]]]:
+        """The messages with their formats, from the one at `pos` on; `elements` is the number of messages before it."""
         reader = LayoutReader(self.format.head, bytes(self.data), offset=pos, limits=self.limits)
         reader.packed_at = self.offset
         reader.elements = elements
@@ -114,11 +138,18 @@ class Messages:
             reader.path = ["value", index]
             reader.elements += 1
             reader.bound("elements", reader.elements)
-            head = reader.struct(self.format.head.root, ())
-            if self.format.flag(head, "compression"):
-                reader.fail("a wrapper inside a wrapper", "messages that are not packed")
-            yield head
+            format = self.format_at(reader.pos)
+            head = reader.struct(format.head.root, ())
+            if format.flag(head, "compression"):
+                reader.fail("a wrapper inside a wrapper", "messages that are not compressed")
+            yield format, head
             index += 1
+
+    def format_at(self, pos: int) -> Format:
+        """The format of the message at a position: the wrapper's, unless messages of both magics are mixed."""
+        if not self.is_mixed or len(self.data) <= pos + MAGIC_AT or (magic := self.data[pos + MAGIC_AT]) > 1:
+            return self.format
+        return format_of(_MIXED[magic])
 
     def refuse(self, path: str, found: str, expected: str) -> NoReturn:
         """Raise the error for this wrapper."""

@@ -25,6 +25,7 @@ def read_batches(
     *,
     only: bool = False,
     partial: bool = False,
+    strict: bool = True,
 ) -> Iterator[RecordBatch]:
     """Iterate over the batches in `data` (any bytes-like object), to its end.
 
@@ -33,12 +34,13 @@ def read_batches(
     claims, and v0, v1 and v2 keep theirs; with `only`, every batch must have the
     named format. A message set is returned as its outermost messages. Checksums are
     verified at once; records are read when a batch is iterated. With `partial`, a
-    last batch that is cut off, as in Fetch responses, is left out. Raises DecodeError
+    last batch that is cut off, as in Fetch responses, is left out. With `strict=False`,
+    records are read as Kafka's own reader reads them: see docs/records.md. Raises DecodeError
     for invalid bytes (LimitError beyond `limits`), and FormatError for an unknown
     name or two formats with the same magic byte.
     """
     buf = data if type(data) is bytes else as_bytes(data)
-    return _batches(buf, format_set(format, only=only), limits, partial)
+    return _batches(buf, format_set(format, only=only, strict=strict), limits, partial)
 
 
 def _batches(buf: bytes, formats: FormatSet, limits: Limits, partial: bool) -> Iterator[RecordBatch]:
@@ -53,10 +55,10 @@ def batch_at(buf: bytes, pos: int, formats: FormatSet, limits: Limits) -> Record
     """The batch at `pos`, of whichever of these formats it is."""
     found = formats.candidates(buf, pos)
     if len(found) == 1:
-        return read_batch(buf, pos, found[0], limits)
+        return read_batch(buf, pos, found[0], limits, strict=formats.strict)
     if not found:
         _refuse_magic(buf, pos, formats)
-    return _right_one(buf, pos, found, limits)
+    return _right_one(buf, pos, found, limits, strict=formats.strict)
 
 
 def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
@@ -67,12 +69,12 @@ def read_outline(buf: bytes, formats: FormatSet, limits: Limits) -> RecordBatch:
     return batch_at(buf, 0, formats, limits)
 
 
-def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits) -> RecordBatch:
+def _right_one(buf: bytes, pos: int, candidates: list[Format], limits: Limits, *, strict: bool) -> RecordBatch:
     """The batch at `pos` in the one of these formats in which it is right."""
     right, faults = [], []
     for each in candidates:
         try:
-            right.append(read_batch(buf, pos, each, limits))
+            right.append(read_batch(buf, pos, each, limits, strict=strict))
         except DecodeError as error:
             faults.append(f"{each.name} ({error.found})")
     if len(right) == 1:

@@ -7,8 +7,9 @@ the layout's interpreter reads the same bytes from that record on and says what
 is wrong.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from tagwire.errors import DecodeError, LimitError
@@ -102,6 +103,31 @@ class Walk:
                 self.data, self.pos, self.end, self.count(), inputs, self.limits, self.by_layout
             )
         return self.in_python() if reading is None else reading
+
+    def leniently(self, deviated: Callable[[DecodeError], object]) -> Iterator[Record]:
+        """The records as Kafka's own reader reads them; `deviated` gets the first error of a strict reader.
+
+        Raises DecodeError for what Kafka rejects, LimitError.
+        """
+        index = 0
+        try:
+            for record in self:
+                yield record
+                index += 1
+            return
+        except LimitError:
+            raise
+        except DecodeError as error:
+            found: DecodeError | None = error
+        again = Walk(
+            *(self.format, self.head, self.data, self.pos, self.end), packed_at=self.packed_at, limits=self.limits
+        )
+        again.reader.strict = False
+        for record in islice(again.by_layout(0, self.pos, self.count() or 0), index, None):
+            if found is not None:
+                deviated(found)
+                found = None
+            yield record
 
     @property
     def bases(self) -> tuple[int, int, bool]:

@@ -55,7 +55,7 @@ def test_secrets_are_hidden_in_both() -> None:
 
 
 def test_text_of_all_topics(each_engine: str, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [each for each in log.find_partitions(logs) if not each.state]
+    found = {each.path.name: each for each in log.find_partitions(logs) if not each.state}.values()
     expected = json.dumps(state(found, messages.registry), indent=2, ensure_ascii=False)
     assert {*json.loads(expected)} == {"groups", "transactions", "sharePartitions", "cluster"}
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, json_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import byte_writer
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = ["command"]
     "--messages", "with_messages", is_flag=True, help="Also decode records of Kafka's internal topics as messages."
 )
 @click.option("--partial", is_flag=True, help="Leave out a truncated batch at the end of a log.")
+@lenient_option
 @format_option
 @json_option
 @show_sensitive_option
@@ -38,6 +40,7 @@ def command(
     from_log_start: bool,
     with_messages: bool,
     partial: bool,
+    is_lenient: bool,
     format: "FormatSet",
     as_json: bool,
     limits: Sequence[str],
@@ -55,8 +58,9 @@ def command(
     the specs mark as sensitive are then hidden, and so are the bytes that hold
     them.
 
-    Records before a fault are printed. The fault is then reported, and the exit
-    status is 1.
+    Records before an error are printed. The error is then reported, and the exit
+    status is 1. With --lenient, records after it are printed, too. A record that
+    --messages can't decode is printed without a message (`null`) and reported.
 
     \b
     Examples:
@@ -64,17 +68,19 @@ def command(
       tagwire log dump alpha-0 --start-offset 12000 --json | head
       tagwire log dump __consumer_offsets-0 --messages --json | jq .message
     """
-    from tagwire_cli.output.log_lines import dump
+    from tagwire_cli.output.log_lines import DumpOptions, dump
 
     registry = find_registry(package) if with_messages else None
     bounds = limits_of(limits)
-    found = list(partitions_of(paths))
+    found, skipped = list(partitions_of(paths)), Skipped()
+    options = DumpOptions(format, bounds, registry, skipped, partial=partial, as_json=as_json, is_lenient=is_lenient)
     with byte_writer() as write, byte_progress("dump", found, prints_all_along=True) as tell:
         for each in found:
             begin = _begin(each, start_offset, from_log_start)
-            for size in dump(each, begin, format, bounds, registry, write, partial=partial, as_json=as_json):
+            for size in dump(each, begin, options, write):
                 if tell:
                     tell(size)
+    skipped.end()
 
 
 def _begin(found: "Partition | Segment", start_offset: int | None, from_log_start: bool) -> int | None:

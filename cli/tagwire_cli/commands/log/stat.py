@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, json_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of, segments_of
 from tagwire_cli.arguments.options import limit_option, limits_of
+from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import Column, print_table, write_json_line
 
 if TYPE_CHECKING:
@@ -34,10 +35,11 @@ _COLUMNS = (
 
 @click.command("stat")
 @paths_argument
+@lenient_option
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Count batches, records, formats and codecs of segments.
 
     Offsets and timestamps are shown too; times are UTC. The attributes append
@@ -45,7 +47,7 @@ def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: S
     others in records. A `null without flag` is a null value in a format with a
     tombstone flag that is not set. With --json, there is one object per file,
     which also has the bytes of keys and values and the numbers of empty batches
-    and of producers.
+    and of producers. Damage is an error; with --lenient, the rest is counted.
 
     \b
     Examples:
@@ -54,14 +56,16 @@ def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: S
     """
     from tagwire.log.stat import stat
 
-    found = list(partitions_of(paths))
+    found, bounds, skipped = list(partitions_of(paths)), limits_of(limits), Skipped()
+    skip = skipped if is_lenient else None
     with byte_progress("stat", found) as tell:
-        stats = [stat(segment, format, limits_of(limits), tell) for each in found for segment in segments_of(each)]
+        stats = [stat(segment, format, bounds, tell, skip) for each in found for segment in segments_of(each)]
     if as_json:
         for each in stats:
             write_json_line(each.to_json())
-        return
-    print_table(_COLUMNS, [_row(each) for each in stats])
+    else:
+        print_table(_COLUMNS, [_row(each) for each in stats])
+    skipped.end()
 
 
 def _row(stat: "SegmentStat") -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_below
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.output.echo import say
+from tagwire_cli.output.skipped import Skipped
 from tagwire_cli.output.tables import Column, print_table, write_json_text
 
 if TYPE_CHECKING:
@@ -64,12 +65,18 @@ _STATUS = (
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object: groups, transactions, sharePartitions, cluster."
 )
+@lenient_option
 @format_option
 @show_sensitive_option
 @limit_option
 @package_option
 def command(
-    paths: Sequence[Path], as_json: bool, format: "FormatSet", limits: Sequence[str], package: str | None
+    paths: Sequence[Path],
+    as_json: bool,
+    is_lenient: bool,
+    format: "FormatSet",
+    limits: Sequence[str],
+    package: str | None,
 ) -> None:
     """Print the current state held in Kafka's internal topics.
 
@@ -77,6 +84,8 @@ def command(
     transactional ids. __share_group_state: the delivery state of share groups.
     __cluster_metadata: topics, brokers, configurations, users, quotas, ACLs.
     Records of a transaction count once it commits. --json prints all fields.
+    Records of unknown types or versions are left out and reported, and the exit
+    status is 1.
 
     \b
     Examples:
@@ -85,13 +94,27 @@ def command(
     """
     from tagwire.log.state import state, state_json_text
 
-    found = [each for path in paths for each in partitions_below(path, "folded")]
+    found, skipped = [each for path in paths for each in partitions_below(path, "folded")], Skipped()
     read = state_json_text if as_json else state
     with byte_progress("state", found) as tell:
-        states = read(found, find_registry(package), format=format, limits=limits_of(limits), tell=tell)
+        states = read(
+            found,
+            find_registry(package),
+            format=format,
+            limits=limits_of(limits),
+            tell=tell,
+            skip=skipped if is_lenient else None,
+            unknown=skipped,
+        )
     if isinstance(states, str):
         write_json_text(states)
-        return
+    else:
+        _print(states)
+    skipped.end()
+
+
+def _print(states: dict[str, Any]) -> None:
+    """A table for each state."""
     tables = (
         ("groups", _GROUPS, _group_rows),
         ("transactions", _TRANSACTIONS, _transaction_rows),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.log_options import format_option, json_option, paths_argument
+from tagwire_cli.arguments.log_options import format_option, json_option, lenient_option, paths_argument
 from tagwire_cli.arguments.log_paths import byte_progress, partitions_of
 from tagwire_cli.arguments.options import limit_option, limits_of
 from tagwire_cli.output.diagnostics import count
@@ -24,15 +24,17 @@ __all__ = ["command"]
 
 @click.command("verify")
 @paths_argument
+@lenient_option
 @format_option
 @json_option
 @limit_option
-def command(paths: Sequence[Path], format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
+def command(paths: Sequence[Path], is_lenient: bool, format: "FormatSet", as_json: bool, limits: Sequence[str]) -> None:
     """Check logs: checksums, lengths, offsets, indexes, checkpoints.
 
     Every file is read to its end, even if it has problems. docs/logs.md lists the
-    rules. With --json, there is one object per file: file, batches, records,
-    bytes, problems (each with position, rule and message).
+    rules. With --lenient, what Kafka's reader accepts is no problem. With --json,
+    there is one object per file: file, batches, records, bytes, problems (each
+    with position, rule and message).
 
     \b
     Examples:

@@ -1,0 +1,91 @@
+"""`strict=False` takes what Kafka's own readers take: header keys that are not UTF-8, and wrappers of mixed magic."""
+
+import gzip
+import struct
+from pathlib import Path
+from zlib import crc32
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+from tagwire import DecodeError, log
+from tagwire.records import FormatSet, Record, build, read_batches
+from tagwire.wire.checksums import checksum
+from tagwire_cli.app import app
+
+SEGMENT = "00000000000000000000.log"
+
+
+def with_a_bad_key(first: int, compression: str = "none") -> bytes:
+    """Three records, of which the second has a header key that is not UTF-8; Kafka reads it as U+FFFD."""
+    records = [Record(first + n, 7, b"k", b"v", (("a~", b"1"),)) for n in range(3)]
+    data = bytearray(build(records, "v2").encode())
+    at = data.index(b"a~", data.index(b"a~") + 1)
+    data[at + 1] = 0xFF
+    data[17:21] = struct.pack(">I", checksum("crc32c", bytes(data[21:])))
+    return bytes(data)
+
+
+def message(offset: int, magic: int, value: bytes, time: int = 5, attributes: int = 0) -> bytes:
+    body = struct.pack(">bb", magic, attributes) + (struct.pack(">q", time) if magic else b"")
+    body += struct.pack(">ii", -1, len(value)) + value
+    return struct.pack(">qiI", offset, len(body) + 4, crc32(body)) + body
+
+
+def mixed(magic: int, inner: tuple[tuple[int, int], ...], last: int, attributes: int = 1) -> bytes:
+    """A wrapper of messages that are pairs of an offset and a magic."""
+    value = b"".join(message(offset, kind, b"v", 4) for offset, kind in inner)
+    return message(last, magic, gzip.compress(value), 5, attributes)
+
+
+CASES = [
+    (with_a_bad_key(0), [(n, 7, (("a\ufffd" if n == 1 else "a~", b"1"),)) for n in range(3)]),
+    (mixed(1, ((0, 0), (1, 0), (2, 1)), 2), [(0, -1, ()), (1, -1, ()), (2, 4, ())]),
+    (mixed(1, ((0, 0), (1, 1)), 1, attributes=9), [(0, -1, ()), (1, 5, ())]),
+    (mixed(0, ((0, 1), (1, 0), (2, 0)), 2), [(0, 4, ()), (1, -1, ()), (2, -1, ())]),
+]
+"""Bytes, and offset, timestamp and headers of the records that Kafka's DeepRecordsIterator and DefaultRecord give."""
+
+
+@pytest.mark.parametrize(("data", "expected"), CASES, ids=["key", "v1", "v1 append", "v0"])
+def test_lenient_readers_take_what_kafka_takes(
+    data: bytes, expected: list[tuple[int, int, tuple[tuple[str, bytes], ...]]], tmp_path: Path
+) -> None:
+    (strict,) = read_batches(data)
+    with pytest.raises(DecodeError):
+        list(strict)
+    (lenient,) = read_batches(data, strict=False)
+    assert [(each.offset, each.timestamp, each.headers) for each in lenient] == expected
+    assert lenient.encode() == data
+
+    after = build([Record(9, 7, b"k", b"v")], "v2").encode()
+    path = tmp_path / SEGMENT
+    path.write_bytes(data + after)
+    offsets = [*(each[0] for each in expected), 9]
+    assert [record.offset for batch in log.read(path, strict=False) for record in batch] == offsets
+    assert pa.table(log.columns(path, ["offset"], strict=False)).column("offset").to_pylist() == offsets
+    assert pa.table(log.columns(path, ["offset"], format=FormatSet("v2", strict=False))).num_rows == len(offsets)
+
+    dumped = CliRunner().invoke(app, ["log", "dump", str(path)])
+    assert dumped.exit_code == 1 and f"{path}: " in dumped.stderr and "\n9\t" not in dumped.stdout
+    dumped = CliRunner().invoke(app, ["log", "dump", str(path), "--lenient"])
+    assert [int(line.split("\t")[0]) for line in dumped.stdout.splitlines()] == offsets
+    assert dumped.exit_code == 1 and dumped.stderr.count(f"{path}: ") == 1
+    counted = CliRunner().invoke(app, ["log", "stat", str(path), "--lenient"])
+    assert counted.exit_code == 1 and counted.stderr.count(f"{path}: ") == 1 and f" {len(offsets)} " in counted.stdout
+    assert CliRunner().invoke(app, ["log", "verify", str(path), "--lenient"]).exit_code == 0
+
+
+def test_damage_stays_damage(tmp_path: Path) -> None:
+    cut = bytearray(with_a_bad_key(0)[:-1])
+    cut[8:12] = struct.pack(">i", len(cut) - 12)
+    cut[17:21] = struct.pack(">I", checksum("crc32c", bytes(cut[21:])))
+    path = tmp_path / SEGMENT
+    path.write_bytes(bytes(cut) + with_a_bad_key(3)[:40])
+    skipped: list[object] = []
+    found = [record.offset for batch in log.read(path, strict=False, skip=skipped.append) for record in batch]
+    assert (found, [error.rule for error in skipped if isinstance(error, log.LogError)]) == (
+        [0, 1],
+        ["TWL106", "TWL106", "TWL101"],
+    )
