@@ -158,7 +158,7 @@ def test_verify(logs: Path, tmp_path: Path) -> None:
 def test_state(logs: Path) -> None:
     code, out, _ = run("state", logs / "kafka4", "--json")
     assert code == 0 and set(json.loads(out)) == {"groups", "transactions", "sharePartitions", "cluster"}
-    code, out, _ = run("state", logs)
+    code, out, _ = run("state", logs / "kafka4")
     assert code == 0 and "complete commit" in out and "alpha-delrec" in out
     code, out, err = run("state", logs / "kafka4", logs / "kafka4" / "__transaction_state-0" / SEGMENT)
     assert (code, out) == (1, "") and "a single segment can't be folded; give the folder of its partition" in err
