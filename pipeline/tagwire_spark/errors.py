@@ -6,12 +6,14 @@ What can be refused where a call is made is refused there.
 """
 
 import re
+from errno import errorcode
 from typing import Any, Final
 
 from pyspark.errors import PySparkException
 
 from tagwire.errors import DecodeError, EncodeError, SchemaError, TagwireError, UnsupportedVersionError
 from tagwire.log import LogPathError
+from tagwire.log.errors import LogReadError
 from tagwire.text_format import encodable
 
 try:
@@ -29,6 +31,7 @@ CONDITIONS: Final = {
     "KAFKA_LOG_EXISTS": "42710",
     "KAFKA_LOG_NOT_FOUND": "42K03",
     "KAFKA_LOG_ROWS_NOT_IN_ORDER": "22023",
+    "KAFKA_LOG_UNREADABLE": "58030",
     "KAFKA_LOG_WRITE_FAILED": "58030",
     "KAFKA_MESSAGE_NOT_FOUND": "42K0G",
     "MALFORMED_CAPTURED_FRAMES": "22023",
@@ -87,6 +90,8 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
     if isinstance(error, PipelineError):
         return error
     condition = malformed
+    if isinstance(error, LogReadError):
+        return unreadable(f"{error}", error.errno)
     if isinstance(error, UnsupportedVersionError):
         condition = "UNSUPPORTED_KAFKA_MESSAGE_VERSION"
     elif isinstance(error, LogPathError):
@@ -96,6 +101,12 @@ def refusal(error: TagwireError, malformed: str = "MALFORMED_KAFKA_MESSAGE") -> 
     elif isinstance(error, SchemaError):
         condition = "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND"
     return PipelineError(condition, f"{error}.")
+
+
+def unreadable(text: str, errno: int | None = None) -> PipelineError:
+    """The error of a file that may exist but can't be read, with the system's error number."""
+    code = "" if errno is None else f" (errno {errno}, {errorcode.get(errno, 'unknown')})"
+    return PipelineError("KAFKA_LOG_UNREADABLE", f"{text}{code}.")
 
 
 def loss(why: str) -> PipelineError:

@@ -13,6 +13,7 @@ from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from errno import EINVAL
+from functools import partial
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
@@ -22,7 +23,7 @@ from tagwire.log import LogPathError
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.index_lookup import IndexLookup
 from tagwire_spark.files.file_state import FileState, check_unchanged, state_of_facts
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, store
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, reaching, retried, store
 
 __all__ = ["RemoteBytes", "RemoteFile", "opened_remote", "remote_lookup"]
 
@@ -75,26 +76,23 @@ class RemoteFile:
         if start >= end:
             return b""
         with self._reaching():
-            found = self._of_tag(start, end) if self._is_conditional else self._plain(start, end)
+            return retried(partial(self._range, start, end))
+
+    def _range(self, start: int, end: int) -> bytes:
+        """One request for a range. Raises any error of the file system's library."""
+        try:
+            if self._is_conditional:
+                found = self._tagged(start, end)
+            else:
+                found = bytes(self._system.cat_file(self._name, start=start, end=end))
+        except OSError as error:
+            if error.errno == EINVAL:  # a failed precondition: the file has changed, and may have grown
+                self._check()
+            raise
         if len(found) < end - start:
             self._check()
-            text = f"{self.url}: {len(found)} bytes came from byte {start} on, and {end - start} were asked for"
-            raise LogPathError(f"{text}; read it again")
+            raise OSError(f"{len(found)} bytes came from byte {start} on, and {end - start} were asked for")
         return found
-
-    def _plain(self, start: int, end: int) -> bytes:
-        return bytes(self._system.cat_file(self._name, start=start, end=end))
-
-    def _of_tag(self, start: int, end: int) -> bytes:
-        """A range, if the file still has the ETag; else it may have grown. Raises OSError, PipelineError."""
-        try:
-            return self._tagged(start, end)
-        except FileNotFoundError:
-            raise
-        except OSError as error:  # of a precondition, or a connection that broke
-            if error.errno == EINVAL:
-                self._check()
-        return self._tagged(start, end)
 
     def _tagged(self, start: int, end: int) -> bytes:
         bucket, key, _ = self._system.split_path(self._name)
@@ -114,7 +112,7 @@ class RemoteFile:
     def _facts(self) -> FileState:
         with self._reaching():
             self._system.invalidate_cache()
-            return state_of_facts(self._system.info(self._name))
+            return state_of_facts(retried(partial(self._system.info, self._name)))
 
     @contextmanager
     def _reaching(self) -> Generator[None]:

@@ -6,7 +6,7 @@ a whole.
 """
 
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from struct import Struct
@@ -43,9 +43,12 @@ class RemoteSegment(Segment):
         """Its bytes, as they were listed."""
         return self._location.state_of(self.path).size
 
-    def opened(self) -> AbstractContextManager[FileBytes]:
-        """Its bytes, read by ranges."""
-        return self._location.opened(self.path)
+    @contextmanager
+    def opened(self) -> Generator[FileBytes]:
+        """Its bytes, read by ranges, up to `end`."""
+        with self._location.opened(self.path) as data:
+            data.end_at(self.end)
+            yield data
 
     def copy(self, path: Path, target: Path) -> None:
         """Fetch the file, or one beside it, in pieces. Raises OSError, PipelineError, LogPathError."""

@@ -12,21 +12,23 @@ import shutil
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from tagwire.extras import required
 from tagwire.log import Partition, Segment
+from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes, file_status, open_file
 from tagwire.log.names import log_file
-from tagwire_spark.errors import PipelineError
+from tagwire_spark.errors import PipelineError, refusal
 from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState, growing_state, modified_at, state_of_facts, state_of_status
 from tagwire_spark.files.remote_file import RemoteFile, opened_remote
 from tagwire_spark.files.remote_log import RemotePartition, RemoteSegment
 from tagwire_spark.files.remote_marks import Marks, is_staged
-from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, store
+from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote, reaching, retried, store
 
 __all__ = [
     "Listed",
@@ -186,7 +188,8 @@ def folder_location(path: str, stack: ExitStack, options: StorageOptions = NO_OP
     system, bare = store(path, options)
     with reaching(path, options):
         system.invalidate_cache()
-        found = {name.strip("/"): facts for name, facts in system.find(bare, detail=True).items()}
+        listed = retried(partial(system.find, bare, detail=True))
+        found = {name.strip("/"): facts for name, facts in listed.items()}
     if not found:
         return None
     tree = _Tree(path, bare, bare, stack, options)
@@ -208,7 +211,7 @@ def _local(path: str) -> Iterator[Location]:
                 yield Location(whole, is_named=True)
             return
     except OSError as error:
-        raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{path}: can't be read: {error.strerror}.") from None
+        raise refusal(unreadable(path, error)) from None
     for name in sorted(glob.glob(str(whole))):  # noqa: PTH207
         yield Location(Path(name), is_named=False)
 
@@ -226,7 +229,8 @@ def _remote(path: str, stack: ExitStack, options: StorageOptions, *, looks_above
         marks = Marks(system, options)
         if is_named and looks_above:
             marks.look_above(bare.strip("/"))
-        found = {name.strip("/"): facts for name, facts in system.find(root, maxdepth=most, detail=True).items()}
+        listed = retried(partial(system.find, root, maxdepth=most, detail=True))
+        found = {name.strip("/"): facts for name, facts in listed.items()}
     if root and root.strip("/") in found:  # a file
         root = root.rpartition("/")[0]
     wanted = _wanted(bare.strip("/"), root.strip("/"), found, is_named=is_named)

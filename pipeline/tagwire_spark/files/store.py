@@ -5,15 +5,24 @@ planned must see what is there now, so listings are forgotten before each one.
 """
 
 import re
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from random import random
+from typing import Any, Final, TypeVar
 
 from tagwire.errors import TagwireError
 from tagwire.extras import required
 from tagwire_spark.errors import PipelineError
 
-__all__ = ["NO_OPTIONS", "StorageOptions", "has_conditional_puts", "is_remote", "reaching", "store"]
+__all__ = ["NO_OPTIONS", "StorageOptions", "has_conditional_puts", "is_remote", "reaching", "retried", "store"]
+
+_T = TypeVar("_T")
+_TRIES: Final = 5
+_PAUSE: Final = 0.2
+"""Seconds before the second try; each later pause is twice as long."""
+_SHORT: Final = 8
+"""Secrets of fewer characters may be part of other words, or of a URL, by chance."""
 
 _SECRET: Final = re.compile("secret|password|token|credential|key|sas|sig|connection_string|auth", re.IGNORECASE)
 """Names of options whose values no text shows."""
@@ -30,13 +39,23 @@ class StorageOptions(dict[str, Any]):
     __str__ = __repr__
 
     def hidden(self, text: str) -> str:
-        """A text without the secrets that options have, and without the password of a URL."""
+        """A text without the secrets that options have, and without the password of a URL.
+
+        A short secret is hidden only where it is a whole word, and not within a URL.
+        """
         for secret in sorted(_secrets(self), key=len, reverse=True):
-            text = text.replace(secret, _HIDDEN)
+            if len(secret) < _SHORT:
+                text = re.sub(rf"\w+://\S+|(?<!\w){re.escape(secret)}(?!\w)", _hidden_word, text)
+            else:
+                text = text.replace(secret, _HIDDEN)
         return _IN_URL.sub(rf"\1:{_HIDDEN}@", text)
 
 
 NO_OPTIONS: Final = StorageOptions()
+
+
+def _hidden_word(found: re.Match[str]) -> str:
+    return found[0] if "://" in found[0] else _HIDDEN
 
 
 def _secrets(options: Mapping[str, Any], *, is_secret: bool = False) -> set[str]:
@@ -84,18 +103,35 @@ def has_conditional_puts(system: Any) -> bool:
     return hasattr(system, "call_s3")
 
 
+def retried(call: Callable[[], _T]) -> _T:
+    """Return what a request to a file system returns; if it fails, repeat it after growing pauses.
+
+    Files that are missing or forbidden are not asked for again. Raises what the last request raised.
+    """
+    for number in range(_TRIES - 1):
+        try:
+            return call()
+        except (FileNotFoundError, PermissionError, TagwireError):
+            raise
+        except Exception:
+            time.sleep(_PAUSE * 2**number * (0.5 + random()))  # so that tasks don't all ask again at once
+    return call()
+
+
 @contextmanager
 def reaching(
-    url: str,
-    options: StorageOptions = NO_OPTIONS,
-    fails: str = "fsspec can't reach it",
-    condition: str = "KAFKA_LOG_NOT_FOUND",
+    url: str, options: StorageOptions = NO_OPTIONS, fails: str = "fsspec can't reach it", condition: str = ""
 ) -> Generator[None]:
-    """Turn all errors of a file system's library into PipelineError, without secrets."""
+    """Turn all errors of a file system's library into PipelineError, without secrets.
+
+    The condition is KAFKA_LOG_NOT_FOUND for what does not exist, or by default KAFKA_LOG_UNREADABLE.
+    """
     try:
         yield
     except TagwireError:
         raise
     except Exception as error:
         said = str(error).rstrip(".") or type(error).__name__
+        is_missing = isinstance(error, (FileNotFoundError, ImportError, ValueError))  # or an unknown scheme
+        condition = condition or ("KAFKA_LOG_NOT_FOUND" if is_missing else "KAFKA_LOG_UNREADABLE")
         raise PipelineError(condition, options.hidden(f"{url}: {fails}: {said}.")) from None

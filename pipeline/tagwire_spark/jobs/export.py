@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tagwire.log import LogPathError, Partition
+from tagwire.log.errors import unreadable
 from tagwire.records.format_set import AUTO, Formats, format_set
 from tagwire_spark.files.storage import Location, is_remote
 from tagwire_spark.files.store import StorageOptions
@@ -163,7 +164,7 @@ def _walk(folder: Path, way: tuple[Path, ...] = ()) -> Iterator[tuple[Path, list
             raise LogPathError(f"{folder}: a link back to {real} can't be exported")
         below = sorted(folder.iterdir())
     except OSError as error:
-        raise LogPathError(f"{folder}: can't be read: {error.strerror}") from None
+        raise unreadable(folder, error) from None
     for path in below:
         if not path.is_dir() and not path.is_file():
             raise LogPathError(f"{path}: neither a file nor a folder; it can't be exported")

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from tagwire.errors import DecodeError
 from tagwire.log import LogPathError
 from tagwire.log.damage import Damage, pieces
+from tagwire.log.errors import unreadable
 from tagwire.log.file_bytes import FileBytes
 from tagwire.log.scan import Scan
 from tagwire.records import FormatSet, RecordBatch
@@ -80,7 +81,7 @@ def export_part(
                     )
                 now = source.size_of(path)
             except OSError as error:
-                raise LogPathError(f"{source.name_of(path)}: can't be read: {error.strerror}") from None
+                raise unreadable(source.name_of(path), error) from None
             if made.end != size or now != size:
                 text = f"it had {size} bytes and has {now} now; export logs that are not in use"
                 raise LogPathError(f"{source.name_of(path)}: {text}")

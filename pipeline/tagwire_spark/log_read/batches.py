@@ -44,7 +44,8 @@ def begun_scan(split: Split, query: LogQuery) -> Generator[tuple[Scan, int, int]
     hint = split.hint or _looked_up(split, query)
     first = hint[0] if hint else 0
     with opened(split.file, split.state, first, split.end, query.storage, may_grow=split.is_last) as data:
-        scan = Scan(split.file, data, query.formats)
+        data.end_at(split.stop)
+        scan = Scan(split.file, data, query.formats, query.limits)
         if not split.end:
             check_complete(scan, split, query, 0, next_offset(split, 0) or 0)
         yield scan, *_begin(scan, split, query, hint)
@@ -62,8 +63,7 @@ def split_pieces(split: Split, query: LogQuery) -> Iterator[Found | Damage]:
             try:
                 piece: Found | Damage = Found(position, scan.batch(position))
             except LogError as error:
-                is_behind = behind is not None and split.is_last and error.rule == CUT_OFF  # not written to its end yet
-                if is_behind or _is_cut_off(error, split, query):
+                if behind is not None and split.is_last and error.rule == CUT_OFF:  # not written to its end yet
                     return
                 if not query.permissive:
                     raise
@@ -149,11 +149,6 @@ def next_offset(split: Split, position: int) -> int | None:
     return name.base_offset if name and position == 0 else None
 
 
-def _is_cut_off(error: LogError, split: Split, query: LogQuery) -> bool:
-    """Whether it is the batch at a log's end that a broker had not written to its end, and may be left out."""
-    return query.partial and split.is_last and error.rule == CUT_OFF
-
-
 def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | None) -> tuple[int, int]:
     """Where the first batch is that the split owns and somebody may want, and the offset before it. Raises LogError.
 
@@ -164,21 +159,16 @@ def _begin(scan: Scan, split: Split, query: LogQuery, hint: tuple[int, int] | No
     if start >= split.start:
         first = None if query.permissive else next_offset(split, start)
         return start, last if first is None else first - 1
-    try:
-        if query.permissive:
-            every: Iterator[Found | Damage | BatchSpan] = pieces(scan, start)
-        else:
-            start, last = _passed(scan, query, start, split.start)
-            every = scan.spans(start)
-        for each in every:
-            if each.position >= split.start:
-                return each.position, last
-            if not isinstance(each, Damage):
-                last = (each.batch if isinstance(each, Found) else each).last_offset
-    except LogError as error:
-        # The damage may be this split's own, or lie before everything that is wanted: no other task need report it.
-        if not _is_cut_off(error, split, query):
-            raise
+    if query.permissive:
+        every: Iterator[Found | Damage | BatchSpan] = pieces(scan, start)
+    else:
+        start, last = _passed(scan, query, start, split.start)
+        every = scan.spans(start)
+    for each in every:
+        if each.position >= split.start:
+            return each.position, last
+        if not isinstance(each, Damage):
+            last = (each.batch if isinstance(each, Found) else each).last_offset
     return split.end, last
 
 
@@ -188,7 +178,8 @@ def _passed(scan: Scan, query: LogQuery, start: int, end: int) -> tuple[int, int
     And the last offset before it, as far as that is known.
     """
     formats = format_set(query.formats)
-    heads = Pass(root_column("batch", ["position"], formats), ReadOptions(formats=formats, heads_only=True))
+    options = ReadOptions(formats=formats, heads_only=True, limits=query.limits)
+    heads = Pass(root_column("batch", ["position"], formats), options)
     if not heads.is_native:
         return start, NO_OFFSET
     heads.rows.begin(encodable(scan.file), start, None)

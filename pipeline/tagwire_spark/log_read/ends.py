@@ -5,7 +5,7 @@ or, in a preallocated file, its rest is zeros, so the checksum of the last batch
 a whole batch follows later in the file, the gap is damage, not the end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ __all__ = [
     "batch_end",
     "bytes_end",
     "end_of",
-    "end_of_segment",
     "has_gaps",
     "lost_by_intent",
     "position_before",
@@ -40,17 +39,15 @@ class LogEnd(NamedTuple):
     """Bytes of the last segment after its last batch: not written yet, or zeros."""
 
 
-def end_of(partition: Partition, format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
-    """Where a log ends, by the heads of its last batches; None for one without segments.
+def end_of(segments: Sequence[Segment], format: Any = "auto", *, permissive: bool = False) -> LogEnd | None:
+    """Where the whole batches of a log end, by the headers of its last batches; None for one without segments.
 
-    Raises LogError for damage before the end, unless `permissive`.
+    Set the last segment's `end` to the position to hide what follows from all later readers. Raises LogError for
+    damage before the end, unless `permissive`.
     """
-    segments = partition.segments
-    return end_of_segment(segments[-1], format, permissive=permissive) if segments else None
-
-
-def end_of_segment(last: Segment, format: Any = "auto", *, permissive: bool = False) -> LogEnd:
-    """Where a log ends whose last segment this is. Raises LogError as `end_of`."""
+    if not segments:
+        return None
+    last = segments[-1]
     with last.opened() as data:
         scan = Scan(last.name, data, format)
         spans = [*_last_spans(scan, position_before(scan, last, None), permissive=permissive)]

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.names import partition_name
 from tagwire.records import FormatError, FormatSet
 from tagwire.records.format_set import AUTO, format_set
@@ -59,6 +60,7 @@ class LogQuery(NamedTuple):
     by_batch: bool = False
     permissive: bool = False
     formats: FormatSet = format_set(AUTO)
+    limits: Limits = DEFAULT_LIMITS
     partial: bool = False
     """Whether a batch that is cut off at a log's end is left out."""
     split_bytes: int | None = None

@@ -1,47 +1,49 @@
-"""From the batches of a split to the Arrow batches that Spark gets: the columns that are wanted, and no others."""
+"""From the batches of a task's splits to the Arrow batches that Spark gets: the requested columns, and no others.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+An Arrow batch continues from split to split until it is full, because a batch
+costs Python and Spark more than a small segment does. So each row's split must
+be known: the engine notes the file.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute
 from pyspark.sql.types import StructType
 
-from tagwire.errors import DecodeError, TagwireError
+from tagwire.log.batch_rules import OUT_OF_ORDER
+from tagwire.log.column_stream import Pass, ReadOptions
+from tagwire.log.column_table import root_column
 from tagwire.log.damage import Damage, Found
-from tagwire.log.errors import LogError, LogPathError, placed
-from tagwire.records import Record
+from tagwire.log.errors import LogError, LogPathError
+from tagwire.log.scan import Scan
+from tagwire.records import RecordBatch
+from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import asked_batch
 from tagwire_spark.errors import PipelineError, described, refusal
-from tagwire_spark.log_read.batches import begun_scan, is_wanted, split_pieces
-from tagwire_spark.log_read.column_table import (
-    BATCH_COLUMNS,
-    RECORD_COLUMNS,
-    BatchPlace,
-    Builder,
-    SplitPlace,
-    record_names,
-)
-from tagwire_spark.log_read.native_rows import NativeRows, goes_natively
-from tagwire_spark.log_read.query import LogQuery
+from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_wanted, next_offset, split_pieces
+from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, RowPlaces, SplitPlace, record_names
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 from tagwire_spark.worker import settle_worker
 
 __all__ = ["check_number", "full_schema", "rows_of", "rows_of_task"]
 
-_ROWS: Final = 20_000
-"""Of an Arrow batch: enough for Spark, and few enough for a worker's memory."""
-_BYTES: Final = 8 << 20
-"""Of keys and values in them, and one record more."""
+pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where type checkers don't see them
+
 _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
+_NO_BOUND: Final = -(1 << 63)
+"""Below every offset, even a wrong one."""
+_OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
     """All columns that a query can have; `strict` has NOT NULL wherever a schema may ask for it within them."""
-    columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
     schema = StructType()
-    for column in columns:
+    for column in BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS:
         if column.name != "_error" or (query.permissive and not query.drops):
             schema.add(column.name, spark_type(column.type))
     if query.message is not None and not query.by_batch:
@@ -49,7 +51,7 @@ def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
     return schema
 
 
-def _raised(error: PipelineError) -> None:
+def _raised(error: PipelineError, split: Split) -> None:
     raise error
 
 
@@ -62,130 +64,283 @@ def rows_of_task(
     splits: Sequence[Split],
     query: LogQuery,
     schema: StructType,
-    refused: Callable[[PipelineError], None] = _raised,
+    refused: Callable[[PipelineError, Split], None] = _raised,
 ) -> Iterator[Any]:
     """The rows of a task's splits, in order, as Arrow batches; one batch has the rows of many small splits.
 
-    `refused` is given the error of a split that can't be read, which is raised by default; if it returns, the
-    remaining splits are read. Raises PipelineError.
+    `refused` gets the error of a split that can't be read, with the split. It raises the error by default; if it
+    returns, the remaining splits are read. Raises PipelineError.
     """
     settle_worker()
-    columns = arrow_schema(schema)
-    native = NativeRows(splits, query, columns) if goes_natively() else None
+    rows = _Rows(splits, query, arrow_schema(schema))
     for number, split in enumerate(splits):
         check_number(split.partition, split.file)
         try:
-            if native:
-                with begun_scan(split, query) as begun:
-                    yield from _with_errors(native.of_split(number, *begun), split, query, columns)
-                continue
-            rows = _Rows(split, query, columns)
-            for piece in split_pieces(split, query):
-                yield from rows.of_piece(piece)
-            yield from rows.rest()
-        except (LogError, LogPathError) as error:  # of the latter, it was there when the read was planned
-            refused(refusal(error, "MALFORMED_KAFKA_LOG"))
-    if native:
-        yield from native.rest()
-
-
-def _with_errors(pieces: Iterable[Any], split: Split, query: LogQuery, schema: Any) -> Iterator[Any]:
-    """Arrow batches, and a row for what is damage among them."""
-    for piece in pieces:
-        if isinstance(piece, Damage):
-            rows = _Rows(split, query, schema)
-            yield from rows.of_piece(piece)
-            yield from rows.rest()
-        else:
-            yield piece
+            with begun_scan(split, query) as begun:
+                yield from rows.of_split(number, *begun)
+        except (LogError, LogPathError, PipelineError) as error:
+            refused(refusal(error, "MALFORMED_KAFKA_LOG"), split)
+    yield from rows.rest()
 
 
 def check_number(partition: int, where: str) -> None:
-    """Refuse the number of a partition that the column has no place for. Raises PipelineError."""
+    """Reject a partition number that the column can't hold. Raises PipelineError."""
     if partition > _MOST_PARTITIONS:
-        text = f"{where}: the folder says partition {partition}, but numbers of partitions end at {_MOST_PARTITIONS}"
+        text = f"{where}: the folder says partition {partition}, but partition numbers end at {_MOST_PARTITIONS}"
         raise PipelineError("MALFORMED_KAFKA_LOG", f"{text}; rename it.")
 
 
 class _Rows:
-    """The rows of one split."""
+    """The rows of splits that are read one after the other, as Arrow batches with the columns of a schema."""
 
-    def __init__(self, split: Split, query: LogQuery, schema: Any) -> None:
-        self.split = split
-        self.query = query
-        self.schema = schema
-        names = {*self.schema.names, *(["value", "offset"] if _MESSAGE in self.schema.names else [])}
-        columns = BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS
-        self.builder = Builder(column for column in columns if column.name in names)
-        self.place = SplitPlace.of(split)
-        self.file_of = lambda _: self.place.file
-        self.bytes = 0
+    def __init__(self, splits: Sequence[Split], query: LogQuery, schema: Any) -> None:
+        self._splits = splits
+        self._places = [SplitPlace.of(split) for split in splits]
+        self._query = query
+        self._schema = schema
+        self._columns = {each.name: each for each in (BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS)}
+        self._names = [name for name in schema.names if name != _MESSAGE]
+        if _MESSAGE in schema.names:
+            self._names += ["value", "offset"]  # the bytes to decode, and the record's name in errors
+        self._has_starts = query.by_batch and any(split.first_offset for split in splits)
+        self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
+        self._has_transactions = any(split.transactions is not None for split in splits)
+        needs = (need for name in self._names for need in self._columns[name].needs)
+        self._needed = dict.fromkeys((*needs, *self._of_filters()))
+        self._pass = _SplitPass([*self._needed] or ["is_control"], query)
+        self._numbers: dict[str, int] = {}
+        """The splits whose rows are in the batch, by the file names that the engine gives."""
 
-    def of_piece(self, piece: Found | Damage) -> Iterator[Any]:
-        """What a batch, or damage, adds; Arrow batches as they are full."""
-        if isinstance(piece, Damage):
-            if self.query.drops:
-                return
-            self.builder.add_row(self._error_row(piece.position, piece.error))
-            return
-        if not is_wanted(piece.batch, self.split, self.query):
-            return
-        place = BatchPlace(piece.batch, self.place, piece.position)
-        if self.query.by_batch:
-            self.builder.add_row({column.name: column.of_batch(place) for column in self.builder.columns})
-        else:
-            yield from self._of_records(place)
-        if self.builder.rows >= _ROWS:
+    def _of_filters(self) -> Iterator[str]:
+        """The columns that decide which rows are wanted."""
+        query = self._query
+        if not query.control:
+            yield "is_control"
+        if self._has_starts:
+            yield "last_offset"
+        if self._has_ends:
+            yield self._offset
+        if query.by_batch and query.first_timestamp is not None:
+            yield "max_timestamp"
+        elif not query.by_batch and (query.first_timestamp is not None or query.end_timestamp is not None):
+            yield "timestamp"
+        if self._has_transactions:
+            yield from _OF_TRANSACTIONS
+        if len(self._splits) > 1:
+            yield "file"
+
+    def of_split(self, number: int, scan: Scan, position: int, last: int) -> Iterator[Any]:
+        """The Arrow batches that fill up within a split, with a row for each damage; other rows are kept for `rest`.
+
+        Raises LogError after the rows before the invalid bytes.
+        """
+        name = encodable(scan.file)
+        known = self._numbers.setdefault(name, number)
+        if known != number:
             yield from self.rest()
+            self._numbers[name] = number
+        for piece in self._pass.of_split(self._splits[number], scan, position, last):
+            yield from self._error_row(number, piece) if isinstance(piece, Damage) else self._made(piece)
 
-    def _of_records(self, place: BatchPlace) -> Iterator[Any]:
-        records: list[Record] = []
-        fault = None
-        try:
-            for record in place.batch:
-                if self._wants(record):
-                    records.append(record)
-                    self.bytes += len(record.key or b"") + len(record.value or b"")
-                if len(records) >= _ROWS or self.bytes >= _BYTES:
-                    self.builder.add(place, records)
-                    records = []
-                    yield from self.rest()
-        except DecodeError as error:
-            fault = error if isinstance(error, LogError) else placed(error, self.place.file, "TWL105", place.position)
-            if not self.query.permissive:
-                raise fault from None
-        self.builder.add(place, records)
-        if fault is not None and not self.query.drops:
-            self.builder.add_row(self._error_row(place.position, fault))
+    def rest(self) -> Iterator[Any]:
+        """The rows that were kept, as a batch."""
+        if len(self._pass.rows):
+            yield from self._made(self._pass.rows.take())
+        self._numbers.clear()
 
-    def _wants(self, record: Record) -> bool:
-        query, split = self.query, self.split
-        return (
-            (not split.first_offset or record.offset >= split.first_offset)
-            and record.offset < split.end_offset
-            and (query.first_timestamp is None or record.timestamp >= query.first_timestamp)
-            and (query.end_timestamp is None or record.timestamp < query.end_timestamp)
+    def _made(self, array: Any) -> Iterator[Any]:
+        """The wanted rows as Spark gets them; nothing if there are none."""
+        batch = pa.record_batch(array)
+        keep = self._kept(batch, self._split_numbers(batch))
+        wanted = batch if keep is None else batch.filter(keep)
+        if not wanted.num_rows:
+            return
+        places = RowPlaces(self._places, self._split_numbers(wanted), wanted.num_rows)
+        columns = {name: wanted.column(name) for name in self._needed}
+        made = {name: self._columns[name].array(columns, places) for name in self._names}
+        yield self._finished(made, places)
+
+    def _error_row(self, number: int, damage: Damage) -> Iterator[Any]:
+        """A row for bytes that can't be read: where they are, and why."""
+        places = RowPlaces(self._places[number : number + 1], None, 1)
+        made = {name: pa.nulls(1, self._columns[name].type) for name in self._names}
+        made |= {name: each.array({}, places) for name, each in self._columns.items() if each.split is not None}
+        made["position"] = pa.array([damage.position], pa.int64())
+        made["_error"] = pa.array([described(damage.error)], self._columns["_error"].type)
+        yield self._finished(made, places)
+
+    def _finished(self, made: dict[str, Any], places: RowPlaces) -> Any:
+        if _MESSAGE in self._schema.names:
+            assert self._query.message is not None
+            names = record_names(places.file_of, made["offset"])
+            made[_MESSAGE] = self._query.message.decode(made["value"], row_name=names)
+        if not self._schema.names:  # count() may need no column at all
+            nothing = pa.Array.from_buffers(pa.struct([]), places.rows, [None], children=[])
+            return pa.RecordBatch.from_struct_array(nothing)
+        return asked_batch(made, self._schema, places.file_of)
+
+    def _split_numbers(self, batch: Any) -> Any:
+        """The split of each row; None if there is only one."""
+        if len(self._splits) == 1:
+            return None
+        files = batch.column("file")
+        return pa.array([self._numbers.get(name) for name in files.dictionary.to_pylist()], pa.int32()).take(
+            files.indices
         )
 
-    def _error_row(self, position: int, error: TagwireError) -> dict[str, Any]:
-        return {
-            **self.place._asdict(),
-            "position": position,
-            "_error": described(error),
-        }
+    # ------------------------------------------------------------ which rows
 
-    def rest(self) -> Iterable[Any]:
-        """The collected rows as an Arrow batch; nothing without rows."""
-        self.bytes = 0
-        if not self.builder.rows:
-            return ()
-        arrays = self.builder.arrays()
-        if _MESSAGE in self.schema.names:
-            assert self.query.message is not None
-            names = record_names(self.file_of, arrays["offset"])
-            arrays[_MESSAGE] = self.query.message.decode(arrays["value"], row_name=names)
-        count = self.builder.rows
-        self.builder.clear()
-        if not self.schema.names:  # count() may need no column at all
-            return (pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([]))),)
-        return (asked_batch(arrays, self.schema, self.file_of),)
+    def _kept(self, batch: Any, numbers: Any) -> Any:
+        """Whether each row is wanted; None if all are."""
+        keep = list(self._conditions(batch, numbers))
+        for mask in keep[1:]:
+            keep[0] = pc.and_(keep[0], mask)
+        return keep[0] if keep else None
+
+    def _conditions(self, batch: Any, numbers: Any) -> Iterator[Any]:
+        query = self._query
+        if not query.control and pc.any(batch.column("is_control")).as_py():
+            yield pc.invert(batch.column("is_control"))
+        if self._has_starts:
+            yield pc.greater_equal(batch.column("last_offset"), self._bounds("first_offset", 0, numbers))
+        if self._has_ends:
+            yield pc.less_equal(batch.column(self._offset), self._bounds("end_offset", -1, numbers))
+        yield from self._within_times(batch)
+        if self._has_transactions and batch.num_rows:
+            yield self._committed(batch, numbers)
+
+    @property
+    def _offset(self) -> str:
+        """The column that the end of a query is compared with."""
+        return "base_offset" if self._query.by_batch else "offset"
+
+    def _bounds(self, name: str, more: int, numbers: Any) -> Any:
+        """The bound that a split has for each row."""
+        bounds = pa.array([(getattr(split, name) or _NO_BOUND) + more for split in self._splits], pa.int64())
+        return bounds[0] if numbers is None else bounds.take(numbers)
+
+    def _within_times(self, batch: Any) -> Iterator[Any]:
+        """Of batches, whether any record can be late enough, as `is_wanted`; of records, whether they are within."""
+        first, end = self._query.first_timestamp, None if self._query.by_batch else self._query.end_timestamp
+        if first is None and end is None:
+            return
+        column = batch.column("max_timestamp" if self._query.by_batch else "timestamp")
+        times = pc.fill_null(column.cast(pa.int64()), -1)
+        if first is not None:
+            yield pc.greater_equal(times, first)
+        if end is not None:
+            yield pc.less(times, end)
+
+    def _committed(self, batch: Any, numbers: Any) -> Any:
+        """Whether the batch of each row is not hidden by transactions, asked once for each batch."""
+        bases = batch.column("base_offset")
+        changes = pc.not_equal(bases[1:], bases[:-1])
+        if numbers is not None:
+            changes = pc.or_(changes, pc.not_equal(numbers[1:], numbers[:-1]))
+        ends = pc.add(pc.indices_nonzero(changes), 1).cast(pa.int32())
+        starts = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+        heads = [batch.column(name).take(starts).to_pylist() for name in _OF_TRANSACTIONS]
+        splits = [0] * len(starts) if numbers is None else numbers.take(starts).to_pylist()
+        found = []
+        for number, *head in zip(splits, *heads, strict=True):
+            known = self._splits[number].transactions
+            found.append(known is None or not known.hides(*head))
+        ends = pa.concat_arrays([ends, pa.array([batch.num_rows], pa.int32())])
+        return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends, pa.array(found)))
+
+
+class _SplitPass(Pass):
+    """One pass over the files of splits, which decides as `split_pieces` what invalid bytes mean."""
+
+    def __init__(self, columns: Sequence[str], query: LogQuery) -> None:
+        options = ReadOptions(
+            formats=query.formats,
+            heads_only=query.by_batch,
+            limits=query.limits,
+            verified=query.by_batch,
+            ordered=not query.permissive,
+        )
+        super().__init__(root_column("batch" if query.by_batch else "record", columns, query.formats), options)
+        self.query = query
+
+    def of_split(self, split: Split, scan: Scan, position: int, last: int) -> Iterator[Any]:
+        """The arrays that fill up within a split, and each Damage; the remaining rows are kept. Raises LogError."""
+        self.split, self.start, self.before, self.damage_end = split, position, last, -1
+        self.rows.begin(encodable(scan.file), position, split.first_offset or None)
+        self.rows.leave(position, last)
+        behind = None
+        for piece in self.of_file(scan, split.first_offset or None, cut_off=False, end=split.end):
+            yield piece
+            self._check_end()
+            reached = self.rows.last_offset + 1
+            if behind is not None and reached > behind:
+                return
+            # One batch behind the end may have a wrong number, which no checksum covers. A later one tells.
+            behind = reached if reached >= split.end_offset else None
+        self._check_end()
+        end = self.rows.position
+        if end not in (position, self.damage_end):
+            check_complete(scan, split, self.query, end, self.rows.last_offset + 1)
+
+    def _check_end(self) -> None:
+        """Refuse a batch that reaches into the next segment. Raises LogError."""
+        if not self.query.permissive and self.rows.last_offset >= self.split.next_base:
+            for _ in split_pieces(self.split, self.query):  # it knows where that batch is
+                pass
+
+    def at_fault(self, scan: Scan, error: LogError) -> Iterator[Any]:
+        """What a fault means for the rows: nothing, an error behind them, or a Damage among them."""
+        split, query, rows = self.split, self.query, self.rows
+        reached = self._reached(rows.last_offset)
+        if reached is not None and reached >= split.end_offset:
+            last = None if split.is_last and error.rule == CUT_OFF else self._last_before(rows.position)
+            if last is None:  # what is behind it may not be there yet
+                rows.leave(split.end, None)
+                return
+            rows.leave(rows.position, last)
+            reached = self._reached(last)
+        batch = _whole_batch(scan, rows.position)  # of which the records are wrong, or the offsets
+        may_hide = error.rule == OUT_OF_ORDER and rows.last_offset >= split.first_offset
+        if batch is not None and not may_hide and not is_wanted(batch, split, query):
+            rows.leave(rows.position + batch.size, batch.last_offset)
+            return
+        if not query.permissive:
+            yield from self._so_far()
+            raise error
+        damage, found = self.skip(scan, error)
+        self.damage_end = damage.end if found is None else -1
+        is_earlier = batch is None and reached is not None and reached < split.first_offset
+        if not is_earlier and not query.drops:
+            yield from self._so_far()
+            yield damage
+
+    def _reached(self, last: int) -> int | None:
+        """The next offset behind this last one; None if it is unknown."""
+        return next_offset(self.split, self.start) if last < 0 else last + 1
+
+    def _last_before(self, position: int) -> int | None:
+        """The last offset before a fault at this position; None if `split_pieces` ends before it.
+
+        The batches are read again: the last one that the engine has read may have a wrong offset.
+        """
+        last = self.before
+        try:
+            for piece in split_pieces(self.split, self.query):
+                if piece.position >= position:
+                    return last
+                if isinstance(piece, Found):
+                    last = piece.batch.last_offset
+        except LogError:
+            return last
+        return None
+
+    def _so_far(self) -> Iterator[Any]:
+        if len(self.rows):
+            yield self.rows.take()
+
+
+def _whole_batch(scan: Scan, position: int) -> RecordBatch | None:
+    try:
+        return scan.batch(position)
+    except LogError:
+        return None

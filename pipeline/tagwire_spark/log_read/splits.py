@@ -25,7 +25,7 @@ from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, is_remote, locations
 from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.log_read.asked_for import check_asked_for
-from tagwire_spark.log_read.ends import end_of_segment
+from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
@@ -79,6 +79,8 @@ class Split(NamedTuple):
     """What the file was when the read was planned."""
     next_base: int = NO_OFFSET
     """Where the next segment of the partition begins."""
+    stop: int | None = None
+    """Where the whole batches of a segment end that may still be written to; None for the end of the file."""
     offset_index: tuple[str, FileState] | None = None
     """The index of a remote segment, by which the task finds its first batch itself."""
 
@@ -263,8 +265,8 @@ def wanted_segments(
     if not query.wants(topic, number):
         return
     name = location.name_of(partition.path)
-    if query.fails_on_loss and segments:
-        _check_end(query, segments[-1], name, (query.starts or {}).get((topic, number), 0))
+    if segments:
+        _look_at_end(query, partition, segments, name)
     query = with_offsets_of_times(query, partition, name, (topic, number))
     start = (query.starts or {}).get((topic, number), 0)
     if query.fails_on_loss and segments and start and start < (log_start := segments[0].base_offset or 0):
@@ -282,20 +284,31 @@ def wanted_segments(
         file, known = location.name_of(segment.path), transactions and transactions.within(base, behind)
         is_last = behind == NO_OFFSET
         state = location.growing_state_of(segment.path) if is_last else location.state_of(segment.path)
-        whole = Split(file, topic, number, 0, state.size, None, first, end, is_last, known, state, behind)
+        size = state.size if segment.end is None else min(state.size, segment.end)
+        whole = Split(file, topic, number, 0, size, None, first, end, is_last, known, state, behind, segment.end)
         yield Wanted(segment, whole)
 
 
-def _check_end(query: LogQuery, last: Segment, name: str, start: int) -> None:
-    """Refuse a starting offset that is given and lies behind the end. Raises PipelineError, LogError.
+def _look_at_end(query: LogQuery, partition: Partition, segments: Sequence[Segment], name: str) -> None:
+    """Reject offsets after the log's end, and hide an unfinished batch if option partial asks for that.
 
-    A far segment without an index is not looked at, since all of it would have to be read.
+    Offsets in a remote segment without an index are not compared with its end, since all of it would have to be read.
+    Raises PipelineError, LogError.
     """
-    if start <= (last.base_offset or 0) or (is_remote(name) and last.beside("index") is None):
+    key, last = partition_key(partition.path), segments[-1]
+    given = {"starting": (query.starts or {}).get(key, 0), "ending": (query.ends or {}).get(key, 0)}
+    is_late = query.fails_on_loss and max(given.values()) > (last.base_offset or 0)
+    is_compared = is_late and not (is_remote(name) and last.beside("index") is None)
+    if not (query.partial or is_compared):
         return
-    end = end_of_segment(last, query.formats, permissive=True).offset  # damage is reported where it is read
-    if start > end:
-        raise loss(f"{name} ends before offset {end}, and the starting offset is {start}")
+    end = end_of(segments, query.formats, permissive=True)  # damage is reported where it is read
+    assert end is not None
+    if query.partial:
+        for each in (last, *(each for each in partition.segments[-1:] if each.path == last.path)):
+            each.end = end.position
+    for kind, offset in given.items() if is_compared else ():
+        if offset > end.offset:
+            raise loss(f"{name} ends before offset {end.offset}, and the {kind} offset is {offset}")
 
 
 # ---------------------------------------------------------------- from segments to splits

@@ -7,9 +7,13 @@ is in the checkpoint.
 """
 
 import json
+import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from errno import ENOENT
 from functools import partial, wraps
+from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
@@ -26,12 +30,13 @@ from pyspark.sql.types import StructType
 
 from tagwire.errors import TagwireError
 from tagwire.log import LogPathError, Partition
+from tagwire.log.errors import unreadable as unreadable_file
 from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
-from tagwire_spark.errors import PipelineError, loss, refusal
+from tagwire_spark.errors import PipelineError, loss, refusal, unreadable
 from tagwire_spark.files.at_once import at_once
-from tagwire_spark.files.file_state import FileState
-from tagwire_spark.files.storage import Location, is_remote
+from tagwire_spark.files.file_state import FileState, state_of_status
+from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
 from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, segment_ends
 from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query, partition_key
@@ -64,7 +69,11 @@ Offsets = dict[str, dict[str, int]]
 Ends = dict[tuple[str, int], int]
 
 
+_SETTLED: Final = 2_000_000_000
+"""Nanoseconds after which a file's time of modification shows every change: file systems round it."""
 _LOOKS: Final = 3
+_MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
+"""Conditions that a second look may not find again."""
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -83,12 +92,12 @@ def _looked_again(look: Callable[_P, _T]) -> Callable[_P, _T]:
             except (OSError, LogPathError):
                 continue
             except PipelineError as error:
-                if error.condition not in ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "MALFORMED_KAFKA_LOG"):
+                if error.condition not in _MAY_PASS:
                     raise
         try:
             return look(*args, **named)
         except OSError as error:
-            raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{error.filename}: can't be read: {error.strerror}.") from None
+            raise refusal(unreadable_file(error.filename, error)) from None
         except LogPathError as error:
             raise refusal(error) from None
 
@@ -109,10 +118,6 @@ class Log(NamedTuple):
     partition: Partition
     first: int
     end: int
-    position: int
-    """The position in the last segment after its last whole batch."""
-    file: str
-    """The last segment."""
     name: str
     """What its folder is called."""
 
@@ -147,7 +152,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._trees = ExitStack()
         """What logs that are not on this machine are looked at by."""
         self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
-        """By URLs of last segments: what they were when they were looked at, and where they end."""
+        """By names of last segments: what they were when they were read, and where they end."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_trees": None, "_ends": {}}
@@ -206,8 +211,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
         logs, wholes = self._looked_at(query, is_planned=True)
         self._check_loss(logs, {key: starts.get(key, 0) for key in ends if key in starts}, ends)
-        splits = cut([each for whole in wholes for each in _up_to_the_end(whole, logs)], query)
-        return [InputPartition(each) for each in packed(splits, query)]
+        return [InputPartition(each) for each in packed(cut(wholes, query), query)]
 
     def _there(self) -> set[tuple[str, int]] | None:
         with ExitStack() as stack:
@@ -241,15 +245,21 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(sorted(found.items())), wholes
 
     def _end_of(self, location: Location, partition: Partition) -> LogEnd | None:
-        """Where a log ends. An object is looked at again if it has changed. Raises LogError."""
-        if not (partition.segments and is_remote(location.origin)):
-            return end_of(partition, self.query.formats, permissive=self.query.permissive)
+        """Where a log ends, for all who read it later. A segment is read again if it has changed. Raises LogError."""
+        if not partition.segments:
+            return None
         last = partition.segments[-1]
-        state = location.state_of(last.path)
-        if self._ends.get(last.name, (None,))[0] != state:
-            end = end_of(partition, self.query.formats, permissive=self.query.permissive)
-            self._ends[last.name] = state, end
-        return self._ends[last.name][1]
+        if is_remote(location.origin):
+            state, is_settled = location.state_of(last.path), True
+        else:
+            status = last.status()
+            state, is_settled = state_of_status(status), time.time_ns() - status.st_mtime_ns > _SETTLED
+        known = self._ends.get(last.name)
+        if known is None or known[0] != state or not is_settled:
+            end = end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
+            known = self._ends[last.name] = state, end
+        last.end = known[1] and known[1].position
+        return known[1]
 
     def _add(
         self, found: dict[tuple[str, int], Log], partition: Partition, location: Location, end: LogEnd | None
@@ -270,7 +280,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
-        found[key] = Log(partition, first, max(first, offset), end.position, partition.segments[-1].name, name)
+        found[key] = Log(partition, first, max(first, offset), name)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if unread records are gone."""
@@ -296,13 +306,32 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = rows_of_task(partition.value or (), self.query, self.columns, self._check_refused)
         yield from under_names(rows, self.names)
 
-    def _check_refused(self, error: PipelineError) -> None:
-        """Raise the error of a split, unless it is gone and that is no failure. Raises PipelineError."""
+    def _check_refused(self, error: PipelineError, split: Split) -> None:
+        """Raise the error of a split, unless retention has deleted it and that is allowed. Raises PipelineError."""
         if error.condition != "KAFKA_LOG_NOT_FOUND":
             raise error
+        deleted = _is_deleted(split, self.query)
+        if not deleted:
+            text = f"{error.text.rstrip('.')}; but the partition's folder does not show that its log now begins later"
+            raise unreadable(text, ENOENT)
         if self.query.fails_on_loss:
-            text = f"{error.text.rstrip('.')}; it existed a moment ago."
-            raise PipelineError("KAFKA_LOG_DATA_LOSS", text)
+            raise loss(f"{error.text.rstrip('.')}; it was deleted before it was read")
+
+
+def _is_deleted(split: Split, query: LogQuery) -> bool:
+    """Whether a log proves that a missing segment was deleted: its folder is there and begins after the split.
+
+    A folder that is not there may be a mount that a worker lacks.
+    """
+    folder = folder_of(split.file) if is_remote(split.file) else str(Path(split.file).parent)
+    with ExitStack() as stack:
+        try:
+            location = folder_location(folder, stack, query.storage)
+            segments = location.partition(location.local).segments if location else ()
+        except TagwireError:
+            return False
+        first = segments[0].base_offset if segments else None
+    return first is not None and first >= min(split.next_base, split.end_offset)
 
 
 def _check_folder(location: Location) -> None:
@@ -316,15 +345,6 @@ def _planned(query: LogQuery, partitions: Iterable[Partition], location: Locatio
     """The wanted segments of partitions. Raises PipelineError, LogError."""
     wanted = (each for found in partitions for each in wanted_segments(query, found, found.segments, location))
     return whole_splits(query, wanted, location)
-
-
-def _up_to_the_end(whole: Split, logs: Mapping[tuple[str, int], Log]) -> Iterator[Split]:
-    """A segment without the unfinished bytes after its log's end; nothing if nothing else is left."""
-    log = logs.get((whole.topic, whole.partition))
-    if log is None or whole.file != log.file:
-        yield whole
-    elif log.position:
-        yield whole._replace(end=min(whole.end, log.position))
 
 
 def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
@@ -376,10 +396,14 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
 
 
 def _bytes_behind(log: Log, offset: int) -> int:
-    """About how many bytes there are from an offset on."""
+    """About how many bytes there are from an offset on, as if all offsets of a segment had as many."""
     segments = log.partition.segments
-    first = max((number for number, each in enumerate(segments) if (each.base_offset or 0) <= offset), default=0)
-    return sum(segment.size for segment in segments[first:])
+    bases = [each.base_offset or 0 for each in segments]
+    first = max(bisect_right(bases, offset) - 1, 0)
+    sizes = [each.size if each.end is None else each.end for each in segments[first:]]
+    begin, behind = bases[first], [*bases, log.end][first + 1]
+    done = min(max(offset - begin, 0), behind - begin)
+    return sum(sizes) - (sizes[0] * done // (behind - begin) if done else 0)
 
 
 def _ends(offset: Mapping[str, Any]) -> Ends:

@@ -54,7 +54,7 @@ def end_before(log: ExistingLog, written: str) -> LogEnd | None:
     with log.partition() as partition:
         if partition is None or not partition.segments:
             return None
-        return end_of(partition, _formats(written))
+        return end_of(partition.segments, _formats(written))
 
 
 def transactions_before(log: ExistingLog, written: str) -> Transactions:

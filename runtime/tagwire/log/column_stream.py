@@ -339,7 +339,7 @@ class GatheredRows:
 
     def __init__(self, root: Column) -> None:
         self.root = root
-        self.position = self.index = 0
+        self.position = self.index = self.bytes = 0
         self.last_offset = -1
         self.values: list[dict[str, Any]] = []
 
@@ -359,7 +359,9 @@ class GatheredRows:
 
     def put(self, values: dict[str, Any]) -> None:
         """A row of values by their names."""
-        self.values.append({column.name: values[column.name] for column in self.root.children})
+        row = {column.name: values[column.name] for column in self.root.children}
+        self.bytes += sum(len(value) for value in row.values() if isinstance(value, bytes))
+        self.values.append(row)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -367,11 +369,11 @@ class GatheredRows:
     @property
     def is_full(self) -> bool:
         """Whether the array is full."""
-        return len(self.values) >= _ROWS
+        return len(self.values) >= _ROWS or self.bytes >= _BYTES
 
     def take(self) -> Any:
         """The rows so far as an array; later rows go into a new one."""
         from tagwire.arrow.pure import array_of
 
-        made, self.values = array_of(self.root, self.values), []
+        made, self.values, self.bytes = array_of(self.root, self.values), [], 0
         return made

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tagwire.log.checkpoints import TopicPartition, read_offsets, read_properties
-from tagwire.log.errors import LogPathError
+from tagwire.log.errors import LogPathError, unreadable
 from tagwire.log.names import log_file, partition_name
 from tagwire.log.partition import Partition
 
@@ -52,7 +52,7 @@ def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Path]:
         way = (*way, path.resolve())
         below = sorted(each for each in path.iterdir() if each.is_dir() and not _is_hidden(each))
     except OSError as error:
-        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
     for each in below:
         if not (each.is_symlink() and _leads_back(each.resolve(), way)):
             yield from _below(each, way)

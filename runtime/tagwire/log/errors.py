@@ -9,11 +9,22 @@ from typing import NoReturn
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
 
-__all__ = ["LogError", "LogLimitError", "LogPathError", "placed", "refuse", "unwritable"]
+__all__ = ["LogError", "LogLimitError", "LogPathError", "LogReadError", "placed", "refuse", "unreadable", "unwritable"]
 
 
 class LogPathError(TagwireError):
     """A path that can't be read or has no log."""
+
+
+class LogReadError(LogPathError):
+    """A file that may exist but can't be read now: an I/O error, or a file that was cut while it was read.
+
+    `errno` is the system's number for the error, if it gave one.
+    """
+
+    def __init__(self, text: str, errno: int | None = None) -> None:
+        super().__init__(text)
+        self.errno = errno
 
 
 class LogError(DecodeError):
@@ -47,6 +58,12 @@ class LogError(DecodeError):
 
 class LogLimitError(LogError, LimitError):
     """A batch that exceeds a limit of a `Limits` object."""
+
+
+def unreadable(path: object, error: OSError, at: str = "") -> LogPathError:
+    """The error of a file or folder that the system can't read. Only a missing one is not a LogReadError."""
+    text = f"{path}: can't be read{at}: {error.strerror or error}"
+    return LogPathError(text) if isinstance(error, FileNotFoundError) else LogReadError(text, error.errno)
 
 
 def refuse(file: str, rule: str, offset: int, found: str, expected: str) -> NoReturn:

@@ -18,7 +18,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Final
 
-from tagwire.log.errors import LogPathError
+from tagwire.log.errors import LogReadError, unreadable
 from tagwire.text_format import count
 
 __all__ = ["Bytes", "FileBytes", "file_status", "open_file", "pread", "window_of"]
@@ -42,7 +42,7 @@ def file_status(path: Path) -> os.stat_result:
     try:
         return os.stat(path)  # noqa: PTH116 - a third faster than that of a Path, for each of many segments
     except OSError as error:
-        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
 
 
 class FileBytes:
@@ -71,6 +71,11 @@ class FileBytes:
                 self._turn(start, stop - start)
         return self._window[start - self._start : stop - self._start]
 
+    def end_at(self, end: int | None) -> None:
+        """Hide the bytes from this position on."""
+        if end is not None:
+            self._size = min(self._size, end)
+
     def status(self) -> os.stat_result:
         """What the system says of the open file."""
         return os.fstat(self._file.fileno())
@@ -96,10 +101,10 @@ class FileBytes:
             while len(data) < size and (more := pread(self._file, size - len(data), start + len(data))):
                 data += more
         except OSError as error:
-            raise LogPathError(f"{self._path}: can't be read at byte {start}: {error.strerror}") from None
+            raise unreadable(self._path, error, f" at byte {start}") from None
         if len(data) < size:
             end = start + len(data)
-            raise LogPathError(
+            raise LogReadError(
                 f"{self._path}: the file was cut while it was read: it had {count(self._size, 'byte')}, and now ends at"
                 f" byte {end} or before; read it again"
             )
@@ -115,11 +120,13 @@ def window_of(data: Bytes, start: int, least: int) -> bytes:
 
 
 @contextmanager
-def open_file(path: Path) -> Generator[FileBytes]:
-    """The bytes of a file. Raises LogPathError if it can't be read."""
+def open_file(path: Path, end: int | None = None) -> Generator[FileBytes]:
+    """The bytes of a file, or those before `end`. Raises LogPathError if it can't be read."""
     try:
         file = FileIO(path)
     except OSError as error:
-        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
     with file:
-        yield FileBytes(path, file)
+        data = FileBytes(path, file)
+        data.end_at(end)
+        yield data

@@ -16,7 +16,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Any
 
-from tagwire.log.errors import LogPathError, refuse
+from tagwire.log.errors import refuse, unreadable
 from tagwire.log.file_bytes import pread
 from tagwire.text_format import count
 
@@ -46,7 +46,7 @@ class IndexLookup(Sequence[tuple[int, ...]]):
         try:
             data = self._read(width, number * width)
         except OSError as error:
-            raise LogPathError(f"{self._path}: can't be read: {error.strerror}") from None
+            raise unreadable(self._path, error) from None
         if len(data) < width:
             refuse(str(self._path), "TWL201", number * width, count(len(data), "byte"), f"an entry of {width}")
         return self._layout.unpack(data)
@@ -67,6 +67,6 @@ def index_lookup(path: Path, layout: Struct) -> Generator[IndexLookup]:
     try:
         file = FileIO(path)
     except OSError as error:
-        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
     with file:
         yield IndexLookup(path, file.seek(0, SEEK_END), lambda size, start: pread(file, size, start), layout)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from tagwire.errors import DecodeError
 from tagwire.frames.known_packages import kafka_messages
-from tagwire.log.errors import LogLimitError, LogPathError, refuse
+from tagwire.log.errors import LogLimitError, refuse, unreadable
 from tagwire.text_format import count
 
 __all__ = ["AbortedTransaction", "OffsetEntry", "OffsetIndex", "TimeEntry", "TimeIndex", "read_transaction_index"]
@@ -59,7 +59,7 @@ def read_file(path: Path, rule: str, most: int = _MOST_BYTES) -> bytes:
         with path.open("rb") as file:
             data = file.read(most + 1) if file.seek(0, SEEK_END) <= most and not file.seek(0) else None
     except OSError as error:
-        raise LogPathError(f"{path}: can't be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
     if data is None or len(data) > most:
         found, expected = f"more than {count(most, 'byte')}", f"at most {most} for a file of this kind"
         raise LogLimitError(str(path), rule, offset=most, found=found, expected=expected)

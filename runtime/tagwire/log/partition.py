@@ -18,7 +18,7 @@ from uuid import UUID
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.log.checkpoints import EpochStart, TopicPartition, read_leader_epochs, read_offsets, read_properties
-from tagwire.log.errors import LogPathError, refuse
+from tagwire.log.errors import refuse, unreadable
 from tagwire.log.names import LogFile, log_file, partition_name
 from tagwire.log.placed_batch import Skip
 from tagwire.log.producers import read_producer_snapshot
@@ -38,7 +38,7 @@ class Partition:
             with os.scandir(self.path) as found:
                 self._names = sorted(each.name for each in found if each.is_file())
         except OSError as error:
-            raise LogPathError(f"{self.path}: can't be read: {error.strerror}") from None
+            raise unreadable(self.path, error) from None
         name = partition_name(self.path.absolute())
         self.topic = name.topic if name else None
         """The topic, from the folder's name; None if the name is not a partition's."""

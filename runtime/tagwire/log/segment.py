@@ -38,6 +38,8 @@ class Segment:
                 raise LogPathError(f"{self.path}: there is no such file")
             name = log_file(self.path)
         self.base_offset = name.base_offset if name else None
+        self.end: int | None = None
+        """Where the file ends for every reader; None for its own end. The rest may be a batch that is being written."""
 
     @property
     def name(self) -> str:
@@ -54,8 +56,8 @@ class Segment:
         return file_status(self.path)
 
     def opened(self) -> AbstractContextManager[FileBytes]:
-        """The bytes of the file. Raises LogPathError."""
-        return open_file(self.path)
+        """The bytes of the file, up to `end`. Raises LogPathError."""
+        return open_file(self.path, self.end)
 
     def copy(self, path: Path, target: Path) -> None:
         """Copy the file, or one beside it, with its time. Raises OSError, LogPathError."""

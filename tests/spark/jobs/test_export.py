@@ -166,8 +166,7 @@ def test_batches_that_stretch_over_row_groups(in_process: Any, tmp_path: Path, m
     for name, value in {"_GROUP_ROWS": 7, "_GROUP_BYTES": 1}.items():
         monkeypatch.setattr(f"tagwire_spark.jobs.exported.{name}", value)
     monkeypatch.setattr("tagwire_spark.jobs.export_part._PIECES", 2)
-    monkeypatch.setattr("tagwire_spark.log_read.rows._ROWS", 3)
-    monkeypatch.setattr("tagwire_spark.log_read.rows.goes_natively", lambda *_: False)
+    monkeypatch.setattr("tagwire.log.column_stream._ROWS", 3)
     batches = [[r.replace(offset=r.offset + 20 * n) for r in RECORDS] for n in range(7)]
     segment(tmp_path / "logs", b"".join(build(batch, "v2").encode() for batch in batches))
     there_and_back(in_process, tmp_path / "logs", tmp_path)
@@ -244,8 +243,7 @@ def test_damage(in_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Refused, or carried and told; rows are those of the source, and the bytes are the same."""
     if begun:
         monkeypatch.setattr("tagwire_spark.jobs.exported._GROUP_BYTES", 1)
-        monkeypatch.setattr("tagwire_spark.log_read.rows._ROWS", 3)
-        monkeypatch.setattr("tagwire_spark.log_read.rows.goes_natively", lambda *_: False)
+        monkeypatch.setattr("tagwire.log.column_stream._ROWS", 3)
     opened: list[Any] = []
 
     class Writer(pq.ParquetWriter):  # type: ignore[misc]

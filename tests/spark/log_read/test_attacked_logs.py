@@ -91,7 +91,7 @@ def test_of_many_jobs_on_one_output_one_writes(tmp_path: Path) -> None:
 
 def test_an_empty_folder_has_no_end(tmp_path: Path) -> None:
     (tmp_path / "alpha-0").mkdir()
-    assert end_of(log.Partition(tmp_path / "alpha-0")) is None
+    assert end_of(log.Partition(tmp_path / "alpha-0").segments) is None
 
 
 def test_last_offsets_are_found_in_files(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 from tagwire.log import column_stream
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.log_read import rows as log_rows
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -82,14 +81,11 @@ def test_damage_before_what_is_wanted_hides_nothing(tmp_path: Path) -> None:
         read(tmp_path, size, startingOffsets='{"t": {"0": 15}}')
 
 
-@pytest.mark.parametrize("natively", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("level", ["record", "batch"])
 @pytest.mark.parametrize(("number", "at"), [(0, 1), (3, 1), (5, 1), (5, 7), (8, 1), (8, 7)])
-def test_a_base_offset_that_is_wrong_fails_the_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, level: str, number: int, at: int
-) -> None:
+def test_a_base_offset_that_is_wrong_fails_the_read(tmp_path: Path, level: str, number: int, at: int) -> None:
     """No checksum covers it. But it or the next batch is not above the one before, wherever the segment is cut."""
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
     size = damaged(tmp_path / "t-0", number, at)
     found = (5 * number) ^ 0x7F if at == 7 else 0
     named = number if at == 7 and found < 5 * number else number + 1
@@ -104,11 +100,8 @@ def test_a_base_offset_that_is_wrong_fails_the_read(
                 read(tmp_path, size, cut=split_bytes < 20 * size, level=level, maxSplitBytes=split_bytes, **options)
 
 
-@pytest.mark.parametrize("natively", [True, False])
-def test_offsets_of_a_segment_are_between_its_name_and_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool
-) -> None:
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+@pytest.mark.usefixtures("each_engine")
+def test_offsets_of_a_segment_are_between_its_name_and_the_next(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 11, 7)
     assert len(read(tmp_path, size)) == 5 * BATCHES  # the last batch of all, and nothing tells
     (tmp_path / "t-0" / f"{60:020}.log").write_bytes(build([Record(60, 5, b"k", b"v")], "v2").encode())
@@ -123,11 +116,8 @@ def test_offsets_of_a_segment_are_between_its_name_and_the_next(
         read(tmp_path, size)
 
 
-@pytest.mark.parametrize("natively", [True, False])
-def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool
-) -> None:
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
+@pytest.mark.usefixtures("each_engine")
+def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(tmp_path: Path) -> None:
     size = damaged(tmp_path / "t-0", 9, 7, index=False)  # it says 82 instead of 45
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -140,13 +130,10 @@ def test_a_wrong_base_offset_before_what_is_wanted_is_none_of_its_faults(
         read(tmp_path, size, cut=False, maxSplitBytes=20 * size, startingOffsets='{"t": {"0": 44}}')
 
 
-@pytest.mark.parametrize("natively", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("number", [0, 3, 9])
-def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, number: int
-) -> None:
+def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(tmp_path: Path, number: int) -> None:
     """In PERMISSIVE. It may say that the batch is behind the end of the query; those after it are not."""
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
     size = damaged(tmp_path / "t-0", number, 1)
     expected = [n for n in range(50) if n // 5 != number]
     for split_bytes in (1 << 20, 3 * size):
@@ -154,14 +141,11 @@ def test_a_base_offset_that_is_wrong_hides_its_own_batch_alone(
         assert read(tmp_path, size, cut=split_bytes == 3 * size, **options) == expected
 
 
-@pytest.mark.parametrize("natively", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
 @pytest.mark.parametrize("number", [3, 4])
-def test_a_wrong_base_offset_before_damage_hides_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool, cut: bool, number: int
-) -> None:
+def test_a_wrong_base_offset_before_damage_hides_nothing(tmp_path: Path, cut: bool, number: int) -> None:
     """Batch 2 says that it is behind the end of the query, and one after it is damaged: the end is not reached yet."""
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
     size = damaged(tmp_path / "t-0", 2, 6)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())
@@ -176,12 +160,11 @@ def test_a_wrong_base_offset_before_damage_hides_nothing(
     assert found == [n for n in range(50) if n // 5 not in (2, number)]
 
 
-@pytest.mark.parametrize("natively", [True, False])
+@pytest.mark.usefixtures("each_engine")
 def test_a_wrong_base_offset_at_the_end_of_an_arrow_batch_hides_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, natively: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Arrow batches of one record: a split's rows don't end where one of them does."""
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: natively)
     monkeypatch.setattr(column_stream, "_ROWS", 1)
     size = damaged(tmp_path / "t-0", 2, 6)
     ends = '{"t": {"0": 50}}'
@@ -203,14 +186,10 @@ def test_nothing_is_read_behind_an_end_that_is_in_a_gap(tmp_path: Path, level: s
         assert sum(batch.num_rows for batch in rows_of(split, query, full_schema(query))) == 1
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("cut", [True, False])
-def test_bytes_within_damage_are_no_batch_at_a_cut_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, cut: bool
-) -> None:
+def test_bytes_within_damage_are_no_batch_at_a_cut_either(tmp_path: Path, cut: bool) -> None:
     """A value that is a batch itself, with an offset that was there already, in a batch without a head."""
-    if not native:
-        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
     inner = build([Record(1, 5, b"k", b"wrong")], "v2").encode()
     batches = [build([Record(n + 2, 5, b"k", inner + bytes(200))], "v2").encode() for n in range(6)]
     data = bytearray(b"".join(batches))
@@ -221,14 +200,10 @@ def test_bytes_within_damage_are_no_batch_at_a_cut_either(
     assert read(tmp_path, 1, mode="PERMISSIVE", maxSplitBytes=split_bytes, cut=cut) == [2, 3, 4, 6, 7]
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("level", ["record", "batch"])
-def test_a_negative_offset_hides_no_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, level: str
-) -> None:
+def test_a_negative_offset_hides_no_record(tmp_path: Path, level: str) -> None:
     """In PERMISSIVE, a wrong offset gives rows with it, and so does one below 0."""
-    if not native:
-        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
     size = damaged(tmp_path / "t-0", 4, 0)
     path = tmp_path / "t-0" / f"{0:020}.log"
     data = bytearray(path.read_bytes())

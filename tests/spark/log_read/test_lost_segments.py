@@ -11,7 +11,6 @@ from streamed_logs import stream, triggers
 
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.log_read import rows as log_rows
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import plan
@@ -36,15 +35,11 @@ def count(path: Path, **options: Any) -> int:
     return sum(batch.num_rows for batch in batches)
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize(
     "options", [{}, {"maxSplitBytes": "100"}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=lambda each: str(each)
 )
-def test_a_missing_segment_fails_the_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, options: dict[str, str]
-) -> None:
-    if not native:
-        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
+def test_a_missing_segment_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     folder = log(tmp_path)
     with pytest.raises(PipelineError, match=r"0\.log ends before offset 10, and the next segment begins at 20") as lost:
         count(folder, **options)
@@ -52,14 +47,10 @@ def test_a_missing_segment_fails_the_read(
     assert count(folder, failOnDataLoss="false", **options) == (6 if "level" in options else 30)
 
 
-@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("options", [{}, {"level": "batch"}, {"mode": "PERMISSIVE"}], ids=str)
-def test_a_segment_that_was_cut_to_nothing_fails_the_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: bool, options: dict[str, str]
-) -> None:
+def test_a_segment_that_was_cut_to_nothing_fails_the_read(tmp_path: Path, options: dict[str, str]) -> None:
     """Also a stream. An empty last segment is one that a broker has just begun."""
-    if not native:
-        monkeypatch.setattr(log_rows, "goes_natively", lambda: False)
     folder = log(tmp_path, [batch(0)], [], [batch(20)], [], bases=(0, 5, 20, 25))
     why = r"0005\.log ends before offset 5, and the next segment begins at 20"
     with pytest.raises(PipelineError, match=why) as lost:

@@ -14,10 +14,9 @@ from pyspark.sql.types import StructType
 from tagwire.message.engines import engine
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
-from tagwire_spark.log_read import rows as log_rows
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of, rows_of_task
-from tagwire_spark.log_read.splits import plan
+from tagwire_spark.log_read.splits import Split, plan
 from tagwire_spark.sources.log import LogReader
 
 ABORT, COMMIT = b"\0\0\0\0", b"\0\0\0\1"
@@ -104,7 +103,7 @@ def test_rows_are_those_of_each_split_alone(
     assert all(Path(row["file"]).parent.name == f"t-{row['partition']}" for row in together)
     narrow = read(tmp_path, together=True, names=["partition", "offset"], **options)
     assert narrow == [{name: row[name] for name in ("partition", "offset")} for row in together]
-    monkeypatch.setattr(log_rows, "goes_natively", lambda *_: False)
+    monkeypatch.setattr("tagwire.log.column_stream.engine", lambda: "python")
     assert together == read(tmp_path, together=True, **options)
 
 
@@ -131,7 +130,7 @@ def test_damage_is_a_row_in_its_place(tmp_path: Path, monkeypatch: pytest.Monkey
         found = read(tmp_path, together=True, mode="PERMISSIVE", **options)
         assert {row["file"] for row in found if row["_error"]} >= {str(paths[4])}
         with monkeypatch.context() as patch:
-            patch.setattr(log_rows, "goes_natively", lambda *_: False)
+            patch.setattr("tagwire.log.column_stream.engine", lambda: "python")
             assert found == read(tmp_path, together=True, mode="PERMISSIVE", **options)
         left = read(tmp_path, together=True, mode="DROPMALFORMED", **options)
         assert left == [{k: v for k, v in row.items() if k != "_error"} for row in found if row["_error"] is None]
@@ -164,11 +163,11 @@ def test_a_null_names_its_own_segment(tmp_path: Path) -> None:
 def test_a_segment_that_is_gone_leaves_the_others(tmp_path: Path) -> None:
     segments(tmp_path, 6)
     query = log_query({"path": str(tmp_path)})
-    splits, errors = plan(query), list[PipelineError]()
+    splits, errors = plan(query), list[tuple[PipelineError, Split]]()
     Path(splits[2].file).unlink()
-    rows = rows_of_task(splits, query, full_schema(query), errors.append)
+    rows = rows_of_task(splits, query, full_schema(query), lambda *each: errors.append(each))
     found = {row["file"] for each in rows for row in each.to_pylist()}
     assert found == {split.file for split in splits} - {splits[2].file}
-    assert [error.condition for error in errors] == ["KAFKA_LOG_NOT_FOUND"]
+    assert [(error.condition, split) for error, split in errors] == [("KAFKA_LOG_NOT_FOUND", splits[2])]
     with pytest.raises(PipelineError, match="KAFKA_LOG_NOT_FOUND"):
         list(rows_of(splits[2], query, full_schema(query)))

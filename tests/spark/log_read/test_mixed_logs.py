@@ -20,7 +20,6 @@ from tagwire.message.engines import engine
 from tagwire.records import FormatSet, Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.jobs import compact, compact_logs, convert_logs, export_logs, import_logs, whatif_logs
-from tagwire_spark.log_read import rows as log_rows
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
 from tagwire_spark.log_read.splits import plan
@@ -73,7 +72,7 @@ def test_rows_of_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixture
     heads = rows(tmp_path, **options, level="batch")
     assert list(dict.fromkeys(row["format"] for row in heads)) == list(dict.fromkeys(mixture.formats))
     if engine() == "native":
-        monkeypatch.setattr(log_rows, "goes_natively", lambda *_: False)
+        monkeypatch.setattr("tagwire.log.column_stream.engine", lambda: "python")
         assert [in_short(row) for row in rows(tmp_path, **options)] == expected
 
 

@@ -11,7 +11,6 @@ from tagwire.log import LogError
 from tagwire.message.engines import engine
 from tagwire.records import BatchBuilder
 from tagwire_spark import PipelineError
-from tagwire_spark.log_read import rows as log_rows
 from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, LogColumn
 from tagwire_spark.log_read.query import log_query
 from tagwire_spark.log_read.rows import full_schema, rows_of
@@ -35,7 +34,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, path: Path, **options: Any) -> li
     """The rows, which are the same both ways."""
     native = rows(path, **options)
     with monkeypatch.context() as patch:
-        patch.setattr(log_rows, "goes_natively", lambda *_: False)
+        patch.setattr("tagwire.log.column_stream.engine", lambda: "python")
         assert native == rows(path, **options)
     return native
 
@@ -175,7 +174,7 @@ def test_timestamps_that_spark_has_no_place_for(monkeypatch: pytest.MonkeyPatch,
     query = log_query({"path": str(tmp_path)})
     [split] = plan(query)
     expected = [None if abs(time) > most else time * 1000 for time in times]
-    for natively in (True, False):
-        monkeypatch.setattr(log_rows, "goes_natively", lambda *_, answer=natively: answer)
+    for name in (engine(), "python"):
+        monkeypatch.setattr("tagwire.log.column_stream.engine", lambda *_, answer=name: answer)
         [batch] = rows_of(split, query, full_schema(query))
         assert batch.column("timestamp").cast("int64").to_pylist() == expected

@@ -1,5 +1,7 @@
 """Streams of logs of which something is gone: it is lost if it was not read, whatever is deleted, and whenever."""
 
+import errno
+import os
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -64,17 +66,19 @@ def test_a_log_that_begins_anew(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
-    segment(tmp_path / "t-0", 0, batch(0))
-    for fails in ("true", "false"):
+    """Retention, if the log begins later now: nothing else is a loss."""
+    for fails, left, condition in (("true", 5, "DATA_LOSS"), ("false", 5, None), ("false", 4, "UNREADABLE")):
         path = segment(tmp_path / "t-0", 0, batch(0))
         reader = stream(tmp_path, failOnDataLoss=fails)
         [task] = reader.partitions({}, {"t": {"0": 5}})
+        segment(tmp_path / "t-0", left, batch(5))
         path.unlink()
-        if fails == "true":
-            with pytest.raises(PipelineError, match="KAFKA_LOG_DATA_LOSS"):
+        if condition:
+            with pytest.raises(PipelineError, match=f"^.KAFKA_LOG_{condition}"):
                 list(reader.read(task))
         else:
             assert list(reader.read(task)) == []
+        (tmp_path / "t-0" / f"{left:020}.log").unlink()
 
 
 @pytest.mark.parametrize(("step", "place"), [
@@ -122,12 +126,56 @@ def test_a_segment_that_goes_while_it_is_looked_at(
     assert not old.exists()
 
 
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE, errno.ENOENT])
+@pytest.mark.parametrize("begins_later", [False, True])
+def test_an_error_of_the_machine_is_no_deletion(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: int, begins_later: bool
+) -> None:
+    """One read fails: so does the task, with the number of the error, unless the log proves a deletion."""
+    for base in (0, 5):
+        segment(tmp_path / "t-0", base, batch(base))
+    reader = stream(tmp_path, failOnDataLoss="false")
+    tasks = reader.partitions({}, {"t": {"0": 10}})
+
+    def fail(file: Any, size: int, start: int) -> bytes:
+        raise OSError(error, os.strerror(error))
+
+    if begins_later:
+        (tmp_path / "t-0" / f"{0:020}.log").unlink()
+    monkeypatch.setattr("tagwire.log.file_bytes.pread", fail)
+    code = errno.errorcode[errno.ENOENT if begins_later and error == errno.ENOENT else error]
+    with pytest.raises(PipelineError, match=rf"^\[KAFKA_LOG_UNREADABLE\] .*\(errno \d+, {code}\)"):
+        [*reader.read(tasks[0])]
+
+
+def test_a_worker_without_the_folder_fails(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0))
+    reader = stream(tmp_path, failOnDataLoss="false")
+    tasks = reader.partitions({}, {"t": {"0": 5}})
+    (tmp_path / "t-0").rename(tmp_path / "elsewhere")
+    with pytest.raises(PipelineError, match="KAFKA_LOG_UNREADABLE"):
+        [*reader.read(tasks[0])]
+    (tmp_path / "t-0").mkdir()
+    with pytest.raises(PipelineError, match="KAFKA_LOG_UNREADABLE"):
+        [*reader.read(tasks[0])]
+
+
+def test_a_file_that_is_cut_while_it_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0))
+    reader = stream(tmp_path, failOnDataLoss="false")
+    [task] = reader.partitions({}, {"t": {"0": 5}})
+    monkeypatch.setattr("tagwire.log.file_bytes.pread", lambda *_: b"")
+    with pytest.raises(PipelineError, match=r"KAFKA_LOG_UNREADABLE.*was cut while it was read"):
+        [*reader.read(task)]
+
+
 def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def fail(*_: Any) -> None:
         raise PermissionError(13, "Permission denied", "x.log")
 
     monkeypatch.setattr(log_stream, "partitions_of", fail)
-    with pytest.raises(PipelineError, match=r"^\[KAFKA_LOG_NOT_FOUND\] x.log: can't be read: Permission denied\."):
+    why = r"^\[KAFKA_LOG_UNREADABLE\] x.log: can't be read: Permission denied \(errno 13, EACCES\)\."
+    with pytest.raises(PipelineError, match=why):
         stream(tmp_path).initialOffset()
 
 

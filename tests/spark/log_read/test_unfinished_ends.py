@@ -1,0 +1,75 @@
+"""A batch that a broker has not written to its end hides nothing before it, with every pair of options."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from streamed_logs import batch, rows, segment, stream, triggers
+from written_logs import arrow_rows
+
+LAST = batch(40, size=300)
+TAILS = {
+    "body": LAST[:100],
+    "header": LAST[:30],
+    "preallocated body": LAST[:100] + bytes(5000),
+    "preallocated header": LAST[:20] + bytes(5000),
+    "zero-filled body": LAST[:200] + bytes(len(LAST) - 200),
+}
+TIME = 1_700_000_000_000
+STREAMED: dict[str, str] = {
+    "maxBytesPerTrigger": "400",
+    "isolation.level": "read_committed",
+    "startingOffsetsByTimestamp": f'{{"t": {{"0": {TIME + 2}}}}}',
+    "maxSplitBytes": "70",
+    "mode": "PERMISSIVE",
+    "level": "batch",
+}
+READ = {name: value for name, value in STREAMED.items() if not name.startswith("max")} | {
+    "endingOffsetsByTimestamp": f'{{"t": {{"0": {TIME + 60_000}}}}}',
+    "endingOffsets": '{"t": {"0": 40}}',
+    "startingOffsets": '{"t": {"0": 35}}',
+    "maxSplitBytes": "70",
+}
+
+
+def pairs(options: dict[str, str]) -> list[dict[str, str]]:
+    return [dict(pair) for pair in combinations(options.items(), 2)]
+
+
+@pytest.fixture(params=TAILS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    segment(tmp_path / "t-0", 0, *(batch(5 * n) for n in range(4)))
+    segment(tmp_path / "t-0", 20, *(batch(5 * n) for n in range(4, 8)), TAILS[request.param])
+    return tmp_path
+
+
+def offsets(found: list[dict[str, Any]]) -> list[int]:
+    return [row.get("offset", row["baseOffset"]) for row in found]
+
+
+@pytest.mark.parametrize("options", pairs(STREAMED), ids=" ".join)
+def test_streams(folder: Path, options: dict[str, str]) -> None:
+    """They read all that is whole, wait, and read the rest when it is there."""
+    step = 5 if "level" in options else 1
+    reader = stream(folder, startingOffsetsByTimestampStrategy="latest", **options)
+    start = reader.initialOffset()
+    first = start["t"]["0"]
+    got = [*triggers(reader, start)]
+    assert [each for _, part in got for each in offsets(part)] == [*range(first // step * step, 40, step)]
+    end = got[-1][0]
+    assert end == {"t": {"0": 40}}
+    segment(folder / "t-0", 20, *(batch(5 * n) for n in range(4, 8)), LAST, batch(45, size=300)[:-4])
+    later = reader.latestOffset(end, reader.getDefaultReadLimit())
+    assert later == {"t": {"0": 45}} and offsets(rows(reader, end, later)) == [*range(40, 45, step)]
+
+
+@pytest.mark.parametrize("options", pairs(READ), ids=" ".join)
+def test_partial(folder: Path, options: dict[str, str]) -> None:
+    step = 5 if "level" in options else 1
+    first = 35 if "startingOffsets" in options else 2 if "startingOffsetsByTimestamp" in options else 0
+    found = [row for each in arrow_rows(folder, partial="true", **options) for row in each.to_pylist()]
+    assert offsets(found) == [*range(first // step * step, 40, step)]
