@@ -22,6 +22,8 @@ NO_TABLES: Final = (
 )
 _OF_TABLES: Final = {"owner", "provider"}
 """What Spark adds to the options of CREATE TABLE."""
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+_DURATION: Final = re.compile(rf"(\d+) ?({'|'.join(_SECONDS)})")
 _SIZE: Final = re.compile(r"(-?\d+) ?([kmgtp]?)(?:i?b)?")
 
 
@@ -88,6 +90,13 @@ class Options:
                 f"Option {name} is {self.text(name)!r}; a number of bytes was expected, such as 1048576 or 64m."
             )
         return int(found[1]) << 10 * "bkmgtp".index(found[2] or "b")
+
+    def seconds(self, name: str, default: str) -> float:
+        """A duration as Spark writes it: 500ms, 10s, 15m, 2h or 1d."""
+        found = _DURATION.fullmatch(self.text(name, default).strip().lower())
+        if found is None:
+            raise invalid(f"Option {name} is {self.text(name)!r}; a duration was expected, such as 30s or 15m.")
+        return int(found[1]) * _SECONDS[found[2]]
 
     def names(self, name: str) -> tuple[str, ...] | None:
         """Names with commas between them, or None where the option is not given."""

@@ -37,7 +37,7 @@ def check_asked(source: str, asked: StructType, there: StructType) -> StructType
         field = StructField(name, wanted.dataType, wanted.nullable)
         fields.append(field)
         found, expected = field.dataType.simpleString(), types[field.name].simpleString()
-        if found != expected:
+        if found not in (expected, f"{expected}_ntz"):  # a timestamp without time zone has the time in UTC
             raise _unknown(f"Column {field.name} is {expected}, not {found}.")
         path = _too_strict(field.dataType, types[field.name], field.name)
         if path is not None:

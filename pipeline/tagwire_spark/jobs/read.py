@@ -33,6 +33,7 @@ from tagwire_spark.jobs.tasks import over_units
 from tagwire_spark.jobs.units import path_texts
 from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.query import LogQuery, log_query, partition_key
+from tagwire_spark.log_read.replicas import replicas_error
 from tagwire_spark.log_read.rows import full_schema, rows_of_task
 from tagwire_spark.log_read.splits import (
     check_found,
@@ -118,9 +119,23 @@ def _units(query: LogQuery) -> list[_Unit]:
             text = f"{path}: there is no segment of a log in it, and no folder of a partition, such as orders-0."
             raise PipelineError("KAFKA_LOG_NOT_FOUND", query.storage.hidden(text))
         units += found
+    _check_replicas(units)
     there = {partition_key(Path(_folder(path).partition("::")[0])) for path, *_ in units}
     check_asked_for(query, there, lambda: there)
     return units
+
+
+def _check_replicas(units: list[_Unit]) -> None:
+    """Reject a partition in two folders, and a folder or segment that two paths reach. Raises PipelineError."""
+    folders: dict[tuple[str, int], str] = {}
+    paths: set[str] = set()
+    for path, *_ in units:
+        folder = _folder(path)
+        key = partition_key(Path(folder.partition("::")[0]))
+        known = folders.setdefault(key, folder)
+        if known != folder or path in paths or (folder in paths):
+            raise replicas_error(known, folder, key)
+        paths.add(path)
 
 
 def _local_units(path: str, query: LogQuery) -> Iterator[_Unit]:

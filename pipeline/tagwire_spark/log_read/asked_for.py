@@ -1,7 +1,8 @@
-"""Whether the topics and partitions that `subscribe` and `assign` name are there.
+"""Whether the topics and partitions that options name are there: `subscribe`, `assign`, and offsets and times.
 
-A wrong name would read nothing, without an error. So an unknown name is refused, as Spark's Kafka source refuses an
-unknown topic. `subscribePattern` takes what it finds, as it does there. A stream waits for a topic that may come later.
+A wrong name would read nothing, or be ignored, without an error. So an unknown name is rejected, as Spark's Kafka
+source rejects an unknown topic. `subscribePattern` takes what it finds, as it does there. A stream waits for a topic
+that may come later.
 """
 
 from collections.abc import Callable, Collection, Set
@@ -9,7 +10,7 @@ from typing import Final
 
 from tagwire.text_format import near, shown
 from tagwire_spark.errors import PipelineError
-from tagwire_spark.log_read.query import LogQuery
+from tagwire_spark.log_read.query import ALL, LogQuery
 
 __all__ = ["check_asked_for"]
 
@@ -26,12 +27,25 @@ def check_asked_for(query: LogQuery, seen: _Keys, there: Callable[[], _Keys | No
     be empty.
     """
     topics, partitions = {*(query.topics or ())}, query.partitions or frozenset()
-    if not query.fails_on_loss or (topics <= {topic for topic, _ in seen} and partitions <= seen):
+    placed = {
+        option: {key for given in both if isinstance(given, dict) for key in given}
+        for option, both in {
+            "startingOffsets": (query.starts, query.start_times),
+            "endingOffsets": (query.ends, query.end_times),
+        }.items()
+    }
+    seen_topics = {topic for topic, _ in seen}
+    named = partitions.union(*placed.values())
+    if not query.fails_on_loss or (topics <= seen_topics and named <= seen | {(topic, ALL) for topic in seen_topics}):
         return
     found = there()
     if found is None:
         return
     _check("subscribe", topics, {topic for topic, _ in found}, query)
+    for option, keys in placed.items():
+        known = {key[0] if key[1] == ALL else _name(key) for key in keys}
+        there_too = {topic for topic, partition in keys if partition == ALL} & {topic for topic, _ in found}
+        _check(option, known, {_name(key) for key in found} | there_too, query)
     _check("assign", {_name(key) for key in partitions}, {_name(key) for key in found}, query)
 
 

@@ -6,6 +6,8 @@ to workers with each split.
 
 import json
 import re
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +22,7 @@ from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.options import MODES, NO_TABLES, Options, invalid
 
 __all__ = [
+    "ALL",
     "LATEST",
     "NO_OFFSET",
     "OPTIONS",
@@ -30,22 +33,41 @@ __all__ = [
     "partition_key",
     "paths_of",
     "storage_options",
+    "time_of",
+    "without_brokers",
 ]
 
 OPTIONS: Final = (
     *("path", "paths", "level", "mode", "recordFormat", "onlyRecordFormat", "partial", "pushdown", "maxSplitBytes"),
-    *("minPartitions", "storageOptions"),
+    *("minPartitions", "storageOptions", "limits", "replicas", "includeHeaders"),
     *("includeControlRecords", "isolation.level", "respectLogStart", "failOnDataLoss"),
     *("subscribe", "subscribePattern", "assign"),
     *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
+    *("recordsFromTimestamp", "recordsBeforeTimestamp"),
     *("startingOffsetsByTimestamp", "endingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy"),
     *("message", "version", "fields"),
     *(name for name in CODEC_OPTIONS if name not in ("mode", "versions")),
 )
-STREAM_OPTIONS: Final = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger")
-_NOT_OF_STREAMS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "partial", "pushdown")
+STREAM_OPTIONS: Final = (
+    *("maxOffsetsPerTrigger", "maxBytesPerTrigger", "maxFilesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"),
+)
+_NOT_OF_STREAMS: Final = (
+    *("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp", "recordsBeforeTimestamp", "partial", "pushdown"),
+)
+_OF_BROKERS: Final = re.compile(
+    r"kafka\..+|groupidprefix|kafkaconsumer\.polltimeoutms|fetchoffset\.(numretries|retryintervalms)", re.IGNORECASE
+)
+"""Options of Spark's Kafka source that are about its connections."""
+_INSTEAD: Final = {
+    "maxrecordsperpartition": "Option maxRecordsPerPartition needs the offsets of all batches; use maxSplitBytes, the"
+    " bytes that a task reads.",
+}
+"""Options of Spark's Kafka source that are rejected, with what to use instead."""
 EARLIEST: Final = -2
 LATEST: Final = -1
+_WORDS: Final = {"earliest": EARLIEST, "latest": LATEST}
+ALL: Final = -1
+"""All partitions of a topic, where offsets are requested."""
 NO_OFFSET: Final = 1 << 63
 """Above every offset."""
 
@@ -77,9 +99,9 @@ class LogQuery(NamedTuple):
     partitions: frozenset[tuple[str, int]] | None = None
     starts: Offsets | None = None
     ends: Offsets | None = None
-    start_times: Offsets | None = None
-    """By partition: a time in milliseconds, at whose first record the partition begins; of `end_times`, ends."""
-    end_times: Offsets | None = None
+    start_times: Offsets | int | None = None
+    """By partition, or for all: a time in milliseconds, at whose first record it begins; of `end_times`, ends."""
+    end_times: Offsets | int | None = None
     late_is_error: bool = True
     """Whether a partition without a record at or after its `start_times` is refused; else nothing of it is read."""
     first_timestamp: int | None = None
@@ -95,7 +117,11 @@ class LogQuery(NamedTuple):
     end_offset: int = NO_OFFSET
     storage: StorageOptions = NO_OPTIONS
     fails_on_loss: bool = False
-    """Whether what is gone of a log is refused."""
+    """Whether what is gone of a log is rejected."""
+    longest: bool = False
+    """Whether the longest of several replicas of a partition is read; else they are rejected."""
+    has_headers: bool = True
+    """Whether the column of headers is among those of a read without a schema."""
 
     def wants(self, topic: str, partition: int) -> bool:
         """Whether a partition is asked for."""
@@ -108,9 +134,38 @@ class LogQuery(NamedTuple):
         )
 
 
+def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options without those that tell Spark's Kafka source how to reach brokers, with a warning about them.
+
+    `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for options that need another one here.
+    """
+    kept, ignored = {}, []
+    for name, value in options.items():
+        if name.lower() in _INSTEAD:
+            raise invalid(_INSTEAD[name.lower()])
+        if name.lower() == "kafka.isolation.level":
+            kept.setdefault("isolation.level", value)
+        elif _OF_BROKERS.fullmatch(name):
+            ignored.append(name)
+        else:
+            kept[name] = value
+    if ignored:
+        names = ", ".join(sorted(ignored))
+        warnings.warn(f"kafka_log needs no broker and ignores these options: {names}", stacklevel=2)
+    return kept
+
+
+def time_of(times: Offsets | int | None, key: tuple[str, int]) -> int | None:
+    """The time that is requested for a partition."""
+    return times if isinstance(times, int) else (times or {}).get(key)
+
+
 def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     """The query of these options. Raises PipelineError."""
-    read = Options(options, (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
+    read = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS) if of_stream else OPTIONS)
+    chosen = [name for name in ("assign", "subscribe", "subscribePattern") if read.has(name)]
+    if len(chosen) > 1:
+        raise invalid(f"Options {' and '.join(chosen)} exclude one another; give one of them.")
     for name in _NOT_OF_STREAMS if of_stream else ():
         if read.has(name):
             raise invalid(f"Option {name} can't be used with a stream, which has no end.")
@@ -123,6 +178,9 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
     mode = read.choice("mode", (*MODES, "DROPMALFORMED"))
     if mode == "DROPMALFORMED" and read.has("message"):
         raise invalid("Option mode is DROPMALFORMED, which leaves out records; with option message it must be another.")
+    starts = _offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {}))
+    ends = _offsets(read, "endingOffsets", {"latest": LATEST})
+    start_times, end_times = _times(read, "starting"), _times(read, "ending")
     return LogQuery(
         paths=paths_of(read),
         by_batch=read.choice("level", ("record", "batch")) == "batch",
@@ -138,16 +196,19 @@ def log_query(options: Any, *, of_stream: bool = False) -> LogQuery:
         topics=read.names("subscribe"),
         pattern=_pattern(read),
         partitions=_assigned(read),
-        starts=_offsets(read, "startingOffsets", {"earliest": EARLIEST} | ({"latest": LATEST} if of_stream else {})),
-        ends=_offsets(read, "endingOffsets", {"latest": LATEST}),
-        start_times=_times(read, "startingOffsetsByTimestamp"),
-        end_times=_times(read, "endingOffsetsByTimestamp"),
+        starts=None if start_times is not None else starts,
+        ends=None if end_times is not None else ends,
+        start_times=start_times,
+        end_times=end_times,
         late_is_error=read.choice("startingOffsetsByTimestampStrategy", ("error", "latest")) == "error",
-        first_timestamp=_milliseconds(read, "startingTimestamp"),
-        end_timestamp=_milliseconds(read, "endingTimestamp"),
+        first_timestamp=_milliseconds(read, "recordsFromTimestamp"),
+        end_timestamp=_milliseconds(read, "recordsBeforeTimestamp"),
         message=_message(read),
         storage=storage_options(read),
         fails_on_loss=read.flag("failOnDataLoss", default=True),
+        limits=_limits(read),
+        longest=read.choice("replicas", ("error", "longest")) == "longest",
+        has_headers=read.flag("includeHeaders", default=True),
     )
 
 
@@ -213,26 +274,34 @@ def _offsets(options: Options, name: str, words: dict[str, int]) -> Offsets | No
     word, number = next(iter(words.items()))
     if options.text(name, word).lower() in words:
         return None
-    found = _by_partition(options, name, " or ".join([*words, '{"topic": {"0": 23}}']))
+    found = _by_partition(options, name, " or ".join([*words, '{"topic": {"0": 23}}']), _WORDS)
     for (topic, partition), offset in found.items():
         if offset >= NO_OFFSET or (offset < 0 and offset not in words.values()):
             raise invalid(f"Option {name}: {topic}-{partition} has {offset}; an offset or {number} was expected.")
     return {key: offset for key, offset in found.items() if offset != number}
 
 
-def _by_partition(options: Options, name: str, expected: str) -> dict[tuple[str, int], int]:
-    """A number for each partition, from JSON. Raises PipelineError."""
+def _by_partition(options: Options, name: str, expected: str, words: Mapping[str, int]) -> dict[tuple[str, int], int]:
+    """A number for each partition, from JSON; a word for a topic counts for the partition ALL. Raises PipelineError."""
     try:
         value = json.loads(options.text(name))
-        return {(t, int(p)): _whole(number) for t, numbers in value.items() for p, number in numbers.items()}
-    except (AttributeError, TypeError, ValueError):
+        return {
+            (topic, int(partition)): _whole(number)
+            for topic, numbers in value.items()
+            for partition, number in ({ALL: words[numbers]} if isinstance(numbers, str) else numbers).items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise invalid(f"Option {name} is {options.text(name)!r}; {expected} was expected.") from None
 
 
-def _times(options: Options, name: str) -> Offsets | None:
+def _times(options: Options, side: str) -> Offsets | int | None:
+    """Times that choose offsets: as in Spark's Kafka source, one for all partitions comes before those of each."""
+    if options.has(f"{side}Timestamp"):
+        return _milliseconds(options, f"{side}Timestamp")
+    name = f"{side}OffsetsByTimestamp"
     if not options.has(name):
         return None
-    found = _by_partition(options, name, '{"topic": {"0": 1700000000000}}, in milliseconds,')
+    found = _by_partition(options, name, '{"topic": {"0": 1700000000000}}, in milliseconds,', {})
     for (topic, partition), time in found.items():
         if not 0 <= time < NO_OFFSET:
             raise invalid(f"Option {name}: {topic}-{partition} has {time}; milliseconds from 0 on were expected.")
@@ -244,6 +313,18 @@ def _whole(value: Any) -> int:
     if type(value) is not int:
         raise TypeError
     return value
+
+
+def _limits(options: Options) -> Limits:
+    """The limits of `name=number,name=number`."""
+    values = {}
+    for part in options.names("limits") or ():
+        name, _, number = part.partition("=")
+        if name.strip() not in Limits.__slots__ or not number.strip().isdecimal():
+            known = ", ".join(Limits.__slots__)
+            raise invalid(f"Option limits has {shown(part)}; name=number was expected, with a name out of {known}.")
+        values[name.strip()] = int(number)
+    return Limits(**values)
 
 
 def _milliseconds(options: Options, name: str) -> int | None:

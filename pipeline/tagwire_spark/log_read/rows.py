@@ -44,7 +44,8 @@ def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
     """All columns that a query can have; `strict` has NOT NULL wherever a schema may ask for it within them."""
     schema = StructType()
     for column in BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS:
-        if column.name != "_error" or (query.permissive and not query.drops):
+        is_there = query.has_headers if column.name == "headers" else query.permissive and not query.drops
+        if is_there or column.name not in ("headers", "_error"):
             schema.add(column.name, spark_type(column.type))
     if query.message is not None and not query.by_batch:
         schema.add(_MESSAGE, query.message.strict_schema if strict else query.message.schema)

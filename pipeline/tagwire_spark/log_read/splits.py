@@ -27,6 +27,7 @@ from tagwire_spark.files.store import StorageOptions
 from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import end_of
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, partition_key
+from tagwire_spark.log_read.replicas import without_replicas
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
 from tagwire_spark.log_read.uncommitted import Transactions, transactions_of
@@ -103,7 +104,7 @@ def plan(query: LogQuery) -> list[Split]:
             check_asked_for(query, {(each.topic, each.partition) for each in wholes}, lambda: partitions_there(every))
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-    return cut(wholes, query)
+    return cut(without_replicas(wholes, query), query)
 
 
 def plan_alone(query: LogQuery, path: str) -> list[Split]:

@@ -6,15 +6,13 @@ nothing else, so a restart from a checkpoint reads the same rows again, or conti
 is in the checkpoint.
 """
 
-import json
 import time
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from errno import ENOENT
 from functools import partial, wraps
+from math import inf
 from pathlib import Path
-from random import Random
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -38,8 +36,20 @@ from tagwire_spark.files.at_once import at_once
 from tagwire_spark.files.file_state import FileState, state_of_status
 from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
 from tagwire_spark.log_read.asked_for import check_asked_for
-from tagwire_spark.log_read.ends import LogEnd, batch_end, bytes_end, end_of, segment_ends
-from tagwire_spark.log_read.query import LATEST, NO_OFFSET, OPTIONS, STREAM_OPTIONS, LogQuery, log_query, partition_key
+from tagwire_spark.log_read.ends import LogEnd, end_of
+from tagwire_spark.log_read.query import (
+    ALL,
+    LATEST,
+    NO_OFFSET,
+    OPTIONS,
+    STREAM_OPTIONS,
+    LogQuery,
+    log_query,
+    partition_key,
+    time_of,
+    without_brokers,
+)
+from tagwire_spark.log_read.replicas import folder_name, replicas_error, without_replicas
 from tagwire_spark.log_read.rows import check_number, rows_of_task
 from tagwire_spark.log_read.splits import (
     Split,
@@ -53,6 +63,7 @@ from tagwire_spark.log_read.splits import (
     whole_splits,
 )
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
+from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, spark_offset
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
 
@@ -63,11 +74,6 @@ _LIMITS: Final = {
     "maxBytesPerTrigger": ReadMaxBytes,
     "maxFilesPerTrigger": ReadMaxFiles,
 }
-
-Offsets = dict[str, dict[str, int]]
-"""Of Spark: topic, partition, next offset."""
-Ends = dict[tuple[str, int], int]
-
 
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after which a file's time of modification shows every change: file systems round it."""
@@ -110,22 +116,15 @@ class StreamQuery(NamedTuple):
     query: LogQuery
     limit: ReadLimit
     starts_latest: bool
-
-
-class Log(NamedTuple):
-    """A partition that is there: what begins and ends it now."""
-
-    partition: Partition
-    first: int
-    end: int
-    name: str
-    """What its folder is called."""
+    min_offsets: int = 0
+    """How many new offsets a micro-batch waits for, but not longer than `delay` seconds after the last one."""
+    delay: float = 0
 
 
 def stream_query(options: Mapping[str, str]) -> StreamQuery:
     """The query of these options. Raises PipelineError."""
     query = log_query(options, of_stream=True)
-    every = Options(options, (*OPTIONS, *STREAM_OPTIONS))
+    every = Options(without_brokers(options), (*OPTIONS, *STREAM_OPTIONS))
     given = [name for name in _LIMITS if every.has(name)]
     if len(given) > 1:
         raise invalid(f"Options {' and '.join(given)} set the same limit; give one of them.")
@@ -134,7 +133,11 @@ def stream_query(options: Mapping[str, str]) -> StreamQuery:
         raise invalid(f"Option {given[0]} is {shown(most)}; 1 or more was expected, in 64 bits.")
     starts_latest = every.text("startingOffsets").lower() == "latest"
     limit = ReadAllAvailable() if most is None else _LIMITS[given[0]](most)
-    return StreamQuery(query, limit, starts_latest)
+    least = every.number("minOffsetsPerTrigger") or 0
+    if not 0 <= least <= (most if given == ["maxOffsetsPerTrigger"] and most else NO_OFFSET):
+        text = f"Option minOffsetsPerTrigger is {shown(least)}; 0 or more, and no more than maxOffsetsPerTrigger,"
+        raise invalid(f"{text} was expected.")
+    return StreamQuery(query, limit, starts_latest, least, every.seconds("maxTriggerDelay", "15m"))
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -149,6 +152,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Ends | None = None
         """Where a query that reads what is available now ends."""
         self._latest: Ends = {}
+        self._triggered = -inf
+        """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
         """What logs that are not on this machine are looked at by."""
         self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
@@ -164,13 +169,16 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where a query begins that has no checkpoint."""
         logs = self._logs()
         starts = {key: log.end if self.asked.starts_latest else log.first for key, log in logs.items()}
-        for key, offset in (self.query.starts or {}).items():
-            starts[key] = logs[key].end if offset == LATEST and key in logs else max(offset, 0)
-        for key in (self.query.start_times or {}).keys() & logs.keys():
-            log = logs[key]
-            found = with_offsets_of_times(self.query, log.partition, log.name, key).starts or {}
-            starts[key] = min(found[key], log.end)
-        return _json(starts)
+        asked = self.query.starts or {}
+        starts |= {key: log.end for key, log in logs.items() if asked.get((key[0], ALL)) == LATEST}
+        for key, offset in asked.items():
+            if key in logs or key[1] != ALL:
+                starts[key] = logs[key].end if offset == LATEST and key in logs else max(offset, 0)
+        for key, log in logs.items():
+            if time_of(self.query.start_times, key) is not None:
+                found = with_offsets_of_times(self.query, log.partition, log.name, key).starts or {}
+                starts[key] = min(found[key], log.end)
+        return spark_offset(starts)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The limit of the options."""
@@ -190,16 +198,28 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
+        elif self._waits(logs, starts):
+            return start
         self._latest = {key: log.end for key, log in logs.items()}
         ends = dict(starts)
-        for key, end in _limited(logs, starts, limit, self.query).items():
+        for key, end in limited(logs, starts, limit, self.query).items():
             if end != starts.get(key, 0):
                 ends[key] = end
-        return start if ends == starts else _json(ends)
+        return start if ends == starts else spark_offset(ends)
+
+    def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
+        """Whether too little is new for a micro-batch, by minOffsetsPerTrigger and maxTriggerDelay."""
+        if not self.asked.min_offsets:
+            return False
+        fresh = sum(log.end - max(starts.get(key, 0), log.first) for key, log in logs.items())
+        if fresh < self.asked.min_offsets and time.monotonic() - self._triggered < self.asked.delay:
+            return True
+        self._triggered = time.monotonic()
+        return False
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """Where the logs end, as it was when the last micro-batch was planned."""
-        return _json(self._latest) if self._latest else None
+        return spark_offset(self._latest) if self._latest else None
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
@@ -242,7 +262,8 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                         wholes += _planned(query._replace(fails_on_loss=False), partitions, location)
         except TagwireError as error:
             raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-        return dict(sorted(found.items())), wholes
+        chosen = [each for each in wholes if found[each.topic, each.partition].name == folder_name(each.file)]
+        return dict(sorted(found.items())), without_replicas(chosen, query)
 
     def _end_of(self, location: Location, partition: Partition) -> LogEnd | None:
         """Where a log ends, for all who read it later. A segment is read again if it has changed. Raises LogError."""
@@ -272,15 +293,15 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if encodable(key[0]) != key[0]:
             text = f"{name}: the folder's topic is no text, and an offset of Spark's is; rename it."
             raise PipelineError("MALFORMED_KAFKA_LOG", text)
-        if key in found:
-            text = f"{name} and {found[key].name} are the same partition; a stream reads one of them."
-            raise PipelineError("INVALID_TAGWIRE_OPTION", text)
+        if key in found and not self.query.longest:
+            raise replicas_error(found[key].name, name, key)
         first, offset = partition.segments[0].base_offset or 0, end.offset
         if self.query.from_log_start and partition.log_start_offset is not None:
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
-        found[key] = Log(partition, first, max(first, offset), name)
+        if key not in found or found[key].end < offset:
+            found[key] = Log(partition, first, max(first, offset), name)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if unread records are gone."""
@@ -347,72 +368,5 @@ def _planned(query: LogQuery, partitions: Iterable[Partition], location: Locatio
     return whole_splits(query, wanted, location)
 
 
-def _limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
-    """Where each partition's part of a micro-batch ends: with the log, or where its share of the limit does."""
-    ends = {key: log.end for key, log in logs.items()}
-    begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
-    waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
-    if isinstance(limit, ReadMaxFiles):
-        behind = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
-        for key, count in _dealt({key: len(each) for key, each in behind.items()}, limit.max_files, starts).items():
-            ends[key] = behind[key][count - 1] if count else begins[key]
-    elif isinstance(limit, ReadMaxRows | ReadMaxBytes):
-        of_rows = isinstance(limit, ReadMaxRows)
-        sizes = {k: log.end - begins[k] if of_rows else _bytes_behind(log, begins[k]) for k, log in waiting.items()}
-        for key, share in _shares(sizes, limit.max_rows if isinstance(limit, ReadMaxRows) else limit.max_bytes).items():
-            log, begin = waiting[key], begins[key]
-            try:
-                if of_rows:
-                    end = batch_end(log.partition, begin + share - 1, query.formats)
-                else:
-                    end = bytes_end(log.partition, begin, log.end, share, query.formats)
-            except TagwireError as error:
-                if not query.permissive or isinstance(error, LogPathError):
-                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
-                continue  # nobody knows how much is behind damage
-            ends[key] = min(end, log.end)
-    return ends
-
-
-def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
-    """What each partition has of a limit, in proportion to what waits there, and 1 at least; those below it alone."""
-    total = sum(sizes.values())
-    return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
-
-
-def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
-    """The share of each partition in a limit that must not be exceeded: partitions get one each, in turn.
-
-    The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
-    an order by backlog, a partition could wait for long behind others that grow all the time.
-    """
-    order = Random(json.dumps(_json(starts))).sample(list(sizes), len(sizes))
-    counts = dict.fromkeys(sizes, 0)
-    while most > 0 and (open_ones := [key for key in order if counts[key] < sizes[key]]):
-        for key in open_ones[:most]:
-            counts[key] += 1
-        most -= len(open_ones)
-    return counts
-
-
-def _bytes_behind(log: Log, offset: int) -> int:
-    """About how many bytes there are from an offset on, as if all offsets of a segment had as many."""
-    segments = log.partition.segments
-    bases = [each.base_offset or 0 for each in segments]
-    first = max(bisect_right(bases, offset) - 1, 0)
-    sizes = [each.size if each.end is None else each.end for each in segments[first:]]
-    begin, behind = bases[first], [*bases, log.end][first + 1]
-    done = min(max(offset - begin, 0), behind - begin)
-    return sum(sizes) - (sizes[0] * done // (behind - begin) if done else 0)
-
-
 def _ends(offset: Mapping[str, Any]) -> Ends:
     return {(topic, int(number)): int(each) for topic, found in offset.items() for number, each in found.items()}
-
-
-def _json(ends: Mapping[tuple[str, int], int]) -> dict[str, Any]:
-    """As Spark keeps it, always in the same order: it compares texts."""
-    found: Offsets = {}
-    for (topic, number), offset in sorted(ends.items()):
-        found.setdefault(topic, {})[str(number)] = offset
-    return found

@@ -15,7 +15,7 @@ from tagwire.log.errors import LogError, LogPathError, placed
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch
 from tagwire_spark.errors import refusal
-from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.query import NO_OFFSET, LogQuery, time_of
 from tagwire_spark.log_read.times import earlier_part
 from tagwire_spark.options import invalid
 
@@ -23,22 +23,22 @@ __all__ = ["offset_at", "with_offsets_of_times"]
 
 
 def with_offsets_of_times(query: LogQuery, partition: Partition, name: str, key: tuple[str, int]) -> LogQuery:
-    """The query with the offsets of one partition in the place of its times, beside those that it has.
+    """The query with the offsets of one partition instead of its times.
 
     Raises PipelineError for damage, and for a time that no record has reached, unless that means the end.
     """
-    start_time, end_time = ((times or {}).get(key) for times in (query.start_times, query.end_times))
+    start_time, end_time = time_of(query.start_times, key), time_of(query.end_times, key)
     if start_time is not None:
         start = _offset_at(query, partition, start_time)
         if start is None and query.late_is_error:
-            text = f"Option startingOffsetsByTimestamp: {name} has no record at or after {start_time}; "
+            option = "startingTimestamp" if isinstance(query.start_times, int) else "startingOffsetsByTimestamp"
+            text = f"Option {option}: {name} has no record at or after {start_time}; "
             raise invalid(f"{text}startingOffsetsByTimestampStrategy=latest reads nothing of it.")
         start = NO_OFFSET - 1 if start is None else start
-        query = query._replace(starts={key: max(start, (query.starts or {}).get(key, 0))})
+        query = query._replace(starts={key: start})
     if end_time is not None:
         end = _offset_at(query, partition, end_time)
-        given = (query.ends or {}).get(key, NO_OFFSET)
-        query = query._replace(ends={key: given if end is None else min(end, given)})
+        query = query._replace(ends={key: NO_OFFSET if end is None else end})
     return query
 
 

@@ -75,7 +75,7 @@ def test_planning_is_one_listing(store: Any, path: str, options: dict[str, str],
 
 
 def test_a_time_index_is_read_where_a_time_is_asked_for(store: Any) -> None:
-    splits, requests = planned("counted://k/orders-0", startingTimestamp=str(1_700_000_000_004 + 5 * BATCHES))
+    splits, requests = planned("counted://k/orders-0", recordsFromTimestamp=str(1_700_000_000_004 + 5 * BATCHES))
     assert any(".timeindex" in each for each in requests) and splits
 
 
@@ -84,7 +84,7 @@ def test_many_time_indexes_are_read_at_once(store: Any, monkeypatch: pytest.Monk
     for base in range(10, 210, 5):
         store.pipe(f"/k/t-0/{base:020}.log", batch(base))
         store.pipe(f"/k/t-0/{base:020}.timeindex", pack(">qi", 1_700_000_000_004, 4))
-    given = {"startingTimestamp": str(1_700_000_000_005)}
+    given = {"recordsFromTimestamp": str(1_700_000_000_005)}
     together = threading.Barrier(16, timeout=30)
     store.before.extend(16 * [together.wait])
     splits, requests = planned("counted://k/t-0", **given)

@@ -72,5 +72,7 @@ def test_a_partition_that_no_topic_has(tmp_path: Path, options: dict[str, str]) 
     assert [row["partition"] for each in arrow_rows(tmp_path, **options, **only) for row in each.to_pylist()]
     assert stream(tmp_path, **options, **only).initialOffset() == {"t": {"2147483647": 0}}
     for call in (lambda: list(arrow_rows(tmp_path, **options)), stream(tmp_path, **options).initialOffset):
-        with pytest.raises(PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .* partition 2147483648, but partition numbers"):
+        with pytest.raises(
+            PipelineError, match=r"^\[MALFORMED_KAFKA_LOG\] .* partition 2147483648, but partition numbers"
+        ):
             call()

@@ -88,7 +88,7 @@ def test_a_thousand_segments_are_few_tasks(tmp_path: Path) -> None:
         {"isolation.level": "read_committed"},
         {"isolation.level": "read_committed", "mode": "PERMISSIVE", "includeControlRecords": "true"},
         {"startingOffsets": '{"t": {"1": 13}}', "endingOffsets": '{"t": {"0": 17, "2": 21}}'},
-        {"startingTimestamp": "1700000000001", "endingTimestamp": "1700000000003"},
+        {"recordsFromTimestamp": "1700000000001", "recordsBeforeTimestamp": "1700000000003"},
     ],
     ids=str,
 )

@@ -53,14 +53,14 @@ def test_every_column_has_a_native_way(columns: tuple[LogColumn, ...]) -> None:
         {"maxSplitBytes": "300"},
         {"respectLogStart": "true"},
         {"partial": "true"},
-        {"startingTimestamp": "1", "endingTimestamp": str(1 << 60)},
-        {"endingTimestamp": "1"},
+        {"recordsFromTimestamp": "1", "recordsBeforeTimestamp": str(1 << 60)},
+        {"recordsBeforeTimestamp": "1"},
         {"subscribePattern": ".*0.*", "isolation.level": "read_committed"},
     ],
     ids=str,
 )
 def test_logs_of_brokers(monkeypatch: pytest.MonkeyPatch, logs: Path, options: dict[str, str], level: str) -> None:
-    assert len(both_ways(monkeypatch, logs, level=level, **options)) or options == {"endingTimestamp": "1"}
+    assert len(both_ways(monkeypatch, logs, level=level, **options)) or options == {"recordsBeforeTimestamp": "1"}
 
 
 @pytest.mark.parametrize("damage", [None, 3, 25, 70])
@@ -87,7 +87,7 @@ def test_offsets_of_batches(monkeypatch: pytest.MonkeyPatch, first: int, time: i
     options = {
         "startingOffsets": f'{{"orders": {{"0": {first}}}}}',
         "endingOffsets": f'{{"orders": {{"0": {first + 9}}}}}',
-        "startingTimestamp": str(time),
+        "recordsFromTimestamp": str(time),
     }
     found = both_ways(monkeypatch, SAMPLE / "orders-0", level="batch", **options)
     assert bool(found) == (first < 30 and not time)

@@ -1,4 +1,4 @@
-"""`startingTimestamp` reads nothing that time indexes say is earlier, and every record that is not."""
+"""`recordsFromTimestamp` reads nothing that time indexes say is earlier, and every record that is not."""
 
 from pathlib import Path
 from random import Random
@@ -52,13 +52,15 @@ def shuffled(seed: int) -> list[int]:
 
 
 def read(path: Path, first: int, **options: Any) -> list[int]:
-    return [row["offset"] for each in arrow_rows(path, startingTimestamp=first, **options) for row in each.to_pylist()]
+    return [
+        row["offset"] for each in arrow_rows(path, recordsFromTimestamp=first, **options) for row in each.to_pylist()
+    ]
 
 
 @pytest.mark.parametrize("first", [0, 3, 99, 100, 250, 487, 500])
 def test_only_what_may_be_wanted_is_planned(tmp_path: Path, first: int) -> None:
     log_of(tmp_path / "t-0", ascending())
-    splits = plan(log_query({"path": str(tmp_path), "startingTimestamp": START + first}))
+    splits = plan(log_query({"path": str(tmp_path), "recordsFromTimestamp": START + first}))
     assert len(splits) == min(SEGMENTS - first // 100, SEGMENTS) if first < 500 else 1
     assert first % 100 == 0 or splits[0].first_offset >= first - RECORDS
     assert read(tmp_path, START + first) == list(range(first, 500))

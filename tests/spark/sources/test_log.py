@@ -135,11 +135,11 @@ def test_filters_by_time(spark: "SparkSession", logs: Path) -> None:
     times = sorted({row[0] for row in load(spark, folder).select(F.unix_millis("timestamp")).collect() if row[0]})
     first = times[len(times) // 2]
     expected = load(spark, folder).where(F.unix_millis("timestamp") >= first).count()
-    assert load(spark, folder, startingTimestamp=first).count() == expected > 0
+    assert load(spark, folder, recordsFromTimestamp=first).count() == expected > 0
     moment = F.timestamp_millis(F.lit(first))
     assert load(spark, folder, pushdown="true").where(F.col("timestamp") >= moment).count() == expected
     before = load(spark, folder).where(F.unix_millis("timestamp") < first).count()
-    assert load(spark, folder, endingTimestamp=first).count() == before
+    assert load(spark, folder, recordsBeforeTimestamp=first).count() == before
 
 
 def test_topics_and_partitions(spark: "SparkSession", logs: Path) -> None:
@@ -337,9 +337,12 @@ def test_values_that_are_no_message(spark: "SparkSession", tmp_path: Path, isola
         ({"startingOffsets": "newest"}, "startingOffsets"),
         ({"startingOffsets": '{"t": {"0": 2.9}}'}, '{"topic": {"0": 23}} was expected'),
         ({"endingOffsets": '{"t": {"0": 9223372036854775808}}'}, "9223372036854775808; an offset or -1"),
-        ({"startingTimestamp": "noon"}, "an integer"),
-        ({"startingTimestamp": "1" + 20 * "0"}, "startingTimestamp is 100000000000000000000; milliseconds in 64 bits"),
-        ({"endingTimestamp": str(-(1 << 63) - 1)}, "milliseconds in 64 bits"),
+        ({"recordsFromTimestamp": "noon"}, "an integer"),
+        (
+            {"recordsFromTimestamp": "1" + 20 * "0"},
+            "recordsFromTimestamp is 100000000000000000000; milliseconds in 64 bits",
+        ),
+        ({"recordsBeforeTimestamp": str(-(1 << 63) - 1)}, "milliseconds in 64 bits"),
         ({"paths": "5"}, '["first", "second"]'),
         ({"paths": '"logs"'}, '["first", "second"]'),
         ({"paths": "[1]"}, '["first", "second"]'),

@@ -1,0 +1,55 @@
+"""Replicas of a partition: folders of several brokers, or one folder that several paths reach. None is read twice."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tagwire_spark.files.storage import folder_of, is_remote
+from tagwire_spark.options import invalid
+
+if TYPE_CHECKING:
+    from tagwire_spark.errors import PipelineError
+    from tagwire_spark.log_read.query import LogQuery
+    from tagwire_spark.log_read.splits import Split
+
+__all__ = ["folder_name", "replicas_error", "without_replicas"]
+
+
+def folder_name(file: str) -> str:
+    """The folder or URL that a segment is in."""
+    return folder_of(file) if is_remote(file) else str(Path(file).parent)
+
+
+def replicas_error(first: str, second: str, key: tuple[str, int]) -> "PipelineError":
+    """The error for a partition that would be read twice."""
+    name = f"{key[0]}-{key[1]}"
+    what = f"two paths reach {first}" if first == second else f"{first} and {second} are replicas of {name}"
+    return invalid(f"{what}; give only one of them, or read the one that ends last with option replicas=longest.")
+
+
+def without_replicas(wholes: Iterable["Split"], query: "LogQuery") -> list["Split"]:
+    """The segments of a query, each once, and of one folder for each partition. Raises PipelineError for others.
+
+    Option replicas=longest keeps the folder whose last segment begins last, or is the largest.
+    """
+    folders: dict[tuple[str, int], dict[str, dict[str, Split]]] = {}
+    for whole in wholes:
+        folder = folder_name(whole.file)
+        key = (whole.topic if whole.partition >= 0 else folder), whole.partition  # without a number, nobody knows
+        known = folders.setdefault(key, {}).setdefault(folder if is_remote(folder) else os.path.realpath(folder), {})
+        name = whole.file.rpartition("/")[2]
+        if name in known and not query.longest:
+            raise replicas_error(folder, folder_name(known[name].file), key)
+        known.setdefault(name, whole)
+    for key, found in folders.items():
+        if len(found) > 1 and not query.longest:
+            first, second = (folder_name(next(iter(each.values())).file) for each in [*found.values()][:2])
+            raise replicas_error(first, second, key)
+    chosen = (max(found.values(), key=lambda each: _end([*each.values()])) for found in folders.values())
+    return [split for found in chosen for split in found.values()]
+
+
+def _end(splits: Sequence["Split"]) -> tuple[str, int]:
+    """The last segment's name, which has its first offset in 20 digits, and its bytes."""
+    return max((split.file.rpartition("/")[2], split.end) for split in splits)

@@ -1,0 +1,98 @@
+"""Where a micro-batch ends: with the logs, or where a limit of rows, bytes or segments does."""
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping
+from random import Random
+from typing import Any, NamedTuple
+
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
+
+from tagwire.errors import TagwireError
+from tagwire.log import LogPathError, Partition
+from tagwire_spark.errors import refusal
+from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
+from tagwire_spark.log_read.query import LogQuery
+
+__all__ = ["Ends", "Log", "limited", "spark_offset"]
+
+Offsets = dict[str, dict[str, int]]
+"""Of Spark: topic, partition, next offset."""
+Ends = dict[tuple[str, int], int]
+
+
+class Log(NamedTuple):
+    """A partition that is there: what begins and ends it now."""
+
+    partition: Partition
+    first: int
+    end: int
+    name: str
+    """What its folder is called."""
+
+
+def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
+    """Where each partition's part of a micro-batch ends: with the log, or where its share of the limit does."""
+    ends = {key: log.end for key, log in logs.items()}
+    begins = {key: max(starts.get(key, 0), log.first) for key, log in logs.items()}
+    waiting = {key: log for key, log in logs.items() if log.end > begins[key]}
+    if isinstance(limit, ReadMaxFiles):
+        behind = {key: segment_ends(log.partition, begins[key], log.end) for key, log in waiting.items()}
+        for key, count in _dealt({key: len(each) for key, each in behind.items()}, limit.max_files, starts).items():
+            ends[key] = behind[key][count - 1] if count else begins[key]
+    elif isinstance(limit, ReadMaxRows | ReadMaxBytes):
+        of_rows = isinstance(limit, ReadMaxRows)
+        sizes = {k: log.end - begins[k] if of_rows else _bytes_behind(log, begins[k]) for k, log in waiting.items()}
+        for key, share in _shares(sizes, limit.max_rows if isinstance(limit, ReadMaxRows) else limit.max_bytes).items():
+            log, begin = waiting[key], begins[key]
+            try:
+                if of_rows:
+                    end = batch_end(log.partition, begin + share - 1, query.formats)
+                else:
+                    end = bytes_end(log.partition, begin, log.end, share, query.formats)
+            except TagwireError as error:
+                if not query.permissive or isinstance(error, LogPathError):
+                    raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                continue  # nobody knows how much is behind damage
+            ends[key] = min(end, log.end)
+    return ends
+
+
+def _shares(sizes: Mapping[tuple[str, int], int], most: int) -> Ends:
+    """What each partition has of a limit, in proportion to what waits there, and 1 at least; those below it alone."""
+    total = sum(sizes.values())
+    return {} if total <= most else {key: max(1, most * size // total) for key, size in sizes.items()}
+
+
+def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> Ends:
+    """The share of each partition in a limit that must not be exceeded: partitions get one each, in turn.
+
+    The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
+    an order by backlog, a partition could wait for long behind others that grow all the time.
+    """
+    order = Random(json.dumps(spark_offset(starts))).sample(list(sizes), len(sizes))
+    counts = dict.fromkeys(sizes, 0)
+    while most > 0 and (open_ones := [key for key in order if counts[key] < sizes[key]]):
+        for key in open_ones[:most]:
+            counts[key] += 1
+        most -= len(open_ones)
+    return counts
+
+
+def _bytes_behind(log: Log, offset: int) -> int:
+    """About how many bytes there are from an offset on, as if all offsets of a segment had as many."""
+    segments = log.partition.segments
+    bases = [each.base_offset or 0 for each in segments]
+    first = max(bisect_right(bases, offset) - 1, 0)
+    sizes = [each.size if each.end is None else each.end for each in segments[first:]]
+    begin, behind = bases[first], [*bases, log.end][first + 1]
+    done = min(max(offset - begin, 0), behind - begin)
+    return sum(sizes) - (sizes[0] * done // (behind - begin) if done else 0)
+
+
+def spark_offset(ends: Mapping[tuple[str, int], int]) -> dict[str, Any]:
+    """The next offsets as Spark keeps them, always in the same order, because it compares strings."""
+    found: Offsets = {}
+    for (topic, number), offset in sorted(ends.items()):
+        found.setdefault(topic, {})[str(number)] = offset
+    return found

@@ -1,0 +1,131 @@
+"""Options of Spark's Kafka source: the same meaning here, or an error that says what to use instead. Without Spark."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'tagwire[spark]'")
+
+from streamed_logs import batch, segment, stream, triggers
+from written_logs import arrow_rows
+
+from tagwire.records import Record, build
+from tagwire_spark import PipelineError
+from tagwire_spark.jobs.read import _units
+from tagwire_spark.log_read.query import log_query
+from tagwire_spark.log_read.rows import full_schema
+
+TIME = 1_700_000_000_000
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Times from TIME on in each batch of 5: of offset 7, TIME + 2."""
+    for number in (0, 1):
+        segment(tmp_path / f"a-{number}", 0, batch(0), batch(5))
+    segment(tmp_path / "b-0", 0, batch(0))
+    return tmp_path
+
+
+def offsets(path: Path, **options: Any) -> list[tuple[str, int, int]]:
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    found = [row for each in arrow_rows(path, **named) for row in each.to_pylist()]
+    return sorted((row["topic"], row["partition"], row["offset"]) for row in found)
+
+
+@pytest.mark.parametrize(("options", "firsts"), [
+    ({"startingTimestamp": TIME + 2}, {"a-0": 2, "a-1": 2, "b-0": 2}),
+    ({"startingTimestamp": TIME + 2, "startingOffsetsByTimestamp": {"a": {"0": TIME + 3}}}, {"a-0": 2, "b-0": 2}),
+    ({"startingOffsetsByTimestamp": {"a": {"0": TIME + 3}}, "startingOffsets": {"a": {"0": 5}}}, {"a-0": 3, "b-0": 0}),
+    ({"startingOffsets": {"a": "earliest", "b": {"0": 4}}}, {"a-0": 0, "a-1": 0, "b-0": 4}),
+    ({"kafka.isolation.level": "read_committed", "kafka.bootstrap.servers": "h:9092"}, {"a-0": 0, "b-0": 0}),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:kafka_log needs no broker")
+def test_where_a_read_begins(logs: Path, options: dict[str, Any], firsts: dict[str, int]) -> None:
+    given = {name: json.dumps(value) if isinstance(value, dict) else value for name, value in options.items()}
+    found = offsets(logs, **given)
+    assert {name: min(offset for t, p, offset in found if f"{t}-{p}" == name) for name in firsts} == firsts
+    assert stream(logs, **given).initialOffset()["b"]["0"] == firsts["b-0"]
+
+
+def test_where_a_read_ends(logs: Path) -> None:
+    only = {"subscribe": "b"}
+    assert len(offsets(logs, endingTimestamp=TIME + 3, **only)) == 3
+    both = {"endingTimestamp": TIME + 3, "endingOffsets": '{"b": {"0": 1}}'}
+    assert len(offsets(logs, **both, **only)) == 3 == len(offsets(logs, recordsBeforeTimestamp=TIME + 3, **only))
+    assert offsets(logs, endingTimestamp=TIME + 9) == offsets(logs, endingOffsets='{"a": "latest"}') == offsets(logs)
+    latest = {"startingOffsets": '{"a": "latest"}'}
+    assert stream(logs, **latest).initialOffset() == {"a": {"0": 10, "1": 10}, "b": {"0": 0}}
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    ({"subscribe": "a", "assign": '{"a": [0]}'}, "Options assign and subscribe exclude one another"),
+    ({"subscribe": "a", "subscribePattern": "a"}, "Options subscribe and subscribePattern exclude"),
+    ({"maxRecordsPerPartition": 10}, "use maxSplitBytes"),
+    ({"limits": "ratio=5"}, "limits has 'ratio=5'.*decompression_ratio"),
+    ({"startingOffsets": '{"c": {"0": 1}}'}, "NOT_FOUND. Option startingOffsets names 'c-0'"),
+    ({"startingOffsets": '{"a": {"7": 1}}'}, "NOT_FOUND. Option startingOffsets names 'a-7'"),
+    ({"endingOffsets": '{"c": "latest", "a": {"2": 5}}'}, "NOT_FOUND. Option endingOffsets names 'a-2'"),
+    ({"endingOffsetsByTimestamp": '{"c": {"0": 1}}'}, "NOT_FOUND. Option endingOffsets names 'c-0'"),
+    ({"endingOffsets": '{"a": {"0": 11}}'}, "DATA_LOSS.*a-0 ends before offset 10, and the ending offset is 11"),
+])  # fmt: skip
+def test_what_is_rejected(logs: Path, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(PipelineError, match=text):
+        offsets(logs, **options)
+
+
+def test_limits(tmp_path: Path) -> None:
+    data = build([Record(n, 1, None, bytes(100_000)) for n in range(3)], "v2", compression="gzip").encode()
+    segment(tmp_path / "t-0", 0, data)
+    with pytest.raises(PipelineError, match="decompressed_bytes"):
+        offsets(tmp_path, limits="decompressed_bytes=100000")
+    assert len(offsets(tmp_path, limits="decompressed_bytes=1000000, records=5")) == 3
+    assert len(offsets(tmp_path, limits="decompressed_bytes=100000", mode="PERMISSIVE")) == 1
+
+
+def test_headers_are_a_column_if_they_are_included() -> None:
+    schemas = [full_schema(log_query({"path": "x", "includeHeaders": flag})).names for flag in ("true", "false")]
+    assert [*schemas[1][:7], "headers", *schemas[1][7:]] == schemas[0]
+
+
+def test_a_micro_batch_waits_for_offsets(logs: Path) -> None:
+    reader = stream(logs, subscribe="b", minOffsetsPerTrigger=8, maxTriggerDelay="1h")
+    [(end, _)] = triggers(reader, {"b": {"0": 0}})  # the first one does not
+    segment(logs / "b-0", 0, batch(0), batch(5))
+    assert [*triggers(reader, end)] == []
+    assert [each for each, _ in triggers(stream(logs, subscribe="b", minOffsetsPerTrigger=8), end)] == [
+        {"b": {"0": 10}}
+    ]
+    reader.asked = reader.asked._replace(delay=0)
+    assert [each for each, _ in triggers(reader, end)] == [{"b": {"0": 10}}]
+
+
+@pytest.mark.parametrize("how", ["brokers", "inside", "twice", "segment twice"])
+def test_replicas(tmp_path: Path, how: str) -> None:
+    """No record is read twice; the longest replica is read if that is asked for."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    for root, count in ((one, 1), (two, 2)):
+        root.mkdir()
+        segment(root / "t-0", 0, *(batch(5 * n) for n in range(count)))
+    paths = {
+        "brokers": [one, two], "inside": [two, two / "t-0"], "twice": [two, two],
+        "segment twice": [two / "t-0", two / "t-0" / f"{0:020}.log"],
+    }[how]  # fmt: skip
+    named = {"paths": json.dumps([*map(str, paths)])}
+    reads = [
+        lambda **more: list(arrow_rows(tmp_path, **named, **more)),
+        lambda **_: _units(log_query({"path": "", **named})),
+    ]
+    if how != "segment twice":
+        reads.append(lambda **more: stream(tmp_path, **named, **more).initialOffset())
+    for read in reads:
+        with pytest.raises(
+            PipelineError, match=r"INVALID_TAGWIRE_OPTION.*(replicas of t-0|two paths reach).*replicas=longest"
+        ):
+            read()
+    assert [row[2] for row in offsets(tmp_path, **named, replicas="longest")] == [*range(10)]
+    if how != "segment twice":
+        [(end, rows)] = triggers(stream(tmp_path, **named, replicas="longest"), {})
+        assert end == {"t": {"0": 10}} and [row["offset"] for row in rows] == [*range(10)]
