@@ -10,8 +10,11 @@ class Acknowledgement(Register, names=("ProduceRequest.acks",)):
     """Who must have written the records before the broker answers."""
 
     ALL = -1
+    """All in-sync replicas. If the leader fails, nothing is lost."""
     NONE = 0
+    """Nobody: the broker sends no response at all."""
     LEADER = 1
+    """The leader alone. Records that no follower has are lost if it fails."""
 
 
 name_of = Acknowledgement.name_of

@@ -21,21 +21,39 @@ class AclOperation(
     """What an ACL allows or denies."""
 
     UNKNOWN = 0
+    """An operation that the sender doesn't know."""
     ANY = 1
+    """In filters: every operation."""
     ALL = 2
+    """All operations on the resource."""
     READ = 3
+    """Read records or offsets."""
     WRITE = 4
+    """Write records, or use a transactional ID."""
     CREATE = 5
+    """Create topics."""
     DELETE = 6
+    """Delete the topic, its records or the group."""
     ALTER = 7
+    """Change the resource, such as its number of partitions or its ACLs."""
     DESCRIBE = 8
+    """See the resource. Reading, writing, deleting and altering include it."""
     CLUSTER_ACTION = 9
+    """What brokers do among each other."""
     DESCRIBE_CONFIGS = 10
+    """Read configurations. Altering them includes it."""
     ALTER_CONFIGS = 11
+    """Change configurations."""
     IDEMPOTENT_WRITE = 12
+    """Use an idempotent producer. In newer releases WRITE on any topic is enough
+    (KIP-679)."""
     CREATE_TOKENS = 13
+    """Create delegation tokens for the user (KIP-373)."""
     DESCRIBE_TOKENS = 14
+    """List delegation tokens of the user (KIP-373)."""
     TWO_PHASE_COMMIT = 15
+    """Take part in two-phase commits with transactions that don't time out
+    (KIP-939)."""
 
 
 name_of = AclOperation.name_of

@@ -21,10 +21,15 @@ class AclPatternType(
     """How the name in an ACL is compared with that of a resource."""
 
     UNKNOWN = 0
+    """A pattern type that the sender doesn't know."""
     ANY = 1
+    """In filters: patterns of any type with exactly this name."""
     MATCH = 2
+    """In filters: every pattern that applies to a resource with this name."""
     LITERAL = 3
+    """The name itself; `*` stands for all names."""
     PREFIXED = 4
+    """All names that begin with it."""
 
 
 name_of = AclPatternType.name_of

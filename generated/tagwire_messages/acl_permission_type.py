@@ -21,9 +21,13 @@ class AclPermissionType(
     """Whether an ACL allows or denies."""
 
     UNKNOWN = 0
+    """A permission that the sender doesn't know."""
     ANY = 1
+    """In filters: both."""
     DENY = 2
+    """Forbids the operation, even if another ACL allows it."""
     ALLOW = 3
+    """Allows the operation."""
 
 
 name_of = AclPermissionType.name_of

@@ -21,13 +21,21 @@ class AclResourceType(
     """What an ACL is for."""
 
     UNKNOWN = 0
+    """A type that the sender doesn't know."""
     ANY = 1
+    """In filters: every type."""
     TOPIC = 2
+    """A topic."""
     GROUP = 3
+    """A group."""
     CLUSTER = 4
+    """The cluster, whose name is always `kafka-cluster`."""
     TRANSACTIONAL_ID = 5
+    """The transactional ID of a producer."""
     DELEGATION_TOKEN = 6
+    """A delegation token (KIP-48)."""
     USER = 7
+    """A user for whom others create tokens (KIP-373)."""
 
 
 name_of = AclResourceType.name_of

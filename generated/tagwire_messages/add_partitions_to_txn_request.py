@@ -55,7 +55,8 @@ class AddPartitionsToTxnTopic(Struct):
 
 
 class AddPartitionsToTxnTransaction(Struct):
-    """`transactions[]` of AddPartitionsToTxnRequest, version 4 on."""
+    """`transactions[]` of AddPartitionsToTxnRequest, version 4 on. The
+    transactions to add partitions to, or to verify."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics", "unknown_tags")
 

@@ -121,7 +121,8 @@ class AddPartitionsToTxnTopicResult(Struct):
 
 
 class AddPartitionsToTxnResult(Struct):
-    """`results_by_transaction[]` of AddPartitionsToTxnResponse, version 4 on."""
+    """`results_by_transaction[]` of AddPartitionsToTxnResponse, version 4 on. The
+    results of each transaction in the request."""
 
     __slots__ = ("transactional_id", "topic_results", "unknown_tags")
 

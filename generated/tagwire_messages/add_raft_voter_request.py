@@ -20,7 +20,8 @@ __all__ = ["AddRaftVoterRequest", "Listener"]
 
 
 class Listener(Struct):
-    """`listeners[]` of AddRaftVoterRequest, all versions."""
+    """`listeners[]` of AddRaftVoterRequest, all versions. The addresses at which
+    other voters reach the new one, by listener."""
 
     __slots__ = ("name", "host", "port", "unknown_tags")
 

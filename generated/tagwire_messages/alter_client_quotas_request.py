@@ -19,7 +19,8 @@ __all__ = ["AlterClientQuotasRequest", "EntityData", "EntryData", "OpData"]
 
 
 class EntityData(Struct):
-    """`EntryData.entity[]` of AlterClientQuotasRequest, all versions."""
+    """`EntryData.entity[]` of AlterClientQuotasRequest, all versions. The parts of
+    the entity, such as a user and a client ID together."""
 
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
@@ -60,7 +61,8 @@ class EntityData(Struct):
 
 
 class OpData(Struct):
-    """`EntryData.ops[]` of AlterClientQuotasRequest, all versions."""
+    """`EntryData.ops[]` of AlterClientQuotasRequest, all versions. What to change
+    for the entity."""
 
     __slots__ = ("key", "value", "remove", "unknown_tags")
 
@@ -112,7 +114,8 @@ class OpData(Struct):
 
 
 class EntryData(Struct):
-    """`entries[]` of AlterClientQuotasRequest, all versions."""
+    """`entries[]` of AlterClientQuotasRequest, all versions. The quota entities to
+    change."""
 
     __slots__ = ("entity", "ops", "unknown_tags")
 

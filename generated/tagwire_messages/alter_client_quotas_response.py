@@ -19,7 +19,8 @@ __all__ = ["AlterClientQuotasResponse", "EntityData", "EntryData"]
 
 
 class EntityData(Struct):
-    """`EntryData.entity[]` of AlterClientQuotasResponse, all versions."""
+    """`EntryData.entity[]` of AlterClientQuotasResponse, all versions. The parts
+    of the entity, such as a user and a client ID together."""
 
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
@@ -60,7 +61,8 @@ class EntityData(Struct):
 
 
 class EntryData(Struct):
-    """`entries[]` of AlterClientQuotasResponse, all versions."""
+    """`entries[]` of AlterClientQuotasResponse, all versions. The result for each
+    entity of the request."""
 
     __slots__ = ("error_code", "error_message", "entity", "unknown_tags")
 

@@ -10,9 +10,13 @@ class AlterConfigOperation(Register, names=("IncrementalAlterConfigsRequest.reso
     """What is done to a configuration."""
 
     SET = 0
+    """Set the value."""
     DELETE = 1
+    """Remove the value, so that the default applies."""
     APPEND = 2
+    """Add to a list."""
     SUBTRACT = 3
+    """Remove from a list."""
 
 
 name_of = AlterConfigOperation.name_of

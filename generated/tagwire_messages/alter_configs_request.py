@@ -20,7 +20,8 @@ __all__ = ["AlterConfigsRequest", "AlterConfigsResource", "AlterableConfig"]
 
 
 class AlterableConfig(Struct):
-    """`AlterConfigsResource.configs[]` of AlterConfigsRequest, all versions."""
+    """`AlterConfigsResource.configs[]` of AlterConfigsRequest, all versions. All
+    dynamic configurations that the resource has from now on."""
 
     __slots__ = ("name", "value", "unknown_tags")
 
@@ -42,7 +43,8 @@ class AlterableConfig(Struct):
 
 
 class AlterConfigsResource(Struct):
-    """`resources[]` of AlterConfigsRequest, all versions."""
+    """`resources[]` of AlterConfigsRequest, all versions. The resources to
+    configure."""
 
     __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
 
 class AlterConfigsResourceResponse(Struct):
-    """`responses[]` of AlterConfigsResponse, all versions."""
+    """`responses[]` of AlterConfigsResponse, all versions. The result for each
+    resource of the request."""
 
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
 

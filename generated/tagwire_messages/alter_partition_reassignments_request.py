@@ -20,7 +20,7 @@ __all__ = ["AlterPartitionReassignmentsRequest", "ReassignablePartition", "Reass
 
 class ReassignablePartition(Struct):
     """`ReassignableTopic.partitions[]` of AlterPartitionReassignmentsRequest, all
-    versions."""
+    versions. The partitions of the topic to reassign."""
 
     __slots__ = ("partition_index", "replicas", "unknown_tags")
 
@@ -65,7 +65,8 @@ class ReassignablePartition(Struct):
 
 
 class ReassignableTopic(Struct):
-    """`topics[]` of AlterPartitionReassignmentsRequest, all versions."""
+    """`topics[]` of AlterPartitionReassignmentsRequest, all versions. The
+    partitions to reassign, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["AlterPartitionReassignmentsResponse", "ReassignablePartitionResponse
 
 class ReassignablePartitionResponse(Struct):
     """`ReassignableTopicResponse.partitions[]` of
-    AlterPartitionReassignmentsResponse, all versions."""
+    AlterPartitionReassignmentsResponse, all versions. The result for each
+    partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
 
@@ -77,7 +78,8 @@ class ReassignablePartitionResponse(Struct):
 
 
 class ReassignableTopicResponse(Struct):
-    """`responses[]` of AlterPartitionReassignmentsResponse, all versions."""
+    """`responses[]` of AlterPartitionReassignmentsResponse, all versions. The
+    results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

@@ -26,7 +26,8 @@ __all__ = ["AlterPartitionRequest", "BrokerState", "PartitionData", "TopicData"]
 
 class BrokerState(Struct):
     """`PartitionData.new_isr_with_epochs[]` of AlterPartitionRequest, version 3
-    on."""
+    on. The new in-sync replicas with their broker epochs, so that a
+    restarted broker isn't added by mistake (KIP-903)."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
 
@@ -58,7 +59,8 @@ class BrokerState(Struct):
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of AlterPartitionRequest, all versions."""
+    """`TopicData.partitions[]` of AlterPartitionRequest, all versions. The
+    partitions of the topic to change."""
 
     __slots__ = (
         "partition_index",
@@ -160,7 +162,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of AlterPartitionRequest, all versions."""
+    """`topics[]` of AlterPartitionRequest, all versions. The partitions to change,
+    by topic."""
 
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 

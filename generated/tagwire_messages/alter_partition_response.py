@@ -22,7 +22,8 @@ __all__ = ["AlterPartitionResponse", "PartitionData", "TopicData"]
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of AlterPartitionResponse, all versions."""
+    """`TopicData.partitions[]` of AlterPartitionResponse, all versions. The result
+    for each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -132,7 +133,7 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of AlterPartitionResponse, all versions."""
+    """`topics[]` of AlterPartitionResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 

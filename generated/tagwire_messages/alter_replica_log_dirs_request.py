@@ -20,7 +20,8 @@ __all__ = ["AlterReplicaLogDir", "AlterReplicaLogDirTopic", "AlterReplicaLogDirs
 
 
 class AlterReplicaLogDirTopic(Struct):
-    """`AlterReplicaLogDir.topics[]` of AlterReplicaLogDirsRequest, all versions."""
+    """`AlterReplicaLogDir.topics[]` of AlterReplicaLogDirsRequest, all versions.
+    The replicas to move to the directory, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
@@ -44,7 +45,8 @@ class AlterReplicaLogDirTopic(Struct):
 
 
 class AlterReplicaLogDir(Struct):
-    """`dirs[]` of AlterReplicaLogDirsRequest, all versions."""
+    """`dirs[]` of AlterReplicaLogDirsRequest, all versions. The log directories
+    that get replicas."""
 
     __slots__ = ("path", "topics", "unknown_tags")
 

@@ -21,7 +21,7 @@ __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult",
 
 class AlterReplicaLogDirPartitionResult(Struct):
     """`AlterReplicaLogDirTopicResult.partitions[]` of AlterReplicaLogDirsResponse,
-    all versions."""
+    all versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
@@ -60,7 +60,8 @@ class AlterReplicaLogDirPartitionResult(Struct):
 
 
 class AlterReplicaLogDirTopicResult(Struct):
-    """`results[]` of AlterReplicaLogDirsResponse, all versions."""
+    """`results[]` of AlterReplicaLogDirsResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 

@@ -21,7 +21,8 @@ __all__ = [
 
 class AlterShareGroupOffsetsRequestPartition(Struct):
     """`AlterShareGroupOffsetsRequestTopic.partitions[]` of
-    AlterShareGroupOffsetsRequest, all versions."""
+    AlterShareGroupOffsetsRequest, all versions. The partitions of the topic
+    to set offsets for."""
 
     __slots__ = ("partition_index", "start_offset", "unknown_tags")
 
@@ -54,7 +55,8 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
 
 
 class AlterShareGroupOffsetsRequestTopic(Struct):
-    """`topics[]` of AlterShareGroupOffsetsRequest, all versions."""
+    """`topics[]` of AlterShareGroupOffsetsRequest, all versions. The offsets to
+    set, by topic."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 

@@ -22,7 +22,8 @@ __all__ = [
 
 class AlterShareGroupOffsetsResponsePartition(Struct):
     """`AlterShareGroupOffsetsResponseTopic.partitions[]` of
-    AlterShareGroupOffsetsResponse, all versions."""
+    AlterShareGroupOffsetsResponse, all versions. The result for each
+    partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
 
@@ -79,7 +80,8 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
 
 
 class AlterShareGroupOffsetsResponseTopic(Struct):
-    """`responses[]` of AlterShareGroupOffsetsResponse, all versions."""
+    """`responses[]` of AlterShareGroupOffsetsResponse, all versions. The results,
+    by topic."""
 
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 

@@ -16,7 +16,8 @@ __all__ = ["AlterUserScramCredentialsRequest", "ScramCredentialDeletion", "Scram
 
 
 class ScramCredentialDeletion(Struct):
-    """`deletions[]` of AlterUserScramCredentialsRequest, all versions."""
+    """`deletions[]` of AlterUserScramCredentialsRequest, all versions. The
+    credentials to delete."""
 
     __slots__ = ("name", "mechanism", "unknown_tags")
 
@@ -45,7 +46,8 @@ class ScramCredentialDeletion(Struct):
 
 
 class ScramCredentialUpsertion(Struct):
-    """`upsertions[]` of AlterUserScramCredentialsRequest, all versions."""
+    """`upsertions[]` of AlterUserScramCredentialsRequest, all versions. The
+    credentials to add, or to replace if the user has one for the mechanism."""
 
     __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
 

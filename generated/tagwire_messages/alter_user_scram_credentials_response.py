@@ -16,7 +16,8 @@ __all__ = ["AlterUserScramCredentialsResponse", "AlterUserScramCredentialsResult
 
 
 class AlterUserScramCredentialsResult(Struct):
-    """`results[]` of AlterUserScramCredentialsResponse, all versions."""
+    """`results[]` of AlterUserScramCredentialsResponse, all versions. The result
+    for each user in the request."""
 
     __slots__ = ("user", "error_code", "error_message", "unknown_tags")
 

@@ -27,7 +27,8 @@ __all__ = ["ApiVersion", "ApiVersionsResponse", "FinalizedFeatureKey", "Supporte
 
 
 class ApiVersion(Struct):
-    """`api_keys[]` of ApiVersionsResponse, all versions."""
+    """`api_keys[]` of ApiVersionsResponse, all versions. The APIs that the node
+    supports on this listener."""
 
     __slots__ = ("api_key", "min_version", "max_version", "unknown_tags")
 
@@ -76,7 +77,8 @@ class ApiVersion(Struct):
 
 
 class SupportedFeatureKey(Struct):
-    """`supported_features[]` of ApiVersionsResponse, version 3 on."""
+    """`supported_features[]` of ApiVersionsResponse, version 3 on. The features
+    that the node supports (KIP-584)."""
 
     __slots__ = ("name", "min_version", "max_version", "unknown_tags")
 
@@ -120,7 +122,9 @@ class SupportedFeatureKey(Struct):
 
 
 class FinalizedFeatureKey(Struct):
-    """`finalized_features[]` of ApiVersionsResponse, version 3 on."""
+    """`finalized_features[]` of ApiVersionsResponse, version 3 on. The levels of
+    features that are in effect in the whole cluster; only valid with an
+    epoch from 0 on."""
 
     __slots__ = ("name", "max_version_level", "min_version_level", "unknown_tags")
 

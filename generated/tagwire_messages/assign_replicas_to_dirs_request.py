@@ -17,7 +17,8 @@ __all__ = ["AssignReplicasToDirsRequest", "DirectoryData", "PartitionData", "Top
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of AssignReplicasToDirsRequest, all versions."""
+    """`TopicData.partitions[]` of AssignReplicasToDirsRequest, all versions. The
+    partitions of the topic in the directory."""
 
     __slots__ = ("partition_index", "unknown_tags")
 
@@ -42,7 +43,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`DirectoryData.topics[]` of AssignReplicasToDirsRequest, all versions."""
+    """`DirectoryData.topics[]` of AssignReplicasToDirsRequest, all versions. The
+    replicas in the directory, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
@@ -85,7 +87,8 @@ class TopicData(Struct):
 
 
 class DirectoryData(Struct):
-    """`directories[]` of AssignReplicasToDirsRequest, all versions."""
+    """`directories[]` of AssignReplicasToDirsRequest, all versions. The log
+    directories with their replicas."""
 
     __slots__ = ("id", "topics", "unknown_tags")
 

@@ -17,7 +17,8 @@ __all__ = ["AssignReplicasToDirsResponse", "DirectoryData", "PartitionData", "To
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of AssignReplicasToDirsResponse, all versions."""
+    """`TopicData.partitions[]` of AssignReplicasToDirsResponse, all versions. The
+    result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
@@ -56,7 +57,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`DirectoryData.topics[]` of AssignReplicasToDirsResponse, all versions."""
+    """`DirectoryData.topics[]` of AssignReplicasToDirsResponse, all versions. The
+    results for the directory, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
@@ -99,7 +101,8 @@ class TopicData(Struct):
 
 
 class DirectoryData(Struct):
-    """`directories[]` of AssignReplicasToDirsResponse, all versions."""
+    """`directories[]` of AssignReplicasToDirsResponse, all versions. The results,
+    by log directory."""
 
     __slots__ = ("id", "topics", "unknown_tags")
 

@@ -22,7 +22,8 @@ __all__ = ["BeginQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "TopicD
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of BeginQuorumEpochRequest, all versions."""
+    """`TopicData.partitions[]` of BeginQuorumEpochRequest, all versions. The
+    partitions of the topic that have a new leader."""
 
     __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch", "unknown_tags")
 
@@ -85,7 +86,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of BeginQuorumEpochRequest, all versions."""
+    """`topics[]` of BeginQuorumEpochRequest, all versions. The partitions with a
+    new leader: only the metadata partition, `__cluster_metadata-0`."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
@@ -121,7 +123,8 @@ class TopicData(Struct):
 
 
 class LeaderEndpoint(Struct):
-    """`leader_endpoints[]` of BeginQuorumEpochRequest, version 1 on."""
+    """`leader_endpoints[]` of BeginQuorumEpochRequest, version 1 on. The addresses
+    of the leader, by listener (KIP-853)."""
 
     __slots__ = ("name", "host", "port", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["BeginQuorumEpochResponse", "NodeEndpoint", "PartitionData", "TopicDa
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of BeginQuorumEpochResponse, all versions."""
+    """`TopicData.partitions[]` of BeginQuorumEpochResponse, all versions. The
+    result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
 
@@ -82,7 +83,7 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of BeginQuorumEpochResponse, all versions."""
+    """`topics[]` of BeginQuorumEpochResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
@@ -117,7 +118,8 @@ class TopicData(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of BeginQuorumEpochResponse, version 1 on."""
+    """`node_endpoints[]` of BeginQuorumEpochResponse, version 1 on. The addresses
+    of the leaders named in the response (KIP-853)."""
 
     __slots__ = ("node_id", "host", "port", "unknown_tags")
 

@@ -23,7 +23,8 @@ __all__ = ["BrokerRegistrationRequest", "Feature", "Listener"]
 
 
 class Listener(Struct):
-    """`listeners[]` of BrokerRegistrationRequest, all versions."""
+    """`listeners[]` of BrokerRegistrationRequest, all versions. The addresses at
+    which the broker accepts connections, by listener."""
 
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
@@ -69,7 +70,8 @@ class Listener(Struct):
 
 
 class Feature(Struct):
-    """`features[]` of BrokerRegistrationRequest, all versions."""
+    """`features[]` of BrokerRegistrationRequest, all versions. The features that
+    the broker supports."""
 
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 

@@ -12,7 +12,8 @@ __all__ = ["ClientQuotaRecord", "EntityData"]
 
 
 class EntityData(Struct):
-    """`entity[]` of ClientQuotaRecord, all versions."""
+    """`entity[]` of ClientQuotaRecord, all versions. The parts of the entity, such
+    as a user and a client ID together."""
 
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 

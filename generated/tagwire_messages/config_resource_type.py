@@ -23,11 +23,17 @@ class ConfigResourceType(
     """What has configurations."""
 
     UNKNOWN = 0
+    """A type that the sender doesn't know."""
     TOPIC = 2
+    """A topic."""
     BROKER = 4
+    """A broker, by its ID; an empty name means the defaults of all brokers."""
     BROKER_LOGGER = 8
+    """The log levels of a broker, by its ID (KIP-412)."""
     CLIENT_METRICS = 16
+    """A subscription to metrics of clients (KIP-714)."""
     GROUP = 32
+    """A group (KIP-848)."""
 
 
 name_of = ConfigResourceType.name_of

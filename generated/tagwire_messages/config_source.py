@@ -17,14 +17,23 @@ class ConfigSource(
     """Where a configuration comes from."""
 
     UNKNOWN = 0
+    """The broker doesn't say."""
     DYNAMIC_TOPIC_CONFIG = 1
+    """The topic's own configuration."""
     DYNAMIC_BROKER_CONFIG = 2
+    """Set at run time for this broker."""
     DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    """Set at run time for all brokers."""
     STATIC_BROKER_CONFIG = 4
+    """The broker's properties file."""
     DEFAULT_CONFIG = 5
+    """Kafka's default."""
     DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    """A log level that was set at run time (KIP-412)."""
     CLIENT_METRICS_CONFIG = 7
+    """A subscription to metrics of clients (KIP-714)."""
     GROUP_CONFIG = 8
+    """The group's own configuration (KIP-848)."""
 
 
 name_of = ConfigSource.name_of

@@ -10,15 +10,25 @@ class ConfigType(Register, names=("DescribeConfigsResponse.results.configs.confi
     """The type of a configuration's value."""
 
     UNKNOWN = 0
+    """The broker doesn't say."""
     BOOLEAN = 1
+    """`true` or `false`."""
     STRING = 2
+    """Any string."""
     INT = 3
+    """A number of 32 bits."""
     SHORT = 4
+    """A number of 16 bits."""
     LONG = 5
+    """A number of 64 bits."""
     DOUBLE = 6
+    """A floating-point number."""
     LIST = 7
+    """Strings, separated by commas."""
     CLASS = 8
+    """The name of a Java class."""
     PASSWORD = 9
+    """A secret, which brokers don't return."""
 
 
 name_of = ConfigType.name_of

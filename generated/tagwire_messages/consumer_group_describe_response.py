@@ -91,7 +91,8 @@ class Assignment(Struct):
 
 
 class Member(Struct):
-    """`DescribedGroup.members[]` of ConsumerGroupDescribeResponse, all versions."""
+    """`DescribedGroup.members[]` of ConsumerGroupDescribeResponse, all versions.
+    The members of the group."""
 
     __slots__ = (
         "member_id",
@@ -259,7 +260,8 @@ class Member(Struct):
 
 
 class DescribedGroup(Struct):
-    """`groups[]` of ConsumerGroupDescribeResponse, all versions."""
+    """`groups[]` of ConsumerGroupDescribeResponse, all versions. A description of
+    each group in the request."""
 
     __slots__ = (
         "error_code",

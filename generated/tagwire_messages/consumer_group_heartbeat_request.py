@@ -20,7 +20,8 @@ __all__ = ["ConsumerGroupHeartbeatRequest", "TopicPartitions"]
 
 
 class TopicPartitions(Struct):
-    """`topic_partitions[]` of ConsumerGroupHeartbeatRequest, all versions."""
+    """`topic_partitions[]` of ConsumerGroupHeartbeatRequest, all versions. The
+    partitions that the member has now, by topic, or null if unchanged."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -57,7 +57,8 @@ class TopicPartitions(Struct):
 
 
 class Assignment(Struct):
-    """`assignment` of ConsumerGroupHeartbeatResponse, all versions."""
+    """`assignment` of ConsumerGroupHeartbeatResponse, all versions. The partitions
+    that the member may read from now on, or null if unchanged."""
 
     __slots__ = ("topic_partitions", "unknown_tags")
 

@@ -13,7 +13,8 @@ __all__ = ["ClassicMemberMetadata", "ClassicProtocol", "ConsumerGroupMemberMetad
 
 class ClassicProtocol(Struct):
     """`ClassicMemberMetadata.supported_protocols[]` of
-    ConsumerGroupMemberMetadataValue, all versions."""
+    ConsumerGroupMemberMetadataValue, all versions. The protocols that the
+    member supports."""
 
     __slots__ = ("name", "metadata", "unknown_tags")
 
@@ -43,7 +44,8 @@ class ClassicProtocol(Struct):
 
 
 class ClassicMemberMetadata(Struct):
-    """`classic_member_metadata` of ConsumerGroupMemberMetadataValue, all versions."""
+    """`classic_member_metadata` of ConsumerGroupMemberMetadataValue, all versions.
+    What is known of a member that uses the classic protocol, or null."""
 
     __slots__ = ("session_timeout_ms", "supported_protocols", "unknown_tags")
 

@@ -17,7 +17,7 @@ __all__ = ["ConsumerGroupPartitionMetadataValue", "PartitionMetadata", "TopicMet
 
 class PartitionMetadata(Struct):
     """`TopicMetadata.partition_metadata[]` of ConsumerGroupPartitionMetadataValue,
-    all versions."""
+    all versions. The partitions whose racks are known."""
 
     __slots__ = ("partition", "racks", "unknown_tags")
 
@@ -48,7 +48,8 @@ class PartitionMetadata(Struct):
 
 
 class TopicMetadata(Struct):
-    """`topics[]` of ConsumerGroupPartitionMetadataValue, all versions."""
+    """`topics[]` of ConsumerGroupPartitionMetadataValue, all versions. The topics
+    that the group subscribes to."""
 
     __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata", "unknown_tags")
 

@@ -17,7 +17,7 @@ __all__ = ["ConsumerGroupTargetAssignmentMemberValue", "TopicPartition"]
 
 class TopicPartition(Struct):
     """`topic_partitions[]` of ConsumerGroupTargetAssignmentMemberValue, all
-    versions."""
+    versions. The partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

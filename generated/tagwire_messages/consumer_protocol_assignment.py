@@ -17,7 +17,8 @@ __all__ = ["ConsumerProtocolAssignment", "TopicPartition"]
 
 
 class TopicPartition(Struct):
-    """`assigned_partitions[]` of ConsumerProtocolAssignment, all versions."""
+    """`assigned_partitions[]` of ConsumerProtocolAssignment, all versions. The
+    partitions that the member should read, by topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 

@@ -18,7 +18,9 @@ __all__ = ["ConsumerProtocolSubscription", "TopicPartition"]
 
 
 class TopicPartition(Struct):
-    """`owned_partitions[]` of ConsumerProtocolSubscription, version 1 on."""
+    """`owned_partitions[]` of ConsumerProtocolSubscription, version 1 on. The
+    partitions that the consumer still has, for cooperative rebalancing
+    (KIP-429)."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 

@@ -21,7 +21,9 @@ __all__ = ["ControlledShutdownResponse", "RemainingPartition"]
 
 
 class RemainingPartition(Struct):
-    """`remaining_partitions[]` of ControlledShutdownResponse, all versions."""
+    """`remaining_partitions[]` of ControlledShutdownResponse, all versions. The
+    partitions that the broker still leads; it should retry if there are
+    any."""
 
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 

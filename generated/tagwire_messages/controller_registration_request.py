@@ -17,7 +17,8 @@ __all__ = ["ControllerRegistrationRequest", "Feature", "Listener"]
 
 
 class Listener(Struct):
-    """`listeners[]` of ControllerRegistrationRequest, all versions."""
+    """`listeners[]` of ControllerRegistrationRequest, all versions. The addresses
+    at which the controller accepts connections, by listener."""
 
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
@@ -63,7 +64,8 @@ class Listener(Struct):
 
 
 class Feature(Struct):
-    """`features[]` of ControllerRegistrationRequest, all versions."""
+    """`features[]` of ControllerRegistrationRequest, all versions. The features
+    that the controller supports."""
 
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 

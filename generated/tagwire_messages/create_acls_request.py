@@ -21,7 +21,7 @@ __all__ = ["AclCreation", "CreateAclsRequest"]
 
 
 class AclCreation(Struct):
-    """`creations[]` of CreateAclsRequest, all versions."""
+    """`creations[]` of CreateAclsRequest, all versions. The ACLs to add."""
 
     __slots__ = (
         "resource_type",

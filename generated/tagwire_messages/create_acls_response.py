@@ -21,7 +21,8 @@ __all__ = ["AclCreationResult", "CreateAclsResponse"]
 
 
 class AclCreationResult(Struct):
-    """`results[]` of CreateAclsResponse, all versions."""
+    """`results[]` of CreateAclsResponse, all versions. The result for each ACL, in
+    the order of the request."""
 
     __slots__ = ("error_code", "error_message", "unknown_tags")
 

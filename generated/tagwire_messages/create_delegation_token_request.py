@@ -21,7 +21,8 @@ __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
 
 class CreatableRenewers(Struct):
-    """`renewers[]` of CreateDelegationTokenRequest, all versions."""
+    """`renewers[]` of CreateDelegationTokenRequest, all versions. The principals
+    that may renew the token, in addition to its owner."""
 
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 

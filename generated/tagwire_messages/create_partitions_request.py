@@ -22,7 +22,8 @@ __all__ = ["CreatePartitionsAssignment", "CreatePartitionsRequest", "CreateParti
 
 class CreatePartitionsAssignment(Struct):
     """`CreatePartitionsTopic.assignments[]` of CreatePartitionsRequest, all
-    versions."""
+    versions. The replicas of each new partition, in order, or null to let
+    the controller choose."""
 
     __slots__ = ("broker_ids", "unknown_tags")
 
@@ -47,7 +48,8 @@ class CreatePartitionsAssignment(Struct):
 
 
 class CreatePartitionsTopic(Struct):
-    """`topics[]` of CreatePartitionsRequest, all versions."""
+    """`topics[]` of CreatePartitionsRequest, all versions. The topics that get
+    partitions."""
 
     __slots__ = ("name", "count", "assignments", "unknown_tags")
 

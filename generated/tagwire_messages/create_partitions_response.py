@@ -21,7 +21,8 @@ __all__ = ["CreatePartitionsResponse", "CreatePartitionsTopicResult"]
 
 
 class CreatePartitionsTopicResult(Struct):
-    """`results[]` of CreatePartitionsResponse, all versions."""
+    """`results[]` of CreatePartitionsResponse, all versions. The result for each
+    topic in the request."""
 
     __slots__ = ("name", "error_code", "error_message", "unknown_tags")
 

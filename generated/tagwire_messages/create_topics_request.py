@@ -25,7 +25,8 @@ __all__ = ["CreatableReplicaAssignment", "CreatableTopic", "CreatableTopicConfig
 
 
 class CreatableReplicaAssignment(Struct):
-    """`CreatableTopic.assignments[]` of CreateTopicsRequest, all versions."""
+    """`CreatableTopic.assignments[]` of CreateTopicsRequest, all versions. The
+    replicas of each partition, or empty to let the controller choose."""
 
     __slots__ = ("partition_index", "broker_ids", "unknown_tags")
 
@@ -63,7 +64,8 @@ class CreatableReplicaAssignment(Struct):
 
 
 class CreatableTopicConfig(Struct):
-    """`CreatableTopic.configs[]` of CreateTopicsRequest, all versions."""
+    """`CreatableTopic.configs[]` of CreateTopicsRequest, all versions.
+    Configurations of the topic that differ from the defaults."""
 
     __slots__ = ("name", "value", "unknown_tags")
 
@@ -85,7 +87,7 @@ class CreatableTopicConfig(Struct):
 
 
 class CreatableTopic(Struct):
-    """`topics[]` of CreateTopicsRequest, all versions."""
+    """`topics[]` of CreateTopicsRequest, all versions. The topics to create."""
 
     __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tags")
 

@@ -29,7 +29,8 @@ __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsRespons
 
 
 class CreatableTopicConfigs(Struct):
-    """`CreatableTopicResult.configs[]` of CreateTopicsResponse, version 5 on."""
+    """`CreatableTopicResult.configs[]` of CreateTopicsResponse, version 5 on. The
+    configurations of the topic, or null if the client may not see them."""
 
     __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
 
@@ -100,7 +101,8 @@ class CreatableTopicConfigs(Struct):
 
 
 class CreatableTopicResult(Struct):
-    """`topics[]` of CreateTopicsResponse, all versions."""
+    """`topics[]` of CreateTopicsResponse, all versions. The result for each topic
+    in the request."""
 
     __slots__ = (
         "name",

@@ -21,7 +21,8 @@ __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
 
 class DeleteAclsFilter(Struct):
-    """`filters[]` of DeleteAclsRequest, all versions."""
+    """`filters[]` of DeleteAclsRequest, all versions. The filters; an ACL is
+    deleted if it matches one of them."""
 
     __slots__ = (
         "resource_type_filter",

@@ -22,7 +22,7 @@ __all__ = ["DeleteAclsFilterResult", "DeleteAclsMatchingAcl", "DeleteAclsRespons
 
 class DeleteAclsMatchingAcl(Struct):
     """`DeleteAclsFilterResult.matching_acls[]` of DeleteAclsResponse, all
-    versions."""
+    versions. The ACLs that the filter matched."""
 
     __slots__ = (
         "error_code",
@@ -154,7 +154,8 @@ class DeleteAclsMatchingAcl(Struct):
 
 
 class DeleteAclsFilterResult(Struct):
-    """`filter_results[]` of DeleteAclsResponse, all versions."""
+    """`filter_results[]` of DeleteAclsResponse, all versions. The result for each
+    filter, in the order of the request."""
 
     __slots__ = ("error_code", "error_message", "matching_acls", "unknown_tags")
 

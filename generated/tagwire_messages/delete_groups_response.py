@@ -21,7 +21,8 @@ __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
 
 class DeletableGroupResult(Struct):
-    """`results[]` of DeleteGroupsResponse, all versions."""
+    """`results[]` of DeleteGroupsResponse, all versions. The result for each group
+    in the request."""
 
     __slots__ = ("group_id", "error_code", "error_message", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["DeleteRecordsPartition", "DeleteRecordsRequest", "DeleteRecordsTopic
 
 
 class DeleteRecordsPartition(Struct):
-    """`DeleteRecordsTopic.partitions[]` of DeleteRecordsRequest, all versions."""
+    """`DeleteRecordsTopic.partitions[]` of DeleteRecordsRequest, all versions. The
+    partitions of the topic to delete records from."""
 
     __slots__ = ("partition_index", "offset", "unknown_tags")
 
@@ -59,7 +60,8 @@ class DeleteRecordsPartition(Struct):
 
 
 class DeleteRecordsTopic(Struct):
-    """`topics[]` of DeleteRecordsRequest, all versions."""
+    """`topics[]` of DeleteRecordsRequest, all versions. The partitions to delete
+    records from, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

@@ -21,7 +21,7 @@ __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsResponse", "DeleteRecor
 
 class DeleteRecordsPartitionResult(Struct):
     """`DeleteRecordsTopicResult.partitions[]` of DeleteRecordsResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tags")
 
@@ -77,7 +77,7 @@ class DeleteRecordsPartitionResult(Struct):
 
 
 class DeleteRecordsTopicResult(Struct):
-    """`topics[]` of DeleteRecordsResponse, all versions."""
+    """`topics[]` of DeleteRecordsResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

@@ -16,7 +16,8 @@ __all__ = ["DeleteShareGroupOffsetsRequest", "DeleteShareGroupOffsetsRequestTopi
 
 
 class DeleteShareGroupOffsetsRequestTopic(Struct):
-    """`topics[]` of DeleteShareGroupOffsetsRequest, all versions."""
+    """`topics[]` of DeleteShareGroupOffsetsRequest, all versions. The topics whose
+    offsets are deleted."""
 
     __slots__ = ("topic_name", "unknown_tags")
 

@@ -17,7 +17,8 @@ __all__ = ["DeleteShareGroupOffsetsResponse", "DeleteShareGroupOffsetsResponseTo
 
 
 class DeleteShareGroupOffsetsResponseTopic(Struct):
-    """`responses[]` of DeleteShareGroupOffsetsResponse, all versions."""
+    """`responses[]` of DeleteShareGroupOffsetsResponse, all versions. The result
+    for each topic in the request."""
 
     __slots__ = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tags")
 

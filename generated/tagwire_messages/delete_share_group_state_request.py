@@ -18,7 +18,7 @@ __all__ = ["DeleteShareGroupStateRequest", "DeleteStateData", "PartitionData"]
 
 class PartitionData(Struct):
     """`DeleteStateData.partitions[]` of DeleteShareGroupStateRequest, all
-    versions."""
+    versions. The partitions of the topic."""
 
     __slots__ = ("partition", "unknown_tags")
 
@@ -43,7 +43,8 @@ class PartitionData(Struct):
 
 
 class DeleteStateData(Struct):
-    """`topics[]` of DeleteShareGroupStateRequest, all versions."""
+    """`topics[]` of DeleteShareGroupStateRequest, all versions. The share
+    partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -18,7 +18,7 @@ __all__ = ["DeleteShareGroupStateResponse", "DeleteStateResult", "PartitionResul
 
 class PartitionResult(Struct):
     """`DeleteStateResult.partitions[]` of DeleteShareGroupStateResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
 
@@ -75,7 +75,8 @@ class PartitionResult(Struct):
 
 
 class DeleteStateResult(Struct):
-    """`results[]` of DeleteShareGroupStateResponse, all versions."""
+    """`results[]` of DeleteShareGroupStateResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

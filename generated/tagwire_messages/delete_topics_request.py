@@ -25,7 +25,8 @@ __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
 
 class DeleteTopicState(Struct):
-    """`topics[]` of DeleteTopicsRequest, version 6 on."""
+    """`topics[]` of DeleteTopicsRequest, version 6 on. The topics to delete, each
+    by its name or its ID."""
 
     __slots__ = ("name", "topic_id", "unknown_tags")
 

@@ -25,7 +25,8 @@ __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 
 class DeletableTopicResult(Struct):
-    """`responses[]` of DeleteTopicsResponse, all versions."""
+    """`responses[]` of DeleteTopicsResponse, all versions. The result for each
+    topic in the request."""
 
     __slots__ = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
 

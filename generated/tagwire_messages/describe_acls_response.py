@@ -21,7 +21,8 @@ __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
 
 class AclDescription(Struct):
-    """`DescribeAclsResource.acls[]` of DescribeAclsResponse, all versions."""
+    """`DescribeAclsResource.acls[]` of DescribeAclsResponse, all versions. The
+    matching ACLs of the resource."""
 
     __slots__ = ("principal", "host", "operation", "permission_type", "unknown_tags")
 
@@ -84,7 +85,8 @@ class AclDescription(Struct):
 
 
 class DescribeAclsResource(Struct):
-    """`resources[]` of DescribeAclsResponse, all versions."""
+    """`resources[]` of DescribeAclsResponse, all versions. The resources that have
+    matching ACLs."""
 
     __slots__ = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
 

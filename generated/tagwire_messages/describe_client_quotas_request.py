@@ -19,7 +19,8 @@ __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
 
 class ComponentData(Struct):
-    """`components[]` of DescribeClientQuotasRequest, all versions."""
+    """`components[]` of DescribeClientQuotasRequest, all versions. What to match
+    of each part of an entity; all components must match."""
 
     __slots__ = ("entity_type", "match_type", "match", "unknown_tags")
 

@@ -19,7 +19,8 @@ __all__ = ["DescribeClientQuotasResponse", "EntityData", "EntryData", "ValueData
 
 
 class EntityData(Struct):
-    """`EntryData.entity[]` of DescribeClientQuotasResponse, all versions."""
+    """`EntryData.entity[]` of DescribeClientQuotasResponse, all versions. The
+    parts of the entity, such as a user and a client ID together."""
 
     __slots__ = ("entity_type", "entity_name", "unknown_tags")
 
@@ -60,7 +61,8 @@ class EntityData(Struct):
 
 
 class ValueData(Struct):
-    """`EntryData.values[]` of DescribeClientQuotasResponse, all versions."""
+    """`EntryData.values[]` of DescribeClientQuotasResponse, all versions. The
+    quotas of the entity."""
 
     __slots__ = ("key", "value", "unknown_tags")
 
@@ -90,7 +92,8 @@ class ValueData(Struct):
 
 
 class EntryData(Struct):
-    """`entries[]` of DescribeClientQuotasResponse, all versions."""
+    """`entries[]` of DescribeClientQuotasResponse, all versions. The entities that
+    match with their quotas, or null on errors."""
 
     __slots__ = ("entity", "values", "unknown_tags")
 

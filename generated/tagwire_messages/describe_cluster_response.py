@@ -20,7 +20,7 @@ __all__ = ["DescribeClusterBroker", "DescribeClusterResponse"]
 
 
 class DescribeClusterBroker(Struct):
-    """`brokers[]` of DescribeClusterResponse, all versions."""
+    """`brokers[]` of DescribeClusterResponse, all versions. The nodes."""
 
     __slots__ = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
 

@@ -22,7 +22,8 @@ __all__ = ["DescribeConfigsRequest", "DescribeConfigsResource"]
 
 
 class DescribeConfigsResource(Struct):
-    """`resources[]` of DescribeConfigsRequest, all versions."""
+    """`resources[]` of DescribeConfigsRequest, all versions. The resources whose
+    configurations to read."""
 
     __slots__ = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
 

@@ -32,7 +32,8 @@ __all__ = [
 
 class DescribeConfigsSynonym(Struct):
     """`DescribeConfigsResourceResult.synonyms[]` of DescribeConfigsResponse,
-    version 1 on."""
+    version 1 on. All places where the value is set, the one in effect first
+    (KIP-226)."""
 
     __slots__ = ("name", "value", "source", "unknown_tags")
 
@@ -77,7 +78,8 @@ class DescribeConfigsSynonym(Struct):
 
 
 class DescribeConfigsResourceResult(Struct):
-    """`DescribeConfigsResult.configs[]` of DescribeConfigsResponse, all versions."""
+    """`DescribeConfigsResult.configs[]` of DescribeConfigsResponse, all versions.
+    The configurations of the resource."""
 
     __slots__ = (
         "name",
@@ -221,7 +223,8 @@ class DescribeConfigsResourceResult(Struct):
 
 
 class DescribeConfigsResult(Struct):
-    """`results[]` of DescribeConfigsResponse, all versions."""
+    """`results[]` of DescribeConfigsResponse, all versions. The result for each
+    resource in the request."""
 
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs", "unknown_tags")
 

@@ -21,7 +21,8 @@ __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
 class DescribeDelegationTokenOwner(Struct):
-    """`owners[]` of DescribeDelegationTokenRequest, all versions."""
+    """`owners[]` of DescribeDelegationTokenRequest, all versions. The owners whose
+    tokens to list, or null for all."""
 
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 

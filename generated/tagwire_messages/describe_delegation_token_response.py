@@ -23,7 +23,8 @@ __all__ = ["DescribeDelegationTokenResponse", "DescribedDelegationToken", "Descr
 
 class DescribedDelegationTokenRenewer(Struct):
     """`DescribedDelegationToken.renewers[]` of DescribeDelegationTokenResponse,
-    all versions."""
+    all versions. The principals that may renew the token, in addition to
+    its owner."""
 
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
@@ -54,7 +55,7 @@ class DescribedDelegationTokenRenewer(Struct):
 
 
 class DescribedDelegationToken(Struct):
-    """`tokens[]` of DescribeDelegationTokenResponse, all versions."""
+    """`tokens[]` of DescribeDelegationTokenResponse, all versions. The tokens."""
 
     __slots__ = (
         "principal_type",

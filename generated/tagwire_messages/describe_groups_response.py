@@ -24,7 +24,8 @@ __all__ = ["DescribeGroupsResponse", "DescribedGroup", "DescribedGroupMember"]
 
 
 class DescribedGroupMember(Struct):
-    """`DescribedGroup.members[]` of DescribeGroupsResponse, all versions."""
+    """`DescribedGroup.members[]` of DescribeGroupsResponse, all versions. The
+    members of the group."""
 
     __slots__ = (
         "member_id",
@@ -121,7 +122,8 @@ class DescribedGroupMember(Struct):
 
 
 class DescribedGroup(Struct):
-    """`groups[]` of DescribeGroupsResponse, all versions."""
+    """`groups[]` of DescribeGroupsResponse, all versions. A description of each
+    group in the request."""
 
     __slots__ = (
         "error_code",

@@ -23,7 +23,8 @@ __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
 class DescribableLogDirTopic(Struct):
-    """`topics[]` of DescribeLogDirsRequest, all versions."""
+    """`topics[]` of DescribeLogDirsRequest, all versions. The partitions to
+    describe, by topic, or null for all."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 

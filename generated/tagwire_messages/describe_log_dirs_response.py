@@ -24,7 +24,7 @@ __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsResponse", "DescribeLogDi
 
 class DescribeLogDirsPartition(Struct):
     """`DescribeLogDirsTopic.partitions[]` of DescribeLogDirsResponse, all
-    versions."""
+    versions. The replicas of the topic."""
 
     __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
 
@@ -92,7 +92,8 @@ class DescribeLogDirsPartition(Struct):
 
 
 class DescribeLogDirsTopic(Struct):
-    """`DescribeLogDirsResult.topics[]` of DescribeLogDirsResponse, all versions."""
+    """`DescribeLogDirsResult.topics[]` of DescribeLogDirsResponse, all versions.
+    The replicas in the directory, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
@@ -127,7 +128,7 @@ class DescribeLogDirsTopic(Struct):
 
 
 class DescribeLogDirsResult(Struct):
-    """`results[]` of DescribeLogDirsResponse, all versions."""
+    """`results[]` of DescribeLogDirsResponse, all versions. The log directories."""
 
     __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tags")
 

@@ -16,7 +16,8 @@ __all__ = ["DescribeProducersRequest", "TopicRequest"]
 
 
 class TopicRequest(Struct):
-    """`topics[]` of DescribeProducersRequest, all versions."""
+    """`topics[]` of DescribeProducersRequest, all versions. The partitions to
+    describe, by topic."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 

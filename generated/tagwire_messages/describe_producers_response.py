@@ -17,7 +17,7 @@ __all__ = ["DescribeProducersResponse", "PartitionResponse", "ProducerState", "T
 
 class ProducerState(Struct):
     """`PartitionResponse.active_producers[]` of DescribeProducersResponse, all
-    versions."""
+    versions. The producers whose state has not expired."""
 
     __slots__ = (
         "producer_id",
@@ -114,7 +114,8 @@ class ProducerState(Struct):
 
 
 class PartitionResponse(Struct):
-    """`TopicResponse.partitions[]` of DescribeProducersResponse, all versions."""
+    """`TopicResponse.partitions[]` of DescribeProducersResponse, all versions. The
+    producers of each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "error_message", "active_producers", "unknown_tags")
 
@@ -182,7 +183,8 @@ class PartitionResponse(Struct):
 
 
 class TopicResponse(Struct):
-    """`topics[]` of DescribeProducersResponse, all versions."""
+    """`topics[]` of DescribeProducersResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

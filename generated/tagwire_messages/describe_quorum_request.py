@@ -20,7 +20,8 @@ __all__ = ["DescribeQuorumRequest", "PartitionData", "TopicData"]
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of DescribeQuorumRequest, all versions."""
+    """`TopicData.partitions[]` of DescribeQuorumRequest, all versions. The
+    partitions of the topic to describe."""
 
     __slots__ = ("partition_index", "unknown_tags")
 
@@ -45,7 +46,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of DescribeQuorumRequest, all versions."""
+    """`topics[]` of DescribeQuorumRequest, all versions. The partitions to
+    describe: only the metadata partition, `__cluster_metadata-0`."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 

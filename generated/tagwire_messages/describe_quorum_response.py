@@ -114,7 +114,8 @@ class ReplicaState(Struct):
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of DescribeQuorumResponse, all versions."""
+    """`TopicData.partitions[]` of DescribeQuorumResponse, all versions. The quorum
+    of each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -232,7 +233,7 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of DescribeQuorumResponse, all versions."""
+    """`topics[]` of DescribeQuorumResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
@@ -267,7 +268,8 @@ class TopicData(Struct):
 
 
 class Listener(Struct):
-    """`Node.listeners[]` of DescribeQuorumResponse, version 2 on."""
+    """`Node.listeners[]` of DescribeQuorumResponse, version 2 on. The addresses of
+    the voter, by listener."""
 
     __slots__ = ("name", "host", "port", "unknown_tags")
 
@@ -295,7 +297,8 @@ class Listener(Struct):
 
 
 class Node(Struct):
-    """`nodes[]` of DescribeQuorumResponse, version 2 on."""
+    """`nodes[]` of DescribeQuorumResponse, version 2 on. The addresses of the
+    voters (KIP-853)."""
 
     __slots__ = ("node_id", "listeners", "unknown_tags")
 

@@ -24,7 +24,8 @@ __all__ = [
 
 class DescribeShareGroupOffsetsRequestTopic(Struct):
     """`DescribeShareGroupOffsetsRequestGroup.topics[]` of
-    DescribeShareGroupOffsetsRequest, all versions."""
+    DescribeShareGroupOffsetsRequest, all versions. The partitions to
+    describe, by topic, or null for all."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
@@ -48,7 +49,8 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
 
 
 class DescribeShareGroupOffsetsRequestGroup(Struct):
-    """`groups[]` of DescribeShareGroupOffsetsRequest, all versions."""
+    """`groups[]` of DescribeShareGroupOffsetsRequest, all versions. The share
+    groups to describe."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 

@@ -26,7 +26,8 @@ __all__ = [
 
 class DescribeShareGroupOffsetsResponsePartition(Struct):
     """`DescribeShareGroupOffsetsResponseTopic.partitions[]` of
-    DescribeShareGroupOffsetsResponse, all versions."""
+    DescribeShareGroupOffsetsResponse, all versions. The result for each
+    partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -132,7 +133,8 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
 
 class DescribeShareGroupOffsetsResponseTopic(Struct):
     """`DescribeShareGroupOffsetsResponseGroup.topics[]` of
-    DescribeShareGroupOffsetsResponse, all versions."""
+    DescribeShareGroupOffsetsResponse, all versions. The results for the
+    group, by topic."""
 
     __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
 
@@ -181,7 +183,8 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
 
 
 class DescribeShareGroupOffsetsResponseGroup(Struct):
-    """`groups[]` of DescribeShareGroupOffsetsResponse, all versions."""
+    """`groups[]` of DescribeShareGroupOffsetsResponse, all versions. The results,
+    by group."""
 
     __slots__ = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
 

@@ -16,7 +16,8 @@ __all__ = ["Cursor", "DescribeTopicPartitionsRequest", "TopicRequest"]
 
 
 class TopicRequest(Struct):
-    """`topics[]` of DescribeTopicPartitionsRequest, all versions."""
+    """`topics[]` of DescribeTopicPartitionsRequest, all versions. The topics to
+    describe; all if the list is empty."""
 
     __slots__ = ("name", "unknown_tags")
 
@@ -32,7 +33,9 @@ class TopicRequest(Struct):
 
 
 class Cursor(Struct):
-    """`cursor` of DescribeTopicPartitionsRequest, all versions."""
+    """`cursor` of DescribeTopicPartitionsRequest, all versions. The first
+    partition to describe, taken from the previous page, or null for the
+    first page."""
 
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 

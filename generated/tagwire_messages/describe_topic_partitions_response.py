@@ -23,7 +23,8 @@ __all__ = [
 
 class DescribeTopicPartitionsResponsePartition(Struct):
     """`DescribeTopicPartitionsResponseTopic.partitions[]` of
-    DescribeTopicPartitionsResponse, all versions."""
+    DescribeTopicPartitionsResponse, all versions. The partitions of the
+    topic that are on this page."""
 
     __slots__ = (
         "error_code",
@@ -162,7 +163,8 @@ class DescribeTopicPartitionsResponsePartition(Struct):
 
 
 class DescribeTopicPartitionsResponseTopic(Struct):
-    """`topics[]` of DescribeTopicPartitionsResponse, all versions."""
+    """`topics[]` of DescribeTopicPartitionsResponse, all versions. The topics of
+    this page."""
 
     __slots__ = (
         "error_code",
@@ -261,7 +263,8 @@ class DescribeTopicPartitionsResponseTopic(Struct):
 
 
 class Cursor(Struct):
-    """`next_cursor` of DescribeTopicPartitionsResponse, all versions."""
+    """`next_cursor` of DescribeTopicPartitionsResponse, all versions. Where the
+    next page begins, or null if this is the last one."""
 
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 

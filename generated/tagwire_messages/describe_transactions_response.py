@@ -16,7 +16,8 @@ __all__ = ["DescribeTransactionsResponse", "TopicData", "TransactionState"]
 
 
 class TopicData(Struct):
-    """`TransactionState.topics[]` of DescribeTransactionsResponse, all versions."""
+    """`TransactionState.topics[]` of DescribeTransactionsResponse, all versions.
+    The partitions in the transaction, by topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 
@@ -40,7 +41,8 @@ class TopicData(Struct):
 
 
 class TransactionState(Struct):
-    """`transaction_states[]` of DescribeTransactionsResponse, all versions."""
+    """`transaction_states[]` of DescribeTransactionsResponse, all versions. The
+    result for each transactional ID in the request."""
 
     __slots__ = (
         "error_code",

@@ -16,7 +16,8 @@ __all__ = ["DescribeUserScramCredentialsRequest", "UserName"]
 
 
 class UserName(Struct):
-    """`users[]` of DescribeUserScramCredentialsRequest, all versions."""
+    """`users[]` of DescribeUserScramCredentialsRequest, all versions. The users to
+    describe, or null for all."""
 
     __slots__ = ("name", "unknown_tags")
 

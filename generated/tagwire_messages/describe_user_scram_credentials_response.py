@@ -17,7 +17,8 @@ __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResponse", "DescribeUs
 
 class CredentialInfo(Struct):
     """`DescribeUserScramCredentialsResult.credential_infos[]` of
-    DescribeUserScramCredentialsResponse, all versions."""
+    DescribeUserScramCredentialsResponse, all versions. The credentials of
+    the user, one for each mechanism."""
 
     __slots__ = ("mechanism", "iterations", "unknown_tags")
 
@@ -48,7 +49,8 @@ class CredentialInfo(Struct):
 
 
 class DescribeUserScramCredentialsResult(Struct):
-    """`results[]` of DescribeUserScramCredentialsResponse, all versions."""
+    """`results[]` of DescribeUserScramCredentialsResponse, all versions. The
+    result for each user."""
 
     __slots__ = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["ElectLeadersRequest", "TopicPartitions"]
 
 
 class TopicPartitions(Struct):
-    """`topic_partitions[]` of ElectLeadersRequest, all versions."""
+    """`topic_partitions[]` of ElectLeadersRequest, all versions. The partitions to
+    elect leaders for, by topic, or null for all."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 

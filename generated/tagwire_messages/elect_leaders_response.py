@@ -21,7 +21,7 @@ __all__ = ["ElectLeadersResponse", "PartitionResult", "ReplicaElectionResult"]
 
 class PartitionResult(Struct):
     """`ReplicaElectionResult.partition_result[]` of ElectLeadersResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_id", "error_code", "error_message", "unknown_tags")
 
@@ -78,7 +78,8 @@ class PartitionResult(Struct):
 
 
 class ReplicaElectionResult(Struct):
-    """`replica_election_results[]` of ElectLeadersResponse, all versions."""
+    """`replica_election_results[]` of ElectLeadersResponse, all versions. The
+    results, by topic."""
 
     __slots__ = ("topic", "partition_result", "unknown_tags")
 

@@ -10,7 +10,9 @@ class ElectionType(Register, names=("ElectLeadersRequest.election_type",)):
     """Which replicas may be elected."""
 
     PREFERRED = 0
+    """The first replica in the list, if it is in sync."""
     UNCLEAN = 1
+    """Any live replica if none is in sync. Records can be lost."""
 
 
 name_of = ElectionType.name_of

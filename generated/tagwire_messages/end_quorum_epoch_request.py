@@ -26,7 +26,7 @@ __all__ = ["EndQuorumEpochRequest", "LeaderEndpoint", "PartitionData", "ReplicaI
 
 class ReplicaInfo(Struct):
     """`PartitionData.preferred_candidates[]` of EndQuorumEpochRequest, version 1
-    on."""
+    on. The voters, the best successor first (KIP-853)."""
 
     __slots__ = ("candidate_id", "candidate_directory_id", "unknown_tags")
 
@@ -61,7 +61,8 @@ class ReplicaInfo(Struct):
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of EndQuorumEpochRequest, all versions."""
+    """`TopicData.partitions[]` of EndQuorumEpochRequest, all versions. The
+    partitions of the topic whose leader resigns."""
 
     __slots__ = (
         "partition_index",
@@ -135,7 +136,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of EndQuorumEpochRequest, all versions."""
+    """`topics[]` of EndQuorumEpochRequest, all versions. The partitions whose
+    leader resigns: only the metadata partition, `__cluster_metadata-0`."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
@@ -171,7 +173,8 @@ class TopicData(Struct):
 
 
 class LeaderEndpoint(Struct):
-    """`leader_endpoints[]` of EndQuorumEpochRequest, version 1 on."""
+    """`leader_endpoints[]` of EndQuorumEpochRequest, version 1 on. The addresses
+    of the leader that resigns, by listener (KIP-853)."""
 
     __slots__ = ("name", "host", "port", "unknown_tags")
 

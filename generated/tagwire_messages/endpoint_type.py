@@ -10,8 +10,11 @@ class EndpointType(Register, names=("DescribeClusterRequest.endpoint_type", "Des
     """Which nodes are described."""
 
     UNKNOWN = 0
+    """A type that the sender doesn't know."""
     BROKER = 1
+    """The brokers."""
     CONTROLLER = 2
+    """The controllers (KIP-919)."""
 
 
 name_of = EndpointType.name_of

@@ -10,143 +10,305 @@ class ErrorCode(Register, names=("*.error_code",)):
     """What went wrong, by the number in a response."""
 
     UNKNOWN_SERVER_ERROR = -1
+    """The broker failed in a way that no other code describes; its log has the
+    cause."""
     NONE = 0
+    """The request succeeded."""
     OFFSET_OUT_OF_RANGE = 1
+    """The partition has no such offset: it was deleted or is not yet written."""
     CORRUPT_MESSAGE = 2
+    """A record batch has a wrong checksum or is invalid in another way."""
     UNKNOWN_TOPIC_OR_PARTITION = 3
+    """The broker has no such topic or partition, or the client may not know that
+    it exists."""
     INVALID_FETCH_SIZE = 4
+    """The size limit in a fetch is not valid."""
     LEADER_NOT_AVAILABLE = 5
+    """The partition has no leader now. Refresh the metadata and retry."""
     NOT_LEADER_OR_FOLLOWER = 6
+    """The broker is not the leader (or a replica) of the partition. Refresh the
+    metadata and retry."""
     REQUEST_TIMED_OUT = 7
+    """The request was not finished within its timeout. It may have had an effect."""
     BROKER_NOT_AVAILABLE = 8
+    """The broker is not available."""
     REPLICA_NOT_AVAILABLE = 9
+    """The broker has no replica of the partition that can be used now."""
     MESSAGE_TOO_LARGE = 10
+    """A record batch is larger than the broker or the topic allows
+    (`max.message.bytes`)."""
     STALE_CONTROLLER_EPOCH = 11
+    """The request has the epoch of an older controller."""
     OFFSET_METADATA_TOO_LARGE = 12
+    """The metadata string of a committed offset is longer than
+    `offset.metadata.max.bytes`."""
     NETWORK_EXCEPTION = 13
+    """The connection was lost before the response came. Clients set it; brokers
+    don't send it."""
     COORDINATOR_LOAD_IN_PROGRESS = 14
+    """The coordinator is still loading its state. Retry later."""
     COORDINATOR_NOT_AVAILABLE = 15
+    """There is no coordinator now. Find it again and retry."""
     NOT_COORDINATOR = 16
+    """Another broker is the coordinator now. Find it again and retry."""
     INVALID_TOPIC_EXCEPTION = 17
+    """The topic's name is not valid, or the operation isn't allowed on it."""
     RECORD_LIST_TOO_LARGE = 18
+    """The records are larger than a segment of the topic (`segment.bytes`)."""
     NOT_ENOUGH_REPLICAS = 19
+    """Fewer replicas are in sync than `min.insync.replicas`, so that nothing was
+    written."""
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
+    """The records were written, but then fewer replicas were in sync than
+    `min.insync.replicas`."""
     INVALID_REQUIRED_ACKS = 21
+    """The acks of a produce request are not -1, 0 or 1."""
     ILLEGAL_GENERATION = 22
+    """The member's generation is not the current one of the group. Rejoin."""
     INCONSISTENT_GROUP_PROTOCOL = 23
+    """The member has no protocol, or not the protocol type, in common with the
+    group."""
     INVALID_GROUP_ID = 24
+    """The group ID is not valid, such as an empty one."""
     UNKNOWN_MEMBER_ID = 25
+    """The group has no member with this ID. Rejoin with an empty ID or epoch 0."""
     INVALID_SESSION_TIMEOUT = 26
+    """The session timeout is outside of the broker's limits
+    (`group.min.session.timeout.ms` and max)."""
     REBALANCE_IN_PROGRESS = 27
+    """The group rebalances. Rejoin."""
     INVALID_COMMIT_OFFSET_SIZE = 28
+    """The offsets to commit don't fit into one record batch."""
     TOPIC_AUTHORIZATION_FAILED = 29
+    """The client may not do this with the topic."""
     GROUP_AUTHORIZATION_FAILED = 30
+    """The client may not do this with the group."""
     CLUSTER_AUTHORIZATION_FAILED = 31
+    """The client may not do this with the cluster."""
     INVALID_TIMESTAMP = 32
+    """A record's timestamp is too far from the broker's clock, or invalid."""
     UNSUPPORTED_SASL_MECHANISM = 33
+    """The broker does not support the SASL mechanism on this listener."""
     ILLEGAL_SASL_STATE = 34
+    """The request does not belong at this point of the authentication."""
     UNSUPPORTED_VERSION = 35
+    """The broker does not support this version of the request, or what it asks
+    for."""
     TOPIC_ALREADY_EXISTS = 36
+    """There is a topic with this name already."""
     INVALID_PARTITIONS = 37
+    """The number of partitions is not valid."""
     INVALID_REPLICATION_FACTOR = 38
+    """The replication factor is below 1 or above the number of brokers."""
     INVALID_REPLICA_ASSIGNMENT = 39
+    """The assignment of replicas to brokers is not valid."""
     INVALID_CONFIG = 40
+    """A configuration has a value that is not valid."""
     NOT_CONTROLLER = 41
+    """The broker is not the controller. Find it and retry."""
     INVALID_REQUEST = 42
+    """The request contradicts itself or can't be understood; the broker's log has
+    the cause."""
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    """The topic's old record format does not support this."""
     POLICY_VIOLATION = 44
+    """A policy of the cluster forbids it (`create.topic.policy.class.name` or
+    `alter.config.policy.class.name`)."""
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+    """The batch does not follow the producer's last one: a batch between them is
+    missing."""
     DUPLICATE_SEQUENCE_NUMBER = 46
+    """The broker has this batch already."""
     INVALID_PRODUCER_EPOCH = 47
+    """The producer's epoch is older than the one that the partition leader knows."""
     INVALID_TXN_STATE = 48
+    """The transaction is not in a state in which this is possible."""
     INVALID_PRODUCER_ID_MAPPING = 49
+    """The producer ID does not belong to the transactional ID."""
     INVALID_TRANSACTION_TIMEOUT = 50
+    """The transaction timeout is longer than the broker's
+    `transaction.max.timeout.ms`."""
     CONCURRENT_TRANSACTIONS = 51
+    """An earlier operation on the transaction is still in progress. Retry."""
     TRANSACTION_COORDINATOR_FENCED = 52
+    """The marker comes from a coordinator that has been replaced."""
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    """The client may not use the transactional ID."""
     SECURITY_DISABLED = 54
+    """The broker has no authorizer, so there are no ACLs."""
     OPERATION_NOT_ATTEMPTED = 55
+    """This part of the request was not tried, because another part failed."""
     KAFKA_STORAGE_ERROR = 56
+    """The broker's disk failed for this partition. Another replica may become
+    leader."""
     LOG_DIR_NOT_FOUND = 57
+    """The broker has no such log directory."""
     SASL_AUTHENTICATION_FAILED = 58
+    """The client could not prove who it is."""
     UNKNOWN_PRODUCER_ID = 59
+    """The partition leader no longer knows the producer ID, because its records
+    have expired."""
     REASSIGNMENT_IN_PROGRESS = 60
+    """The partitions are being reassigned. Wait for that."""
     DELEGATION_TOKEN_AUTH_DISABLED = 61
+    """The broker does not use delegation tokens."""
     DELEGATION_TOKEN_NOT_FOUND = 62
+    """There is no such delegation token."""
     DELEGATION_TOKEN_OWNER_MISMATCH = 63
+    """The client is neither the owner nor a renewer of the delegation token."""
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
+    """Delegation tokens need an authenticated connection that was not itself made
+    with one."""
     DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
+    """The client may not do this with the delegation token."""
     DELEGATION_TOKEN_EXPIRED = 66
+    """The delegation token has expired."""
     INVALID_PRINCIPAL_TYPE = 67
+    """Delegation tokens don't support this type of principal."""
     NON_EMPTY_GROUP = 68
+    """The group still has members."""
     GROUP_ID_NOT_FOUND = 69
+    """There is no such group."""
     FETCH_SESSION_ID_NOT_FOUND = 70
+    """The broker no longer has the fetch session. Open a new one."""
     INVALID_FETCH_SESSION_EPOCH = 71
+    """The fetch session's epoch is not the next one. Open a new session."""
     LISTENER_NOT_FOUND = 72
+    """The leader has no listener with the name that the client uses."""
     TOPIC_DELETION_DISABLED = 73
+    """The cluster does not allow topics to be deleted (`delete.topic.enable`)."""
     FENCED_LEADER_EPOCH = 74
+    """The sender's leader epoch is older than the broker's. Refresh the metadata."""
     UNKNOWN_LEADER_EPOCH = 75
+    """The sender's leader epoch is newer than the broker's. Retry."""
     UNSUPPORTED_COMPRESSION_TYPE = 76
+    """This version of the request does not support the compression of the records."""
     STALE_BROKER_EPOCH = 77
+    """The broker has registered again since it got this epoch."""
     OFFSET_NOT_AVAILABLE = 78
+    """A new leader does not know the high watermark yet. Retry."""
     MEMBER_ID_REQUIRED = 79
+    """A new member must join again with the member ID from this response
+    (KIP-394)."""
     PREFERRED_LEADER_NOT_AVAILABLE = 80
+    """The preferred replica can't become leader now."""
     GROUP_MAX_SIZE_REACHED = 81
+    """The group has as many members as the broker allows."""
     FENCED_INSTANCE_ID = 82
+    """Another member has joined with the same `group.instance.id` (KIP-345)."""
     ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+    """No replica that could become leader is available."""
     ELECTION_NOT_NEEDED = 84
+    """The partition has the leader that the election would choose."""
     NO_REASSIGNMENT_IN_PROGRESS = 85
+    """There is no reassignment of the partition to cancel."""
     GROUP_SUBSCRIBED_TO_TOPIC = 86
+    """The group subscribes to the topic, so its offsets can't be deleted."""
     INVALID_RECORD = 87
+    """The broker rejected a record, such as one without a key in a compacted
+    topic."""
     UNSTABLE_OFFSET_COMMIT = 88
+    """An open transaction may still change the offset. Retry (KIP-447)."""
     THROTTLING_QUOTA_EXCEEDED = 89
+    """The quota for such changes is used up. Retry after the throttle time
+    (KIP-599)."""
     PRODUCER_FENCED = 90
+    """A newer producer has the same transactional ID."""
     RESOURCE_NOT_FOUND = 91
+    """The resource does not exist."""
     DUPLICATE_RESOURCE = 92
+    """The request names the same resource twice."""
     UNACCEPTABLE_CREDENTIAL = 93
+    """The credential does not meet the requirements."""
     INCONSISTENT_VOTER_SET = 94
+    """Sender and receiver do not agree on the voters of the quorum."""
     INVALID_UPDATE_VERSION = 95
+    """The update is based on a version that is no longer current."""
     FEATURE_UPDATE_FAILED = 96
+    """The features could not be updated."""
     PRINCIPAL_DESERIALIZATION_FAILURE = 97
+    """The controller can't read the principal in a forwarded request."""
     SNAPSHOT_NOT_FOUND = 98
+    """The leader does not have the snapshot."""
     POSITION_OUT_OF_RANGE = 99
+    """The snapshot has no such position."""
     UNKNOWN_TOPIC_ID = 100
+    """The broker knows no topic with this ID."""
     DUPLICATE_BROKER_REGISTRATION = 101
+    """A broker with this ID is registered and alive."""
     BROKER_ID_NOT_REGISTERED = 102
+    """No broker with this ID is registered."""
     INCONSISTENT_TOPIC_ID = 103
+    """The broker has the topic with another ID."""
     INCONSISTENT_CLUSTER_ID = 104
+    """The request is meant for another cluster."""
     TRANSACTIONAL_ID_NOT_FOUND = 105
+    """The coordinator knows no such transactional ID."""
     FETCH_SESSION_TOPIC_ID_ERROR = 106
+    """The fetch session was opened with topic names and continued with IDs, or the
+    reverse."""
     INELIGIBLE_REPLICA = 107
+    """The new ISR has a replica that may not be in it, such as on a fenced broker."""
     NEW_LEADER_ELECTED = 108
+    """The change of the ISR made the controller elect another leader."""
     OFFSET_MOVED_TO_TIERED_STORAGE = 109
+    """The offset is now in remote storage, where followers can't fetch it."""
     FENCED_MEMBER_EPOCH = 110
+    """The coordinator fenced the member because of its epoch. Rejoin with epoch 0."""
     UNRELEASED_INSTANCE_ID = 111
+    """Another member still uses the `group.instance.id`; it must leave first."""
     UNSUPPORTED_ASSIGNOR = 112
+    """The coordinator does not support the assignor."""
     STALE_MEMBER_EPOCH = 113
+    """The member's epoch is not current. Retry after the next heartbeat."""
     MISMATCHED_ENDPOINT_TYPE = 114
+    """The request was sent to the wrong kind of node, a broker or a controller."""
     UNSUPPORTED_ENDPOINT_TYPE = 115
+    """The node does not support the requested kind of endpoint."""
     UNKNOWN_CONTROLLER_ID = 116
+    """The cluster has no controller with this ID."""
     UNKNOWN_SUBSCRIPTION_ID = 117
+    """The telemetry subscription is no longer valid. Ask for a new one (KIP-714)."""
     TELEMETRY_TOO_LARGE = 118
+    """The pushed metrics are larger than the broker accepts (KIP-714)."""
     INVALID_REGISTRATION = 119
+    """The controller rejects the broker's registration."""
     TRANSACTION_ABORTABLE = 120
+    """The transaction failed and must be aborted; the producer can then go on
+    (KIP-890)."""
     INVALID_RECORD_STATE = 121
+    """The records are not in a state in which the member can acknowledge them
+    (KIP-932)."""
     SHARE_SESSION_NOT_FOUND = 122
+    """The broker no longer has the share session. Open a new one (KIP-932)."""
     INVALID_SHARE_SESSION_EPOCH = 123
+    """The share session's epoch is not the next one. Open a new session (KIP-932)."""
     FENCED_STATE_EPOCH = 124
+    """The epoch of the share partition's state is not current (KIP-932)."""
     INVALID_VOTER_KEY = 125
+    """The request is meant for a voter with another ID or directory (KIP-853)."""
     DUPLICATE_VOTER = 126
+    """The node is a voter of the quorum already (KIP-853)."""
     VOTER_NOT_FOUND = 127
+    """The node is not a voter of the quorum (KIP-853)."""
     INVALID_REGULAR_EXPRESSION = 128
+    """The pattern of a subscription is not valid."""
     REBOOTSTRAP_REQUIRED = 129
+    """The client should start again with its bootstrap servers (KIP-1102)."""
     STREAMS_INVALID_TOPOLOGY = 130
+    """The topology of the Streams application is not valid (KIP-1071)."""
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
+    """The epoch of the topology is not valid (KIP-1071)."""
     STREAMS_TOPOLOGY_FENCED = 132
+    """The topology's epoch is older than that of the group (KIP-1071)."""
     SHARE_SESSION_LIMIT_REACHED = 133
+    """The broker has as many share sessions as it allows. Retry later."""
     GROUP_DELETION_FAILED = 134
+    """The group could not be deleted."""
     STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    """The pushed description of a topology could not be stored (KIP-1331)."""
     CONTROLLER_ID_NOT_REGISTERED = 136
+    """No controller with this ID is registered (KIP-1312)."""
 
     @property
     def is_retriable(self) -> bool:

@@ -10,9 +10,13 @@ class FeatureUpgradeType(Register, names=("UpdateFeaturesRequest.feature_updates
     """How the level of a feature may change."""
 
     UNKNOWN = 0
+    """A type that the sender doesn't know."""
     UPGRADE = 1
+    """The level may only become higher."""
     SAFE_DOWNGRADE = 2
+    """The level may become lower if no metadata is lost."""
     UNSAFE_DOWNGRADE = 3
+    """The level may become lower even if metadata is lost."""
 
 
 name_of = FeatureUpgradeType.name_of

@@ -40,7 +40,8 @@ __all__ = ["FetchPartition", "FetchRequest", "FetchTopic", "ForgottenTopic", "Re
 
 
 class ReplicaState(Struct):
-    """`replica_state` of FetchRequest, version 15 on."""
+    """`replica_state` of FetchRequest, version 15 on. Which replica fetches; left
+    out by consumers (KIP-903)."""
 
     __slots__ = ("replica_id", "replica_epoch", "unknown_tags")
 
@@ -79,7 +80,8 @@ class ReplicaState(Struct):
 
 
 class FetchPartition(Struct):
-    """`FetchTopic.partitions[]` of FetchRequest, all versions."""
+    """`FetchTopic.partitions[]` of FetchRequest, all versions. The partitions of
+    the topic to fetch."""
 
     __slots__ = (
         "partition",
@@ -219,7 +221,8 @@ class FetchPartition(Struct):
 
 
 class FetchTopic(Struct):
-    """`topics[]` of FetchRequest, all versions."""
+    """`topics[]` of FetchRequest, all versions. The partitions to fetch, by topic.
+    In a session: those that are new or have changed."""
 
     __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
 
@@ -277,7 +280,8 @@ class FetchTopic(Struct):
 
 
 class ForgottenTopic(Struct):
-    """`forgotten_topics_data[]` of FetchRequest, version 7 on."""
+    """`forgotten_topics_data[]` of FetchRequest, version 7 on. The partitions to
+    remove from the session, by topic (KIP-227)."""
 
     __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
 

@@ -59,7 +59,9 @@ __all__ = [
 
 
 class EpochEndOffset(Struct):
-    """`PartitionData.diverging_epoch` of FetchResponse, version 12 on."""
+    """`PartitionData.diverging_epoch` of FetchResponse, version 12 on. Where the
+    reader's log differs from the leader's; only present if it does
+    (KIP-595)."""
 
     __slots__ = ("epoch", "end_offset", "unknown_tags")
 
@@ -97,7 +99,8 @@ class EpochEndOffset(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """`PartitionData.current_leader` of FetchResponse, version 12 on."""
+    """`PartitionData.current_leader` of FetchResponse, version 12 on. The leader
+    that the broker knows, if the reader should ask another (KIP-951)."""
 
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
@@ -128,7 +131,9 @@ class LeaderIdAndEpoch(Struct):
 
 
 class SnapshotId(Struct):
-    """`PartitionData.snapshot_id` of FetchResponse, version 12 on."""
+    """`PartitionData.snapshot_id` of FetchResponse, version 12 on. The snapshot to
+    load with FetchSnapshot, because the log no longer has the offset
+    (KIP-630)."""
 
     __slots__ = ("end_offset", "epoch", "unknown_tags")
 
@@ -157,7 +162,9 @@ class SnapshotId(Struct):
 
 
 class AbortedTransaction(Struct):
-    """`PartitionData.aborted_transactions[]` of FetchResponse, version 4 on."""
+    """`PartitionData.aborted_transactions[]` of FetchResponse, version 4 on. The
+    aborted transactions in the returned records, for READ_COMMITTED; null
+    otherwise."""
 
     __slots__ = ("producer_id", "first_offset", "unknown_tags")
 
@@ -191,7 +198,8 @@ class AbortedTransaction(Struct):
 
 
 class PartitionData(Struct):
-    """`FetchableTopicResponse.partitions[]` of FetchResponse, all versions."""
+    """`FetchableTopicResponse.partitions[]` of FetchResponse, all versions. The
+    result for each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -381,7 +389,7 @@ class PartitionData(Struct):
 
 
 class FetchableTopicResponse(Struct):
-    """`responses[]` of FetchResponse, all versions."""
+    """`responses[]` of FetchResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
 
@@ -439,7 +447,8 @@ class FetchableTopicResponse(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of FetchResponse, version 16 on."""
+    """`node_endpoints[]` of FetchResponse, version 16 on. The addresses of the
+    leaders named in CurrentLeader (KIP-951)."""
 
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["FetchSnapshotRequest", "PartitionSnapshot", "SnapshotId", "TopicSnap
 
 
 class SnapshotId(Struct):
-    """`PartitionSnapshot.snapshot_id` of FetchSnapshotRequest, all versions."""
+    """`PartitionSnapshot.snapshot_id` of FetchSnapshotRequest, all versions. The
+    snapshot to load."""
 
     __slots__ = ("end_offset", "epoch", "unknown_tags")
 
@@ -49,7 +50,8 @@ class SnapshotId(Struct):
 
 
 class PartitionSnapshot(Struct):
-    """`TopicSnapshot.partitions[]` of FetchSnapshotRequest, all versions."""
+    """`TopicSnapshot.partitions[]` of FetchSnapshotRequest, all versions. The
+    snapshot of each partition of the topic."""
 
     __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id", "unknown_tags")
 
@@ -125,7 +127,8 @@ class PartitionSnapshot(Struct):
 
 
 class TopicSnapshot(Struct):
-    """`topics[]` of FetchSnapshotRequest, all versions."""
+    """`topics[]` of FetchSnapshotRequest, all versions. The snapshots to load, by
+    topic: only of `__cluster_metadata`."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

@@ -27,7 +27,8 @@ __all__ = [
 
 
 class SnapshotId(Struct):
-    """`PartitionSnapshot.snapshot_id` of FetchSnapshotResponse, all versions."""
+    """`PartitionSnapshot.snapshot_id` of FetchSnapshotResponse, all versions. The
+    snapshot that the bytes are from."""
 
     __slots__ = ("end_offset", "epoch", "unknown_tags")
 
@@ -56,7 +57,8 @@ class SnapshotId(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """`PartitionSnapshot.current_leader` of FetchSnapshotResponse, all versions."""
+    """`PartitionSnapshot.current_leader` of FetchSnapshotResponse, all versions.
+    The leader that the node knows, if the replica should ask another."""
 
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
@@ -84,7 +86,8 @@ class LeaderIdAndEpoch(Struct):
 
 
 class PartitionSnapshot(Struct):
-    """`TopicSnapshot.partitions[]` of FetchSnapshotResponse, all versions."""
+    """`TopicSnapshot.partitions[]` of FetchSnapshotResponse, all versions. The
+    part of the snapshot of each partition."""
 
     __slots__ = (
         "index",
@@ -191,7 +194,7 @@ class PartitionSnapshot(Struct):
 
 
 class TopicSnapshot(Struct):
-    """`topics[]` of FetchSnapshotResponse, all versions."""
+    """`topics[]` of FetchSnapshotResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
@@ -227,7 +230,8 @@ class TopicSnapshot(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of FetchSnapshotResponse, version 1 on."""
+    """`node_endpoints[]` of FetchSnapshotResponse, version 1 on. The addresses of
+    the leaders named in the response (KIP-853)."""
 
     __slots__ = ("node_id", "host", "port", "unknown_tags")
 

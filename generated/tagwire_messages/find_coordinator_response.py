@@ -27,7 +27,8 @@ __all__ = ["Coordinator", "FindCoordinatorResponse"]
 
 
 class Coordinator(Struct):
-    """`coordinators[]` of FindCoordinatorResponse, version 4 on."""
+    """`coordinators[]` of FindCoordinatorResponse, version 4 on. The coordinator
+    of each key in the request."""
 
     __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message", "unknown_tags")
 

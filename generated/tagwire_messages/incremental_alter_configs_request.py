@@ -20,7 +20,7 @@ __all__ = ["AlterConfigsResource", "AlterableConfig", "IncrementalAlterConfigsRe
 
 class AlterableConfig(Struct):
     """`AlterConfigsResource.configs[]` of IncrementalAlterConfigsRequest, all
-    versions."""
+    versions. The configurations to change."""
 
     __slots__ = ("name", "config_operation", "value", "unknown_tags")
 
@@ -70,7 +70,8 @@ class AlterableConfig(Struct):
 
 
 class AlterConfigsResource(Struct):
-    """`resources[]` of IncrementalAlterConfigsRequest, all versions."""
+    """`resources[]` of IncrementalAlterConfigsRequest, all versions. The resources
+    to configure."""
 
     __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
 

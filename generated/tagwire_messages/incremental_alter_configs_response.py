@@ -19,7 +19,8 @@ __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 
 class AlterConfigsResourceResponse(Struct):
-    """`responses[]` of IncrementalAlterConfigsResponse, all versions."""
+    """`responses[]` of IncrementalAlterConfigsResponse, all versions. The result
+    for each resource of the request."""
 
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
 

@@ -18,7 +18,7 @@ __all__ = ["InitializeShareGroupStateRequest", "InitializeStateData", "Partition
 
 class PartitionData(Struct):
     """`InitializeStateData.partitions[]` of InitializeShareGroupStateRequest, all
-    versions."""
+    versions. The partitions of the topic."""
 
     __slots__ = ("partition", "state_epoch", "start_offset", "unknown_tags")
 
@@ -74,7 +74,8 @@ class PartitionData(Struct):
 
 
 class InitializeStateData(Struct):
-    """`topics[]` of InitializeShareGroupStateRequest, all versions."""
+    """`topics[]` of InitializeShareGroupStateRequest, all versions. The share
+    partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -18,7 +18,7 @@ __all__ = ["InitializeShareGroupStateResponse", "InitializeStateResult", "Partit
 
 class PartitionResult(Struct):
     """`InitializeStateResult.partitions[]` of InitializeShareGroupStateResponse,
-    all versions."""
+    all versions. The result for each partition of the topic."""
 
     __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
 
@@ -75,7 +75,8 @@ class PartitionResult(Struct):
 
 
 class InitializeStateResult(Struct):
-    """`results[]` of InitializeShareGroupStateResponse, all versions."""
+    """`results[]` of InitializeShareGroupStateResponse, all versions. The results,
+    by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

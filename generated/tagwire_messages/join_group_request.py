@@ -27,7 +27,8 @@ __all__ = ["JoinGroupRequest", "JoinGroupRequestProtocol"]
 
 
 class JoinGroupRequestProtocol(Struct):
-    """`protocols[]` of JoinGroupRequest, all versions."""
+    """`protocols[]` of JoinGroupRequest, all versions. The protocols that the
+    member supports, the preferred one first."""
 
     __slots__ = ("name", "metadata", "unknown_tags")
 

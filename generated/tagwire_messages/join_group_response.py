@@ -27,7 +27,8 @@ __all__ = ["JoinGroupResponse", "JoinGroupResponseMember"]
 
 
 class JoinGroupResponseMember(Struct):
-    """`members[]` of JoinGroupResponse, all versions."""
+    """`members[]` of JoinGroupResponse, all versions. All members, for the leader;
+    empty for the others."""
 
     __slots__ = ("member_id", "group_instance_id", "metadata", "unknown_tags")
 

@@ -222,7 +222,8 @@ class LeaderAndIsrPartitionState(Struct):
 
 
 class LeaderAndIsrTopicState(Struct):
-    """`topic_states[]` of LeaderAndIsrRequest, version 2 on."""
+    """`topic_states[]` of LeaderAndIsrRequest, version 2 on. The state of the
+    partitions, by topic."""
 
     __slots__ = ("topic_name", "topic_id", "partition_states", "unknown_tags")
 
@@ -272,7 +273,8 @@ class LeaderAndIsrTopicState(Struct):
 
 
 class LeaderAndIsrLiveLeader(Struct):
-    """`live_leaders[]` of LeaderAndIsrRequest, all versions."""
+    """`live_leaders[]` of LeaderAndIsrRequest, all versions. The addresses of the
+    brokers that lead these partitions."""
 
     __slots__ = ("broker_id", "host_name", "port", "unknown_tags")
 

@@ -88,7 +88,7 @@ class LeaderAndIsrPartitionError(Struct):
 
 
 class LeaderAndIsrTopicError(Struct):
-    """`topics[]` of LeaderAndIsrResponse, version 5 on."""
+    """`topics[]` of LeaderAndIsrResponse, version 5 on. The results, by topic."""
 
     __slots__ = ("topic_id", "partition_errors", "unknown_tags")
 

@@ -19,7 +19,9 @@ class LeaderRecoveryState(
     """Whether a leader was elected from replicas that were not in sync."""
 
     RECOVERED = 0
+    """The leader was in sync when it was elected, or has recovered."""
     RECOVERING = 1
+    """The leader was elected unclean and has not recovered yet."""
 
 
 name_of = LeaderRecoveryState.name_of

@@ -24,7 +24,7 @@ __all__ = ["LeaveGroupRequest", "MemberIdentity"]
 
 
 class MemberIdentity(Struct):
-    """`members[]` of LeaveGroupRequest, version 3 on."""
+    """`members[]` of LeaveGroupRequest, version 3 on. The members that leave."""
 
     __slots__ = ("member_id", "group_instance_id", "reason", "unknown_tags")
 

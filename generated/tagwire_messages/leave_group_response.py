@@ -24,7 +24,8 @@ __all__ = ["LeaveGroupResponse", "MemberResponse"]
 
 
 class MemberResponse(Struct):
-    """`members[]` of LeaveGroupResponse, version 3 on."""
+    """`members[]` of LeaveGroupResponse, version 3 on. The result for each member
+    of the request."""
 
     __slots__ = ("member_id", "group_instance_id", "error_code", "unknown_tags")
 

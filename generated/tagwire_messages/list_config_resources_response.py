@@ -19,7 +19,8 @@ __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
 
 class ConfigResource(Struct):
-    """`config_resources[]` of ListConfigResourcesResponse, all versions."""
+    """`config_resources[]` of ListConfigResourcesResponse, all versions. The
+    resources."""
 
     __slots__ = ("resource_name", "resource_type", "unknown_tags")
 

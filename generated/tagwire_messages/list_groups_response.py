@@ -23,7 +23,7 @@ __all__ = ["ListGroupsResponse", "ListedGroup"]
 
 
 class ListedGroup(Struct):
-    """`groups[]` of ListGroupsResponse, all versions."""
+    """`groups[]` of ListGroupsResponse, all versions. The groups."""
 
     __slots__ = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
 

@@ -29,7 +29,8 @@ __all__ = ["ListOffsetsPartition", "ListOffsetsRequest", "ListOffsetsTopic"]
 
 
 class ListOffsetsPartition(Struct):
-    """`ListOffsetsTopic.partitions[]` of ListOffsetsRequest, all versions."""
+    """`ListOffsetsTopic.partitions[]` of ListOffsetsRequest, all versions. The
+    partitions of the topic to look at."""
 
     __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "max_num_offsets", "unknown_tags")
 
@@ -92,7 +93,8 @@ class ListOffsetsPartition(Struct):
 
 
 class ListOffsetsTopic(Struct):
-    """`topics[]` of ListOffsetsRequest, all versions."""
+    """`topics[]` of ListOffsetsRequest, all versions. The partitions to look at,
+    by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

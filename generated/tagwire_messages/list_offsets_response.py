@@ -31,7 +31,7 @@ __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsResponse", "ListOffsetsTo
 
 class ListOffsetsPartitionResponse(Struct):
     """`ListOffsetsTopicResponse.partitions[]` of ListOffsetsResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -127,7 +127,7 @@ class ListOffsetsPartitionResponse(Struct):
 
 
 class ListOffsetsTopicResponse(Struct):
-    """`topics[]` of ListOffsetsResponse, all versions."""
+    """`topics[]` of ListOffsetsResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

@@ -16,7 +16,8 @@ __all__ = ["ListPartitionReassignmentsRequest", "ListPartitionReassignmentsTopic
 
 
 class ListPartitionReassignmentsTopics(Struct):
-    """`topics[]` of ListPartitionReassignmentsRequest, all versions."""
+    """`topics[]` of ListPartitionReassignmentsRequest, all versions. The
+    partitions to look at, by topic, or null for all."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 

@@ -17,7 +17,8 @@ __all__ = ["ListPartitionReassignmentsResponse", "OngoingPartitionReassignment",
 
 class OngoingPartitionReassignment(Struct):
     """`OngoingTopicReassignment.partitions[]` of
-    ListPartitionReassignmentsResponse, all versions."""
+    ListPartitionReassignmentsResponse, all versions. The reassignment of
+    each partition of the topic."""
 
     __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas", "unknown_tags")
 
@@ -83,7 +84,8 @@ class OngoingPartitionReassignment(Struct):
 
 
 class OngoingTopicReassignment(Struct):
-    """`topics[]` of ListPartitionReassignmentsResponse, all versions."""
+    """`topics[]` of ListPartitionReassignmentsResponse, all versions. The
+    partitions, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

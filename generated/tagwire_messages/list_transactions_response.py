@@ -20,7 +20,8 @@ __all__ = ["ListTransactionsResponse", "TransactionState"]
 
 
 class TransactionState(Struct):
-    """`transaction_states[]` of ListTransactionsResponse, all versions."""
+    """`transaction_states[]` of ListTransactionsResponse, all versions. The
+    transactions."""
 
     __slots__ = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
 

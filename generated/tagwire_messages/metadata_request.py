@@ -33,7 +33,8 @@ __all__ = ["MetadataRequest", "MetadataRequestTopic"]
 
 
 class MetadataRequestTopic(Struct):
-    """`topics[]` of MetadataRequest, all versions."""
+    """`topics[]` of MetadataRequest, all versions. The topics to describe, or null
+    for all. In version 0 an empty list means all."""
 
     __slots__ = ("topic_id", "name", "unknown_tags")
 

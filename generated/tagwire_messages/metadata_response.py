@@ -33,7 +33,7 @@ __all__ = ["MetadataResponse", "MetadataResponseBroker", "MetadataResponsePartit
 
 
 class MetadataResponseBroker(Struct):
-    """`brokers[]` of MetadataResponse, all versions."""
+    """`brokers[]` of MetadataResponse, all versions. The brokers that are alive."""
 
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
@@ -81,7 +81,8 @@ class MetadataResponseBroker(Struct):
 
 
 class MetadataResponsePartition(Struct):
-    """`MetadataResponseTopic.partitions[]` of MetadataResponse, all versions."""
+    """`MetadataResponseTopic.partitions[]` of MetadataResponse, all versions. The
+    partitions of the topic."""
 
     __slots__ = (
         "error_code",
@@ -190,7 +191,7 @@ class MetadataResponsePartition(Struct):
 
 
 class MetadataResponseTopic(Struct):
-    """`topics[]` of MetadataResponse, all versions."""
+    """`topics[]` of MetadataResponse, all versions. The topics."""
 
     __slots__ = (
         "error_code",

@@ -31,7 +31,7 @@ __all__ = ["OffsetCommitRequest", "OffsetCommitRequestPartition", "OffsetCommitR
 
 class OffsetCommitRequestPartition(Struct):
     """`OffsetCommitRequestTopic.partitions[]` of OffsetCommitRequest, all
-    versions."""
+    versions. The offset of each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -121,7 +121,8 @@ class OffsetCommitRequestPartition(Struct):
 
 
 class OffsetCommitRequestTopic(Struct):
-    """`topics[]` of OffsetCommitRequest, all versions."""
+    """`topics[]` of OffsetCommitRequest, all versions. The offsets to commit, by
+    topic."""
 
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 

@@ -30,7 +30,7 @@ __all__ = ["OffsetCommitResponse", "OffsetCommitResponsePartition", "OffsetCommi
 
 class OffsetCommitResponsePartition(Struct):
     """`OffsetCommitResponseTopic.partitions[]` of OffsetCommitResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
@@ -69,7 +69,7 @@ class OffsetCommitResponsePartition(Struct):
 
 
 class OffsetCommitResponseTopic(Struct):
-    """`topics[]` of OffsetCommitResponse, all versions."""
+    """`topics[]` of OffsetCommitResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 

@@ -17,7 +17,7 @@ __all__ = ["OffsetDeleteRequest", "OffsetDeleteRequestPartition", "OffsetDeleteR
 
 class OffsetDeleteRequestPartition(Struct):
     """`OffsetDeleteRequestTopic.partitions[]` of OffsetDeleteRequest, all
-    versions."""
+    versions. The partitions of the topic whose offset to delete."""
 
     __slots__ = ("partition_index", "unknown_tags")
 
@@ -42,7 +42,8 @@ class OffsetDeleteRequestPartition(Struct):
 
 
 class OffsetDeleteRequestTopic(Struct):
-    """`topics[]` of OffsetDeleteRequest, all versions."""
+    """`topics[]` of OffsetDeleteRequest, all versions. The offsets to delete, by
+    topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

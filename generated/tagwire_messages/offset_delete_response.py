@@ -17,7 +17,7 @@ __all__ = ["OffsetDeleteResponse", "OffsetDeleteResponsePartition", "OffsetDelet
 
 class OffsetDeleteResponsePartition(Struct):
     """`OffsetDeleteResponseTopic.partitions[]` of OffsetDeleteResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
@@ -56,7 +56,7 @@ class OffsetDeleteResponsePartition(Struct):
 
 
 class OffsetDeleteResponseTopic(Struct):
-    """`topics[]` of OffsetDeleteResponse, all versions."""
+    """`topics[]` of OffsetDeleteResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 

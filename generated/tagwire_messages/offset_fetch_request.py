@@ -31,7 +31,8 @@ __all__ = ["OffsetFetchRequest", "OffsetFetchRequestGroup", "OffsetFetchRequestT
 
 
 class OffsetFetchRequestTopic(Struct):
-    """`topics[]` of OffsetFetchRequest, versions 0-7."""
+    """`topics[]` of OffsetFetchRequest, versions 0-7. The partitions to read, by
+    topic, or null for all. Version 8 replaces it with Groups."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
@@ -55,7 +56,8 @@ class OffsetFetchRequestTopic(Struct):
 
 
 class OffsetFetchRequestTopics(Struct):
-    """`OffsetFetchRequestGroup.topics[]` of OffsetFetchRequest, version 8 on."""
+    """`OffsetFetchRequestGroup.topics[]` of OffsetFetchRequest, version 8 on. The
+    partitions to read, by topic, or null for all."""
 
     __slots__ = ("name", "topic_id", "partition_indexes", "unknown_tags")
 
@@ -106,7 +108,8 @@ class OffsetFetchRequestTopics(Struct):
 
 
 class OffsetFetchRequestGroup(Struct):
-    """`groups[]` of OffsetFetchRequest, version 8 on."""
+    """`groups[]` of OffsetFetchRequest, version 8 on. The groups whose offsets to
+    read."""
 
     __slots__ = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
 

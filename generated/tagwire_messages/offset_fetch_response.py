@@ -48,7 +48,7 @@ __all__ = [
 
 class OffsetFetchResponsePartition(Struct):
     """`OffsetFetchResponseTopic.partitions[]` of OffsetFetchResponse, versions
-    0-7."""
+    0-7. The offset of each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -139,7 +139,8 @@ class OffsetFetchResponsePartition(Struct):
 
 
 class OffsetFetchResponseTopic(Struct):
-    """`topics[]` of OffsetFetchResponse, versions 0-7."""
+    """`topics[]` of OffsetFetchResponse, versions 0-7. The results, by topic.
+    Version 8 replaces it with Groups."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
@@ -176,7 +177,7 @@ class OffsetFetchResponseTopic(Struct):
 
 class OffsetFetchResponsePartitions(Struct):
     """`OffsetFetchResponseTopics.partitions[]` of OffsetFetchResponse, version 8
-    on."""
+    on. The offset of each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -267,7 +268,8 @@ class OffsetFetchResponsePartitions(Struct):
 
 
 class OffsetFetchResponseTopics(Struct):
-    """`OffsetFetchResponseGroup.topics[]` of OffsetFetchResponse, version 8 on."""
+    """`OffsetFetchResponseGroup.topics[]` of OffsetFetchResponse, version 8 on.
+    The offsets of the group, by topic."""
 
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 
@@ -326,7 +328,7 @@ class OffsetFetchResponseTopics(Struct):
 
 
 class OffsetFetchResponseGroup(Struct):
-    """`groups[]` of OffsetFetchResponse, version 8 on."""
+    """`groups[]` of OffsetFetchResponse, version 8 on. The results, by group."""
 
     __slots__ = ("group_id", "topics", "error_code", "unknown_tags")
 

@@ -23,7 +23,7 @@ __all__ = ["OffsetForLeaderEpochRequest", "OffsetForLeaderPartition", "OffsetFor
 
 class OffsetForLeaderPartition(Struct):
     """`OffsetForLeaderTopic.partitions[]` of OffsetForLeaderEpochRequest, all
-    versions."""
+    versions. The partitions of the topic to look at."""
 
     __slots__ = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
 
@@ -72,7 +72,8 @@ class OffsetForLeaderPartition(Struct):
 
 
 class OffsetForLeaderTopic(Struct):
-    """`topics[]` of OffsetForLeaderEpochRequest, all versions."""
+    """`topics[]` of OffsetForLeaderEpochRequest, all versions. The partitions to
+    look at, by topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 

@@ -23,7 +23,7 @@ __all__ = ["EpochEndOffset", "OffsetForLeaderEpochResponse", "OffsetForLeaderTop
 
 class EpochEndOffset(Struct):
     """`OffsetForLeaderTopicResult.partitions[]` of OffsetForLeaderEpochResponse,
-    all versions."""
+    all versions. The result for each partition of the topic."""
 
     __slots__ = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
 
@@ -93,7 +93,8 @@ class EpochEndOffset(Struct):
 
 
 class OffsetForLeaderTopicResult(Struct):
-    """`topics[]` of OffsetForLeaderEpochResponse, all versions."""
+    """`topics[]` of OffsetForLeaderEpochResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 

@@ -32,7 +32,8 @@ __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
 
 class PartitionProduceData(Struct):
-    """`TopicProduceData.partition_data[]` of ProduceRequest, all versions."""
+    """`TopicProduceData.partition_data[]` of ProduceRequest, all versions. The
+    records for each partition of the topic."""
 
     __slots__ = ("index", "records", "unknown_tags")
 
@@ -69,7 +70,8 @@ class PartitionProduceData(Struct):
 
 
 class TopicProduceData(Struct):
-    """`topic_data[]` of ProduceRequest, all versions."""
+    """`topic_data[]` of ProduceRequest, all versions. The records to write, by
+    topic."""
 
     __slots__ = ("name", "topic_id", "partition_data", "unknown_tags")
 

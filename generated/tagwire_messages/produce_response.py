@@ -46,7 +46,8 @@ __all__ = [
 
 
 class BatchIndexAndErrorMessage(Struct):
-    """`PartitionProduceResponse.record_errors[]` of ProduceResponse, version 8 on."""
+    """`PartitionProduceResponse.record_errors[]` of ProduceResponse, version 8 on.
+    The records that made the broker reject the batch (KIP-467)."""
 
     __slots__ = ("batch_index", "batch_index_error_message", "unknown_tags")
 
@@ -89,7 +90,9 @@ class BatchIndexAndErrorMessage(Struct):
 
 
 class LeaderIdAndEpoch(Struct):
-    """`PartitionProduceResponse.current_leader` of ProduceResponse, version 10 on."""
+    """`PartitionProduceResponse.current_leader` of ProduceResponse, version 10 on.
+    The leader that the broker knows, if the producer should write to
+    another (KIP-951)."""
 
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
@@ -121,7 +124,7 @@ class LeaderIdAndEpoch(Struct):
 
 class PartitionProduceResponse(Struct):
     """`TopicProduceResponse.partition_responses[]` of ProduceResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = (
         "index",
@@ -254,7 +257,7 @@ class PartitionProduceResponse(Struct):
 
 
 class TopicProduceResponse(Struct):
-    """`responses[]` of ProduceResponse, all versions."""
+    """`responses[]` of ProduceResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "topic_id", "partition_responses", "unknown_tags")
 
@@ -313,7 +316,8 @@ class TopicProduceResponse(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of ProduceResponse, version 10 on."""
+    """`node_endpoints[]` of ProduceResponse, version 10 on. The addresses of the
+    leaders named in CurrentLeader (KIP-951)."""
 
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 

@@ -12,7 +12,7 @@ __all__ = ["ProducerEntry", "ProducerSnapshot"]
 
 
 class ProducerEntry(Struct):
-    """`producer_entries[]` of ProducerSnapshot, version 1."""
+    """`producer_entries[]` of ProducerSnapshot, version 1. The producers."""
 
     __slots__ = (
         "producer_id",

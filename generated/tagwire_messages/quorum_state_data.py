@@ -20,7 +20,8 @@ __all__ = ["QuorumStateData", "Voter"]
 
 
 class Voter(Struct):
-    """`current_voters[]` of QuorumStateData, version 0."""
+    """`current_voters[]` of QuorumStateData, version 0. The voters, or null. From
+    version 1 on they are in the log instead (KIP-853)."""
 
     __slots__ = ("voter_id", "unknown_tags")
 

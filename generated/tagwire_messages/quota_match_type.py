@@ -10,8 +10,11 @@ class QuotaMatchType(Register, names=("DescribeClientQuotasRequest.components.ma
     """Which quotas of an entity are described."""
 
     EXACT = 0
+    """The entity with the given name."""
     DEFAULT = 1
+    """The default of the entity type."""
     SPECIFIED = 2
+    """Any entity with a name."""
 
 
 name_of = QuotaMatchType.name_of

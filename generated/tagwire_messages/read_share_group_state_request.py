@@ -17,7 +17,8 @@ __all__ = ["PartitionData", "ReadShareGroupStateRequest", "ReadStateData"]
 
 
 class PartitionData(Struct):
-    """`ReadStateData.partitions[]` of ReadShareGroupStateRequest, all versions."""
+    """`ReadStateData.partitions[]` of ReadShareGroupStateRequest, all versions.
+    The partitions of the topic."""
 
     __slots__ = ("partition", "leader_epoch", "unknown_tags")
 
@@ -56,7 +57,8 @@ class PartitionData(Struct):
 
 
 class ReadStateData(Struct):
-    """`topics[]` of ReadShareGroupStateRequest, all versions."""
+    """`topics[]` of ReadShareGroupStateRequest, all versions. The share
+    partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

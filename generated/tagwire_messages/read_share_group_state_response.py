@@ -18,7 +18,7 @@ __all__ = ["PartitionResult", "ReadShareGroupStateResponse", "ReadStateResult", 
 
 class StateBatch(Struct):
     """`PartitionResult.state_batches[]` of ReadShareGroupStateResponse, all
-    versions."""
+    versions. Ranges of offsets with their delivery state."""
 
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 
@@ -67,7 +67,8 @@ class StateBatch(Struct):
 
 
 class PartitionResult(Struct):
-    """`ReadStateResult.partitions[]` of ReadShareGroupStateResponse, all versions."""
+    """`ReadStateResult.partitions[]` of ReadShareGroupStateResponse, all versions.
+    The state of each partition of the topic."""
 
     __slots__ = (
         "partition",
@@ -170,7 +171,8 @@ class PartitionResult(Struct):
 
 
 class ReadStateResult(Struct):
-    """`results[]` of ReadShareGroupStateResponse, all versions."""
+    """`results[]` of ReadShareGroupStateResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

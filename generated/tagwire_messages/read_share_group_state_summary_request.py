@@ -21,7 +21,7 @@ __all__ = ["PartitionData", "ReadShareGroupStateSummaryRequest", "ReadStateSumma
 
 class PartitionData(Struct):
     """`ReadStateSummaryData.partitions[]` of ReadShareGroupStateSummaryRequest,
-    all versions."""
+    all versions. The partitions of the topic."""
 
     __slots__ = ("partition", "leader_epoch", "unknown_tags")
 
@@ -54,7 +54,8 @@ class PartitionData(Struct):
 
 
 class ReadStateSummaryData(Struct):
-    """`topics[]` of ReadShareGroupStateSummaryRequest, all versions."""
+    """`topics[]` of ReadShareGroupStateSummaryRequest, all versions. The share
+    partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -21,7 +21,7 @@ __all__ = ["PartitionResult", "ReadShareGroupStateSummaryResponse", "ReadStateSu
 
 class PartitionResult(Struct):
     """`ReadStateSummaryResult.partitions[]` of ReadShareGroupStateSummaryResponse,
-    all versions."""
+    all versions. The result for each partition of the topic."""
 
     __slots__ = (
         "partition",
@@ -139,7 +139,8 @@ class PartitionResult(Struct):
 
 
 class ReadStateSummaryResult(Struct):
-    """`results[]` of ReadShareGroupStateSummaryResponse, all versions."""
+    """`results[]` of ReadShareGroupStateSummaryResponse, all versions. The
+    results, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

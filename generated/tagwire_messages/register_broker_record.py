@@ -22,7 +22,8 @@ __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
 
 class BrokerEndpoint(Struct):
-    """`end_points[]` of RegisterBrokerRecord, all versions."""
+    """`end_points[]` of RegisterBrokerRecord, all versions. The addresses at which
+    the broker accepts connections, by listener."""
 
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
@@ -68,7 +69,8 @@ class BrokerEndpoint(Struct):
 
 
 class BrokerFeature(Struct):
-    """`features[]` of RegisterBrokerRecord, all versions."""
+    """`features[]` of RegisterBrokerRecord, all versions. The features that the
+    broker supports."""
 
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 

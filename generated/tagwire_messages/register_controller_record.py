@@ -16,7 +16,8 @@ __all__ = ["ControllerEndpoint", "ControllerFeature", "RegisterControllerRecord"
 
 
 class ControllerEndpoint(Struct):
-    """`end_points[]` of RegisterControllerRecord, all versions."""
+    """`end_points[]` of RegisterControllerRecord, all versions. The addresses at
+    which the controller accepts connections, by listener."""
 
     __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
 
@@ -62,7 +63,8 @@ class ControllerEndpoint(Struct):
 
 
 class ControllerFeature(Struct):
-    """`features[]` of RegisterControllerRecord, all versions."""
+    """`features[]` of RegisterControllerRecord, all versions. The features that
+    the controller supports."""
 
     __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
 

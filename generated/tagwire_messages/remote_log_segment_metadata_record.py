@@ -22,7 +22,7 @@ __all__ = [
 
 class TopicIdPartitionEntry(Struct):
     """`RemoteLogSegmentIdEntry.topic_id_partition` of
-    RemoteLogSegmentMetadataRecord, all versions."""
+    RemoteLogSegmentMetadataRecord, all versions. The partition."""
 
     __slots__ = ("name", "id", "partition", "unknown_tags")
 
@@ -62,7 +62,8 @@ class TopicIdPartitionEntry(Struct):
 
 
 class RemoteLogSegmentIdEntry(Struct):
-    """`remote_log_segment_id` of RemoteLogSegmentMetadataRecord, all versions."""
+    """`remote_log_segment_id` of RemoteLogSegmentMetadataRecord, all versions.
+    Which segment it is."""
 
     __slots__ = ("topic_id_partition", "id", "unknown_tags")
 
@@ -100,7 +101,8 @@ class RemoteLogSegmentIdEntry(Struct):
 
 
 class SegmentLeaderEpochEntry(Struct):
-    """`segment_leader_epochs[]` of RemoteLogSegmentMetadataRecord, all versions."""
+    """`segment_leader_epochs[]` of RemoteLogSegmentMetadataRecord, all versions.
+    Where each leader epoch begins in the segment."""
 
     __slots__ = ("leader_epoch", "offset", "unknown_tags")
 

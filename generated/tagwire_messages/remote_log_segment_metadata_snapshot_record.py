@@ -17,7 +17,7 @@ __all__ = ["RemoteLogSegmentMetadataSnapshotRecord", "SegmentLeaderEpochEntry"]
 
 class SegmentLeaderEpochEntry(Struct):
     """`segment_leader_epochs[]` of RemoteLogSegmentMetadataSnapshotRecord, all
-    versions."""
+    versions. Where each leader epoch begins in the segment."""
 
     __slots__ = ("leader_epoch", "offset", "unknown_tags")
 

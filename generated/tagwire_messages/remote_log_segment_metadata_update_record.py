@@ -17,7 +17,7 @@ __all__ = ["RemoteLogSegmentIdEntry", "RemoteLogSegmentMetadataUpdateRecord", "T
 
 class TopicIdPartitionEntry(Struct):
     """`RemoteLogSegmentIdEntry.topic_id_partition` of
-    RemoteLogSegmentMetadataUpdateRecord, all versions."""
+    RemoteLogSegmentMetadataUpdateRecord, all versions. The partition."""
 
     __slots__ = ("name", "id", "partition", "unknown_tags")
 
@@ -58,7 +58,7 @@ class TopicIdPartitionEntry(Struct):
 
 class RemoteLogSegmentIdEntry(Struct):
     """`remote_log_segment_id` of RemoteLogSegmentMetadataUpdateRecord, all
-    versions."""
+    versions. Which segment it is."""
 
     __slots__ = ("topic_id_partition", "id", "unknown_tags")
 

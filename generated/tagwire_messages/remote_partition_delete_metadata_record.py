@@ -16,7 +16,8 @@ __all__ = ["RemotePartitionDeleteMetadataRecord", "TopicIdPartitionEntry"]
 
 
 class TopicIdPartitionEntry(Struct):
-    """`topic_id_partition` of RemotePartitionDeleteMetadataRecord, all versions."""
+    """`topic_id_partition` of RemotePartitionDeleteMetadataRecord, all versions.
+    The partition."""
 
     __slots__ = ("name", "id", "partition", "unknown_tags")
 

@@ -25,7 +25,7 @@ class RequestHeader(Message):
     __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id", "unknown_tags")
 
     request_api_key: int
-    """int16, all versions. The API key, which tells which request follows."""
+    """int16, all versions. The API key of the request that follows."""
     request_api_version: int
     """int16, all versions. The version in which the request is written."""
     correlation_id: int
@@ -65,7 +65,7 @@ class RequestHeader(Message):
             "int16",
             "0+",
             default=0,
-            about="The API key, which tells which request follows.",
+            about="The API key of the request that follows.",
         ),
         FieldRow(
             "request_api_version",

@@ -19,8 +19,11 @@ class ScramMechanism(
     """The hash of a SCRAM credential."""
 
     UNKNOWN = 0
+    """A mechanism that the sender doesn't know."""
     SCRAM_SHA_256 = 1
+    """SCRAM with SHA-256."""
     SCRAM_SHA_512 = 2
+    """SCRAM with SHA-512."""
 
 
 name_of = ScramMechanism.name_of

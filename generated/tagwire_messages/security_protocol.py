@@ -19,9 +19,13 @@ class SecurityProtocol(
     """How a listener is secured."""
 
     PLAINTEXT = 0
+    """Neither encrypted nor authenticated."""
     SSL = 1
+    """Encrypted with TLS; clients can authenticate with certificates."""
     SASL_PLAINTEXT = 2
+    """Authenticated with SASL, but not encrypted."""
     SASL_SSL = 3
+    """Authenticated with SASL and encrypted with TLS."""
 
 
 name_of = SecurityProtocol.name_of

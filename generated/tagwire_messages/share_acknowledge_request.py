@@ -22,7 +22,7 @@ __all__ = ["AcknowledgePartition", "AcknowledgeTopic", "AcknowledgementBatch", "
 
 class AcknowledgementBatch(Struct):
     """`AcknowledgePartition.acknowledgement_batches[]` of ShareAcknowledgeRequest,
-    all versions."""
+    all versions. Ranges of offsets to acknowledge."""
 
     __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
 
@@ -64,7 +64,8 @@ class AcknowledgementBatch(Struct):
 
 
 class AcknowledgePartition(Struct):
-    """`AcknowledgeTopic.partitions[]` of ShareAcknowledgeRequest, all versions."""
+    """`AcknowledgeTopic.partitions[]` of ShareAcknowledgeRequest, all versions.
+    The records of each partition of the topic."""
 
     __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tags")
 
@@ -106,7 +107,8 @@ class AcknowledgePartition(Struct):
 
 
 class AcknowledgeTopic(Struct):
-    """`topics[]` of ShareAcknowledgeRequest, all versions."""
+    """`topics[]` of ShareAcknowledgeRequest, all versions. The records to
+    acknowledge, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

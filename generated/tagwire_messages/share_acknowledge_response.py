@@ -27,7 +27,8 @@ __all__ = [
 
 
 class LeaderIdAndEpoch(Struct):
-    """`PartitionData.current_leader` of ShareAcknowledgeResponse, all versions."""
+    """`PartitionData.current_leader` of ShareAcknowledgeResponse, all versions.
+    The leader that the broker knows, if the client should ask another."""
 
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
@@ -62,7 +63,7 @@ class LeaderIdAndEpoch(Struct):
 
 class PartitionData(Struct):
     """`ShareAcknowledgeTopicResponse.partitions[]` of ShareAcknowledgeResponse,
-    all versions."""
+    all versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tags")
 
@@ -133,7 +134,8 @@ class PartitionData(Struct):
 
 
 class ShareAcknowledgeTopicResponse(Struct):
-    """`responses[]` of ShareAcknowledgeResponse, all versions."""
+    """`responses[]` of ShareAcknowledgeResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
@@ -176,7 +178,8 @@ class ShareAcknowledgeTopicResponse(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of ShareAcknowledgeResponse, all versions."""
+    """`node_endpoints[]` of ShareAcknowledgeResponse, all versions. The addresses
+    of the leaders named in CurrentLeader."""
 
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 

@@ -23,7 +23,7 @@ __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTop
 
 class AcknowledgementBatch(Struct):
     """`FetchPartition.acknowledgement_batches[]` of ShareFetchRequest, all
-    versions."""
+    versions. Ranges of offsets to acknowledge."""
 
     __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
 
@@ -65,7 +65,8 @@ class AcknowledgementBatch(Struct):
 
 
 class FetchPartition(Struct):
-    """`FetchTopic.partitions[]` of ShareFetchRequest, all versions."""
+    """`FetchTopic.partitions[]` of ShareFetchRequest, all versions. The partitions
+    of the topic."""
 
     __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches", "unknown_tags")
 
@@ -120,7 +121,8 @@ class FetchPartition(Struct):
 
 
 class FetchTopic(Struct):
-    """`topics[]` of ShareFetchRequest, all versions."""
+    """`topics[]` of ShareFetchRequest, all versions. The partitions to fetch from
+    or to acknowledge, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
@@ -167,7 +169,8 @@ class FetchTopic(Struct):
 
 
 class ForgottenTopic(Struct):
-    """`forgotten_topics_data[]` of ShareFetchRequest, all versions."""
+    """`forgotten_topics_data[]` of ShareFetchRequest, all versions. The partitions
+    to remove from the share session, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -29,7 +29,8 @@ __all__ = [
 
 
 class LeaderIdAndEpoch(Struct):
-    """`PartitionData.current_leader` of ShareFetchResponse, all versions."""
+    """`PartitionData.current_leader` of ShareFetchResponse, all versions. The
+    leader that the broker knows, if the client should ask another."""
 
     __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
 
@@ -63,7 +64,8 @@ class LeaderIdAndEpoch(Struct):
 
 
 class AcquiredRecords(Struct):
-    """`PartitionData.acquired_records[]` of ShareFetchResponse, all versions."""
+    """`PartitionData.acquired_records[]` of ShareFetchResponse, all versions. The
+    ranges of offsets that the member acquired."""
 
     __slots__ = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
 
@@ -106,7 +108,7 @@ class AcquiredRecords(Struct):
 
 class PartitionData(Struct):
     """`ShareFetchableTopicResponse.partitions[]` of ShareFetchResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -235,7 +237,7 @@ class PartitionData(Struct):
 
 
 class ShareFetchableTopicResponse(Struct):
-    """`responses[]` of ShareFetchResponse, all versions."""
+    """`responses[]` of ShareFetchResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 
@@ -278,7 +280,8 @@ class ShareFetchableTopicResponse(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of ShareFetchResponse, all versions."""
+    """`node_endpoints[]` of ShareFetchResponse, all versions. The addresses of the
+    leaders named in CurrentLeader."""
 
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 

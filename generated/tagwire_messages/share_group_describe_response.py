@@ -90,7 +90,8 @@ class Assignment(Struct):
 
 
 class Member(Struct):
-    """`DescribedGroup.members[]` of ShareGroupDescribeResponse, all versions."""
+    """`DescribedGroup.members[]` of ShareGroupDescribeResponse, all versions. The
+    members of the group."""
 
     __slots__ = (
         "member_id",
@@ -199,7 +200,8 @@ class Member(Struct):
 
 
 class DescribedGroup(Struct):
-    """`groups[]` of ShareGroupDescribeResponse, all versions."""
+    """`groups[]` of ShareGroupDescribeResponse, all versions. A description of
+    each group in the request."""
 
     __slots__ = (
         "error_code",

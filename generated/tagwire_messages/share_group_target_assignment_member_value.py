@@ -16,7 +16,8 @@ __all__ = ["ShareGroupTargetAssignmentMemberValue", "TopicPartition"]
 
 
 class TopicPartition(Struct):
-    """`topic_partitions[]` of ShareGroupTargetAssignmentMemberValue, all versions."""
+    """`topic_partitions[]` of ShareGroupTargetAssignmentMemberValue, all versions.
+    The partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

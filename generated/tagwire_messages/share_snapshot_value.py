@@ -12,7 +12,8 @@ __all__ = ["ShareSnapshotValue", "StateBatch"]
 
 
 class StateBatch(Struct):
-    """`state_batches[]` of ShareSnapshotValue, all versions."""
+    """`state_batches[]` of ShareSnapshotValue, all versions. Ranges of offsets
+    with their delivery state."""
 
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 

@@ -12,7 +12,8 @@ __all__ = ["ShareUpdateValue", "StateBatch"]
 
 
 class StateBatch(Struct):
-    """`state_batches[]` of ShareUpdateValue, all versions."""
+    """`state_batches[]` of ShareUpdateValue, all versions. Ranges of offsets with
+    their delivery state."""
 
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 

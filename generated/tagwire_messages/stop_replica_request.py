@@ -35,7 +35,8 @@ __all__ = [
 
 
 class StopReplicaPartitionV0(Struct):
-    """`ungrouped_partitions[]` of StopReplicaRequest, version 0."""
+    """`ungrouped_partitions[]` of StopReplicaRequest, version 0. The replicas to
+    stop. Version 1 groups them by topic."""
 
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 
@@ -66,7 +67,8 @@ class StopReplicaPartitionV0(Struct):
 
 
 class StopReplicaTopicV1(Struct):
-    """`topics[]` of StopReplicaRequest, versions 1-2."""
+    """`topics[]` of StopReplicaRequest, versions 1-2. The replicas to stop, by
+    topic. Version 3 replaces it with TopicStates."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
@@ -91,7 +93,7 @@ class StopReplicaTopicV1(Struct):
 
 class StopReplicaPartitionState(Struct):
     """`StopReplicaTopicState.partition_states[]` of StopReplicaRequest, version 3
-    on."""
+    on. The partitions of the topic to stop."""
 
     __slots__ = ("partition_index", "leader_epoch", "delete_partition", "unknown_tags")
 
@@ -146,7 +148,8 @@ class StopReplicaPartitionState(Struct):
 
 
 class StopReplicaTopicState(Struct):
-    """`topic_states[]` of StopReplicaRequest, version 3 on."""
+    """`topic_states[]` of StopReplicaRequest, version 3 on. The replicas to stop,
+    by topic (KIP-570)."""
 
     __slots__ = ("topic_name", "partition_states", "unknown_tags")
 

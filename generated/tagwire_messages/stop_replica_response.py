@@ -22,7 +22,8 @@ __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
 
 
 class StopReplicaPartitionError(Struct):
-    """`partition_errors[]` of StopReplicaResponse, all versions."""
+    """`partition_errors[]` of StopReplicaResponse, all versions. The result for
+    each replica."""
 
     __slots__ = ("topic_name", "partition_index", "error_code", "unknown_tags")
 

@@ -522,7 +522,8 @@ class TopologyDescription(Struct):
 
 
 class Subtopology(Struct):
-    """`Topology.subtopologies[]` of StreamsGroupDescribeResponse, all versions."""
+    """`Topology.subtopologies[]` of StreamsGroupDescribeResponse, all versions.
+    The subtopologies, or null if the topology isn't configured yet."""
 
     __slots__ = (
         "subtopology_id",
@@ -608,7 +609,9 @@ class Subtopology(Struct):
 
 
 class Topology(Struct):
-    """`DescribedGroup.topology` of StreamsGroupDescribeResponse, all versions."""
+    """`DescribedGroup.topology` of StreamsGroupDescribeResponse, all versions. The
+    topology that the coordinator assigns, or null if the group has none
+    yet."""
 
     __slots__ = ("epoch", "subtopologies", "unknown_tags")
 
@@ -654,7 +657,8 @@ class Topology(Struct):
 
 
 class Member(Struct):
-    """`DescribedGroup.members[]` of StreamsGroupDescribeResponse, all versions."""
+    """`DescribedGroup.members[]` of StreamsGroupDescribeResponse, all versions.
+    The members of the group."""
 
     __slots__ = (
         "member_id",
@@ -877,7 +881,8 @@ class Member(Struct):
 
 
 class DescribedGroup(Struct):
-    """`groups[]` of StreamsGroupDescribeResponse, all versions."""
+    """`groups[]` of StreamsGroupDescribeResponse, all versions. A description of
+    each group in the request."""
 
     __slots__ = (
         "error_code",

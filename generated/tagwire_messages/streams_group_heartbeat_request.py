@@ -226,7 +226,8 @@ class TaskIds(Struct):
 
 class CopartitionGroup(Struct):
     """`Subtopology.copartition_groups[]` of StreamsGroupHeartbeatRequest, all
-    versions."""
+    versions. Groups of source topics that must have equally many
+    partitions."""
 
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
 
@@ -274,7 +275,8 @@ class CopartitionGroup(Struct):
 
 
 class Subtopology(Struct):
-    """`Topology.subtopologies[]` of StreamsGroupHeartbeatRequest, all versions."""
+    """`Topology.subtopologies[]` of StreamsGroupHeartbeatRequest, all versions.
+    The subtopologies, which are processed independently of each other."""
 
     __slots__ = (
         "subtopology_id",
@@ -386,7 +388,8 @@ class Subtopology(Struct):
 
 
 class Topology(Struct):
-    """`topology` of StreamsGroupHeartbeatRequest, all versions."""
+    """`topology` of StreamsGroupHeartbeatRequest, all versions. The application's
+    topology when the member joins, or null later."""
 
     __slots__ = ("epoch", "subtopologies", "unknown_tags")
 

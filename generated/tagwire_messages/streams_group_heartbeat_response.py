@@ -145,7 +145,8 @@ class Endpoint(Struct):
 
 class EndpointToPartitions(Struct):
     """`partitions_by_user_endpoint[]` of StreamsGroupHeartbeatResponse, all
-    versions."""
+    versions. Which instance has which partitions, for interactive queries,
+    or null if unchanged."""
 
     __slots__ = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
 

@@ -100,7 +100,8 @@ class TopicInfo(Struct):
 
 class CopartitionGroup(Struct):
     """`Subtopology.copartition_groups[]` of StreamsGroupTopologyValue, all
-    versions."""
+    versions. Groups of source topics that must have equally many
+    partitions."""
 
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
 
@@ -148,7 +149,8 @@ class CopartitionGroup(Struct):
 
 
 class Subtopology(Struct):
-    """`subtopologies[]` of StreamsGroupTopologyValue, all versions."""
+    """`subtopologies[]` of StreamsGroupTopologyValue, all versions. The
+    subtopologies, which are processed independently of each other."""
 
     __slots__ = (
         "subtopology_id",

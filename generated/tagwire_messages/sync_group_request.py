@@ -23,7 +23,8 @@ __all__ = ["SyncGroupRequest", "SyncGroupRequestAssignment"]
 
 
 class SyncGroupRequestAssignment(Struct):
-    """`assignments[]` of SyncGroupRequest, all versions."""
+    """`assignments[]` of SyncGroupRequest, all versions. The assignment of each
+    member, from the leader; empty from others."""
 
     __slots__ = ("member_id", "assignment", "unknown_tags")
 

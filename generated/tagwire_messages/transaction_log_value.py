@@ -16,7 +16,8 @@ __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
 
 class PartitionsSchema(Struct):
-    """`transaction_partitions[]` of TransactionLogValue, all versions."""
+    """`transaction_partitions[]` of TransactionLogValue, all versions. The
+    partitions in the transaction, by topic, or null if there is none."""
 
     __slots__ = ("topic", "partition_ids", "unknown_tags")
 

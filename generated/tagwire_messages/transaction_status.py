@@ -10,13 +10,21 @@ class TransactionStatus(Register, names=("TransactionLogValue.transaction_status
     """How far a transaction is, in the transaction log."""
 
     EMPTY = 0
+    """No transaction has begun yet."""
     ONGOING = 1
+    """The transaction is open."""
     PREPARE_COMMIT = 2
+    """The transaction will be committed; its markers are being written."""
     PREPARE_ABORT = 3
+    """The transaction will be aborted; its markers are being written."""
     COMPLETE_COMMIT = 4
+    """The transaction was committed, and all its markers are written."""
     COMPLETE_ABORT = 5
+    """The transaction was aborted, and all its markers are written."""
     DEAD = 6
+    """The transactional ID has expired and is being removed."""
     PREPARE_EPOCH_FENCE = 7
+    """The producer is being fenced, and its open transaction will be aborted."""
 
 
 name_of = TransactionStatus.name_of

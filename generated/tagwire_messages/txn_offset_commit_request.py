@@ -27,7 +27,7 @@ __all__ = ["TxnOffsetCommitRequest", "TxnOffsetCommitRequestPartition", "TxnOffs
 
 class TxnOffsetCommitRequestPartition(Struct):
     """`TxnOffsetCommitRequestTopic.partitions[]` of TxnOffsetCommitRequest, all
-    versions."""
+    versions. The offset of each partition of the topic."""
 
     __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
 
@@ -97,7 +97,8 @@ class TxnOffsetCommitRequestPartition(Struct):
 
 
 class TxnOffsetCommitRequestTopic(Struct):
-    """`topics[]` of TxnOffsetCommitRequest, all versions."""
+    """`topics[]` of TxnOffsetCommitRequest, all versions. The offsets to commit,
+    by topic."""
 
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 

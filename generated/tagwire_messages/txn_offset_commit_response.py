@@ -26,7 +26,7 @@ __all__ = ["TxnOffsetCommitResponse", "TxnOffsetCommitResponsePartition", "TxnOf
 
 class TxnOffsetCommitResponsePartition(Struct):
     """`TxnOffsetCommitResponseTopic.partitions[]` of TxnOffsetCommitResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
@@ -65,7 +65,7 @@ class TxnOffsetCommitResponsePartition(Struct):
 
 
 class TxnOffsetCommitResponseTopic(Struct):
-    """`topics[]` of TxnOffsetCommitResponse, all versions."""
+    """`topics[]` of TxnOffsetCommitResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
 

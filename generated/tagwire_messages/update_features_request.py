@@ -21,7 +21,8 @@ __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
 
 class FeatureUpdateKey(Struct):
-    """`feature_updates[]` of UpdateFeaturesRequest, all versions."""
+    """`feature_updates[]` of UpdateFeaturesRequest, all versions. The features to
+    change."""
 
     __slots__ = ("feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tags")
 

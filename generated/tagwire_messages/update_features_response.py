@@ -21,7 +21,8 @@ __all__ = ["UpdatableFeatureResult", "UpdateFeaturesResponse"]
 
 
 class UpdatableFeatureResult(Struct):
-    """`results[]` of UpdateFeaturesResponse, versions 0-1."""
+    """`results[]` of UpdateFeaturesResponse, versions 0-1. The result for each
+    feature in the request."""
 
     __slots__ = ("feature", "error_code", "error_message", "unknown_tags")
 

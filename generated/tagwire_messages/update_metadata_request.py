@@ -187,7 +187,8 @@ class UpdateMetadataPartitionState(Struct):
 
 
 class UpdateMetadataTopicState(Struct):
-    """`topic_states[]` of UpdateMetadataRequest, version 5 on."""
+    """`topic_states[]` of UpdateMetadataRequest, version 5 on. The state of the
+    partitions, by topic."""
 
     __slots__ = ("topic_name", "topic_id", "partition_states", "unknown_tags")
 
@@ -237,7 +238,8 @@ class UpdateMetadataTopicState(Struct):
 
 
 class UpdateMetadataEndpoint(Struct):
-    """`UpdateMetadataBroker.endpoints[]` of UpdateMetadataRequest, version 1 on."""
+    """`UpdateMetadataBroker.endpoints[]` of UpdateMetadataRequest, version 1 on.
+    The addresses of the broker, by listener."""
 
     __slots__ = ("port", "host", "listener", "security_protocol", "unknown_tags")
 
@@ -291,7 +293,8 @@ class UpdateMetadataEndpoint(Struct):
 
 
 class UpdateMetadataBroker(Struct):
-    """`live_brokers[]` of UpdateMetadataRequest, all versions."""
+    """`live_brokers[]` of UpdateMetadataRequest, all versions. The brokers that
+    are alive."""
 
     __slots__ = ("id", "v0_host", "v0_port", "endpoints", "rack", "unknown_tags")
 

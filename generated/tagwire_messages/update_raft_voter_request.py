@@ -17,7 +17,8 @@ __all__ = ["KRaftVersionFeature", "Listener", "UpdateRaftVoterRequest"]
 
 
 class Listener(Struct):
-    """`listeners[]` of UpdateRaftVoterRequest, all versions."""
+    """`listeners[]` of UpdateRaftVoterRequest, all versions. The addresses of the
+    voter, by listener."""
 
     __slots__ = ("name", "host", "port", "unknown_tags")
 
@@ -45,7 +46,8 @@ class Listener(Struct):
 
 
 class KRaftVersionFeature(Struct):
-    """`k_raft_version_feature` of UpdateRaftVoterRequest, all versions."""
+    """`k_raft_version_feature` of UpdateRaftVoterRequest, all versions. Which
+    levels of the feature `kraft.version` the voter supports."""
 
     __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
 

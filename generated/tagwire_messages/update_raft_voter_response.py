@@ -16,7 +16,8 @@ __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 
 
 class CurrentLeader(Struct):
-    """`current_leader` of UpdateRaftVoterResponse, all versions."""
+    """`current_leader` of UpdateRaftVoterResponse, all versions. The leader that
+    the node knows, if the voter should ask another."""
 
     __slots__ = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
 

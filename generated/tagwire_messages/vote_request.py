@@ -22,7 +22,8 @@ __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of VoteRequest, all versions."""
+    """`TopicData.partitions[]` of VoteRequest, all versions. The partitions of the
+    topic with an election."""
 
     __slots__ = (
         "partition_index",
@@ -140,7 +141,8 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of VoteRequest, all versions."""
+    """`topics[]` of VoteRequest, all versions. The partitions with an election:
+    only the metadata partition, `__cluster_metadata-0`."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 

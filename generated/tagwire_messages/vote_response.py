@@ -21,7 +21,8 @@ __all__ = ["NodeEndpoint", "PartitionData", "TopicData", "VoteResponse"]
 
 
 class PartitionData(Struct):
-    """`TopicData.partitions[]` of VoteResponse, all versions."""
+    """`TopicData.partitions[]` of VoteResponse, all versions. The vote for each
+    partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted", "unknown_tags")
 
@@ -90,7 +91,7 @@ class PartitionData(Struct):
 
 
 class TopicData(Struct):
-    """`topics[]` of VoteResponse, all versions."""
+    """`topics[]` of VoteResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
@@ -125,7 +126,8 @@ class TopicData(Struct):
 
 
 class NodeEndpoint(Struct):
-    """`node_endpoints[]` of VoteResponse, version 1 on."""
+    """`node_endpoints[]` of VoteResponse, version 1 on. The addresses of the
+    leaders named in the response (KIP-853)."""
 
     __slots__ = ("node_id", "host", "port", "unknown_tags")
 

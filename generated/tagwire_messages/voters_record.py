@@ -16,7 +16,8 @@ __all__ = ["Endpoint", "KRaftVersionFeature", "Voter", "VotersRecord"]
 
 
 class Endpoint(Struct):
-    """`Voter.endpoints[]` of VotersRecord, all versions."""
+    """`Voter.endpoints[]` of VotersRecord, all versions. The addresses of the
+    voter, by listener."""
 
     __slots__ = ("name", "host", "port", "unknown_tags")
 
@@ -44,7 +45,8 @@ class Endpoint(Struct):
 
 
 class KRaftVersionFeature(Struct):
-    """`Voter.k_raft_version_feature` of VotersRecord, all versions."""
+    """`Voter.k_raft_version_feature` of VotersRecord, all versions. Which levels
+    of the feature `kraft.version` the voter supports."""
 
     __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
 
@@ -87,7 +89,7 @@ class KRaftVersionFeature(Struct):
 
 
 class Voter(Struct):
-    """`voters[]` of VotersRecord, all versions."""
+    """`voters[]` of VotersRecord, all versions. The voters from here on."""
 
     __slots__ = ("voter_id", "voter_directory_id", "endpoints", "k_raft_version_feature", "unknown_tags")
 

@@ -21,7 +21,7 @@ __all__ = ["PartitionData", "StateBatch", "WriteShareGroupStateRequest", "WriteS
 
 class StateBatch(Struct):
     """`PartitionData.state_batches[]` of WriteShareGroupStateRequest, all
-    versions."""
+    versions. Ranges of offsets with their delivery state."""
 
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
 
@@ -70,7 +70,8 @@ class StateBatch(Struct):
 
 
 class PartitionData(Struct):
-    """`WriteStateData.partitions[]` of WriteShareGroupStateRequest, all versions."""
+    """`WriteStateData.partitions[]` of WriteShareGroupStateRequest, all versions.
+    The state of each partition of the topic."""
 
     __slots__ = (
         "partition",
@@ -173,7 +174,8 @@ class PartitionData(Struct):
 
 
 class WriteStateData(Struct):
-    """`topics[]` of WriteShareGroupStateRequest, all versions."""
+    """`topics[]` of WriteShareGroupStateRequest, all versions. The share
+    partitions, by topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -21,7 +21,7 @@ __all__ = ["PartitionResult", "WriteShareGroupStateResponse", "WriteStateResult"
 
 class PartitionResult(Struct):
     """`WriteStateResult.partitions[]` of WriteShareGroupStateResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
 
@@ -78,7 +78,8 @@ class PartitionResult(Struct):
 
 
 class WriteStateResult(Struct):
-    """`results[]` of WriteShareGroupStateResponse, all versions."""
+    """`results[]` of WriteShareGroupStateResponse, all versions. The results, by
+    topic."""
 
     __slots__ = ("topic_id", "partitions", "unknown_tags")
 

@@ -20,7 +20,8 @@ __all__ = ["WritableTxnMarker", "WritableTxnMarkerTopic", "WriteTxnMarkersReques
 
 
 class WritableTxnMarkerTopic(Struct):
-    """`WritableTxnMarker.topics[]` of WriteTxnMarkersRequest, all versions."""
+    """`WritableTxnMarker.topics[]` of WriteTxnMarkersRequest, all versions. The
+    partitions that get the marker, by topic."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
@@ -46,7 +47,7 @@ class WritableTxnMarkerTopic(Struct):
 
 
 class WritableTxnMarker(Struct):
-    """`markers[]` of WriteTxnMarkersRequest, all versions."""
+    """`markers[]` of WriteTxnMarkersRequest, all versions. The markers to write."""
 
     __slots__ = (
         "producer_id",

@@ -26,7 +26,7 @@ __all__ = [
 
 class WritableTxnMarkerPartitionResult(Struct):
     """`WritableTxnMarkerTopicResult.partitions[]` of WriteTxnMarkersResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
@@ -65,7 +65,8 @@ class WritableTxnMarkerPartitionResult(Struct):
 
 
 class WritableTxnMarkerTopicResult(Struct):
-    """`WritableTxnMarkerResult.topics[]` of WriteTxnMarkersResponse, all versions."""
+    """`WritableTxnMarkerResult.topics[]` of WriteTxnMarkersResponse, all versions.
+    The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
@@ -101,7 +102,8 @@ class WritableTxnMarkerTopicResult(Struct):
 
 
 class WritableTxnMarkerResult(Struct):
-    """`markers[]` of WriteTxnMarkersResponse, all versions."""
+    """`markers[]` of WriteTxnMarkersResponse, all versions. The result for each
+    marker, by producer."""
 
     __slots__ = ("producer_id", "topics", "unknown_tags")
 

@@ -18,22 +18,25 @@ __all__ = ["MessageV0"]
 
 
 class MessageV0(RecordFormat):
-    """The record format v0."""
+    """The record format v0. A message of magic 0, Kafka's first record format
+    (before 0.10). A compressed message is a wrapper of others."""
 
     __slots__ = ("offset", "magic", "attributes", "key", "value")
 
     offset: int
-    """int64, rewritten in place. The message's offset; in a wrapper's content it
-    may be relative to the wrapper."""
+    """int64, rewritten in place. The message's offset. A wrapper has that of its
+    last message; those inside can be relative to it."""
     magic: int
-    """int8, always 0."""
+    """int8, always 0. The number of the record format."""
     attributes: int
-    """int8, 0x07 compression (none, gzip, snappy, lz4-magic0)."""
+    """int8, 0x07 compression (none, gzip, snappy, lz4-magic0). Flags of the
+    message."""
     key: bytes | None
-    """bytes, length: int32, nullable."""
+    """bytes, length: int32, nullable. The message's key, or null. Compaction keeps
+    the last message of each key."""
     value: bytes | None
-    """bytes, length: int32, nullable. Where the message is a wrapper, other
-    messages, packed."""
+    """bytes, length: int32, nullable. The message's value, or null. In a wrapper:
+    the other messages, compressed."""
 
     @constructor
     def __init__(
@@ -61,21 +64,55 @@ class MessageV0(RecordFormat):
             "int64",
             "0+",
             default=0,
-            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            about="The message's offset. A wrapper has that of its last message; those inside can be relative to it.",
             framing=Framing(rewritten=True),
         ),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=0, framing=Framing(equals=0)),
+        FieldRow(
+            "message_size",
+            "MessageSize",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32",
+            "0+",
+            default=0,
+            about="The CRC-32 of everything from Magic on.",
+            framing=Framing(covers="magic"),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=0,
+            about="The number of the record format.",
+            framing=Framing(equals=0),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
+            about="Flags of the message.",
             framing=Framing(bits=(Bits("compression", 7, ("none", "gzip", "snappy", "lz4-magic0")),)),
         ),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
+        FieldRow(
+            "key",
+            "Key",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The message's key, or null. Compaction keeps the last message of each key.",
+            framing=Framing(length="int32"),
+        ),
         FieldRow(
             "value",
             "Value",
@@ -83,7 +120,7 @@ class MessageV0(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            about="Where the message is a wrapper, other messages, packed.",
+            about="The message's value, or null. In a wrapper: the other messages, compressed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4-magic0"))),
                 length="int32",

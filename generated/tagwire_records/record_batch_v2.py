@@ -41,9 +41,9 @@ class Header(Struct):
     __slots__ = ("key", "value")
 
     key: str
-    """string, length: varint."""
+    """string, length: varint. The header's name."""
     value: bytes | None
-    """bytes, length: varint, nullable."""
+    """bytes, length: varint, nullable. The header's value, or null."""
 
     @constructor
     def __init__(
@@ -56,8 +56,19 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default="", framing=Framing(length="varint")),
-        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
+        FieldRow(
+            "key", "Key", "string", "0+", default="", about="The header's name.", framing=Framing(length="varint")
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The header's value, or null.",
+            framing=Framing(length="varint"),
+        ),
     )
 
 
@@ -67,17 +78,22 @@ class Record(Struct):
     __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
 
     attributes: int
-    """int8."""
+    """int8. Not used: 0."""
     timestamp_delta: int
-    """varlong, relative to base_timestamp."""
+    """varlong, relative to base_timestamp. The record's timestamp minus that of
+    the batch, in milliseconds."""
     offset_delta: int
-    """varint, relative to base_offset."""
+    """varint, relative to base_offset. The record's offset minus that of the
+    batch."""
     key: bytes | None
-    """bytes, length: varint, nullable."""
+    """bytes, length: varint, nullable. The record's key, or null. Compaction keeps
+    the last record of each key."""
     value: bytes | None
-    """bytes, length: varint, nullable."""
+    """bytes, length: varint, nullable. The record's value, or null for a
+    tombstone."""
     headers: tuple[Header, ...]
-    """[]Header, length: varint."""
+    """[]Header, length: varint. Headers in the order that the producer chose; keys
+    can repeat."""
 
     @constructor
     def __init__(
@@ -98,25 +114,69 @@ class Record(Struct):
         self.headers = tuple(headers)
 
     FIELDS = (
-        FieldRow("length", "Length", "varint", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("attributes", "Attributes", "int8", "0+", default=0),
+        FieldRow(
+            "length",
+            "Length",
+            "varint",
+            "0+",
+            default=0,
+            about="How many bytes of the record follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow("attributes", "Attributes", "int8", "0+", default=0, about="Not used: 0."),
         FieldRow(
             "timestamp_delta",
             "TimestampDelta",
             "varlong",
             "0+",
             default=0,
+            about="The record's timestamp minus that of the batch, in milliseconds.",
             framing=Framing(relative_to="base_timestamp"),
         ),
-        FieldRow("offset_delta", "OffsetDelta", "varint", "0+", default=0, framing=Framing(relative_to="base_offset")),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
-        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
-        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, framing=Framing(count="varint")),
+        FieldRow(
+            "offset_delta",
+            "OffsetDelta",
+            "varint",
+            "0+",
+            default=0,
+            about="The record's offset minus that of the batch.",
+            framing=Framing(relative_to="base_offset"),
+        ),
+        FieldRow(
+            "key",
+            "Key",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The record's key, or null. Compaction keeps the last record of each key.",
+            framing=Framing(length="varint"),
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The record's value, or null for a tombstone.",
+            framing=Framing(length="varint"),
+        ),
+        FieldRow(
+            "headers",
+            "Headers",
+            "[]Header",
+            "0+",
+            struct=Header,
+            about="Headers in the order that the producer chose; keys can repeat.",
+            framing=Framing(count="varint"),
+        ),
     )
 
 
 class RecordBatchV2(RecordFormat):
-    """The record format v2."""
+    """The record format v2. A record batch of magic 2, Kafka's record format since
+    0.11 (KIP-98)."""
 
     __slots__ = (
         "base_offset",
@@ -133,30 +193,36 @@ class RecordBatchV2(RecordFormat):
     )
 
     base_offset: int
-    """int64, rewritten in place."""
+    """int64, rewritten in place. The offset of the first record. The broker sets
+    it, so that no checksum covers it."""
     partition_leader_epoch: int
-    """int32, rewritten in place."""
+    """int32, rewritten in place. The leader epoch in which the batch was written
+    (KIP-101), or -1. The broker sets it."""
     magic: int
-    """int8, always 2."""
+    """int8, always 2. The number of the record format, at the same position in all
+    formats."""
     attributes: int
     """int16, 0x07 compression (none, gzip, snappy, lz4, zstd), 0x08 timestamp_type
     (create, append), 0x10 is_transactional, 0x20 is_control, 0x40
-    has_delete_horizon."""
+    has_delete_horizon. Flags of the batch."""
     last_offset_delta: int
-    """int32."""
+    """int32. The last record's offset minus the base offset. Compaction can remove
+    that record and keep this."""
     base_timestamp: int
-    """int64. The first record's, or -1; the delete horizon where the attributes
-    say so."""
+    """int64. The timestamp that records count from, or -1. With HasDeleteHorizon:
+    when tombstones may be removed."""
     max_timestamp: int
-    """int64, rewritten in place."""
+    """int64, rewritten in place. The highest timestamp of the records, or -1. With
+    log append time: when the broker wrote the batch."""
     producer_id: int
-    """int64."""
+    """int64. The ID of an idempotent or transactional producer, or -1."""
     producer_epoch: int
-    """int16."""
+    """int16. The producer's epoch, or -1."""
     base_sequence: int
-    """int32."""
+    """int32. The sequence number of the first record, by which brokers detect
+    duplicates and gaps, or -1."""
     records: tuple[Record, ...]
-    """[]Record."""
+    """[]Record. The records; compressed together if the attributes name a codec."""
 
     @constructor
     def __init__(
@@ -190,19 +256,58 @@ class RecordBatchV2(RecordFormat):
     FORMAT = "v2"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("base_offset", "BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
-        FieldRow("batch_length", "BatchLength", "int32", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow(
-            "partition_leader_epoch", "PartitionLeaderEpoch", "int32", "0+", default=-1, framing=Framing(rewritten=True)
+            "base_offset",
+            "BaseOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first record. The broker sets it, so that no checksum covers it.",
+            framing=Framing(rewritten=True),
         ),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
-        FieldRow("crc", "Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes")),
+        FieldRow(
+            "batch_length",
+            "BatchLength",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes of the batch follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "partition_leader_epoch",
+            "PartitionLeaderEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            about="The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it.",
+            framing=Framing(rewritten=True),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=2,
+            about="The number of the record format, at the same position in all formats.",
+            framing=Framing(equals=2),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32c",
+            "0+",
+            default=0,
+            about="The CRC-32C of everything from Attributes on.",
+            framing=Framing(covers="attributes"),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int16",
             "0+",
             default=0,
+            about="Flags of the batch.",
             framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
@@ -213,26 +318,64 @@ class RecordBatchV2(RecordFormat):
                 )
             ),
         ),
-        FieldRow("last_offset_delta", "LastOffsetDelta", "int32", "0+", default=0),
+        FieldRow(
+            "last_offset_delta",
+            "LastOffsetDelta",
+            "int32",
+            "0+",
+            default=0,
+            about="The last record's offset minus the base offset. Compaction can remove that record and keep this.",
+        ),
         FieldRow(
             "base_timestamp",
             "BaseTimestamp",
             "int64",
             "0+",
             default=-1,
-            about="The first record's, or -1; the delete horizon where the attributes say so.",
+            about="The timestamp that records count from, or -1. With HasDeleteHorizon: when tombstones may be removed.",
         ),
-        FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=-1, framing=Framing(rewritten=True)),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=-1),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1),
-        FieldRow("base_sequence", "BaseSequence", "int32", "0+", default=-1),
-        FieldRow("count", "Count", "int32", "0+", default=0, framing=Framing(count_of="records")),
+        FieldRow(
+            "max_timestamp",
+            "MaxTimestamp",
+            "int64",
+            "0+",
+            default=-1,
+            about="The highest timestamp of the records, or -1. With log append time: when the broker wrote the batch.",
+            framing=Framing(rewritten=True),
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=-1,
+            about="The ID of an idempotent or transactional producer, or -1.",
+        ),
+        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1, about="The producer's epoch, or -1."),
+        FieldRow(
+            "base_sequence",
+            "BaseSequence",
+            "int32",
+            "0+",
+            default=-1,
+            about="The sequence number of the first record, by which brokers detect duplicates and gaps, or -1.",
+        ),
+        FieldRow(
+            "count",
+            "Count",
+            "int32",
+            "0+",
+            default=0,
+            about="How many records follow.",
+            framing=Framing(count_of="records"),
+        ),
         FieldRow(
             "records",
             "Records",
             "[]Record",
             "0+",
             struct=Record,
+            about="The records; compressed together if the attributes name a codec.",
             framing=Framing(
                 compression=Compression(
                     "attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))

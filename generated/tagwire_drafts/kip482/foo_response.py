@@ -27,7 +27,7 @@ __all__ = ["Foo", "FooResponse"]
 
 
 class Foo(Struct):
-    """`foos[]` of FooResponse, all versions."""
+    """`foos[]` of FooResponse, all versions. What was found."""
 
     __slots__ = ("baz", "bar", "unknown_tags")
 
@@ -58,7 +58,9 @@ class Foo(Struct):
 
 
 class FooResponse(Message["ResponseHeader"]):
-    """FooResponse (response, API key 9000), versions 0-9."""
+    """FooResponse (response, API key 9000), versions 0-9.
+
+    The example of KIP-482's first draft: a message with optional fields."""
 
     __slots__ = ("foos", "user_agent", "unknown_tags")
 

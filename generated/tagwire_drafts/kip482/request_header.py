@@ -12,18 +12,22 @@ __all__ = ["RequestHeader"]
 
 
 class RequestHeader(Message):
-    """RequestHeader (header), version 1."""
+    """RequestHeader (header), version 1.
+
+    What each request begins with."""
 
     __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id", "unknown_tags")
 
     request_api_key: int
-    """int16, version 1 on."""
+    """int16, version 1 on. The API key of the request that follows."""
     request_api_version: int
-    """int16, version 1 on."""
+    """int16, version 1 on. The version in which the request is written."""
     correlation_id: int
-    """int32, version 1 on."""
+    """int32, version 1 on. A number that the client chooses and the response
+    repeats."""
     client_id: str | None
-    """string, version 1 on, nullable."""
+    """string, version 1 on, nullable. What the client calls itself (`client.id`),
+    for logs and quotas, or null."""
 
     @constructor
     def __init__(
@@ -49,8 +53,37 @@ class RequestHeader(Message):
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 1
     FIELDS = (
-        FieldRow("request_api_key", "RequestApiKey", "int16", "1+", default=0),
-        FieldRow("request_api_version", "RequestApiVersion", "int16", "1+", default=0),
-        FieldRow("correlation_id", "CorrelationId", "int32", "1+", default=0),
-        FieldRow("client_id", "ClientId", "string", "1+", default="", nullable="1+"),
+        FieldRow(
+            "request_api_key",
+            "RequestApiKey",
+            "int16",
+            "1+",
+            default=0,
+            about="The API key of the request that follows.",
+        ),
+        FieldRow(
+            "request_api_version",
+            "RequestApiVersion",
+            "int16",
+            "1+",
+            default=0,
+            about="The version in which the request is written.",
+        ),
+        FieldRow(
+            "correlation_id",
+            "CorrelationId",
+            "int32",
+            "1+",
+            default=0,
+            about="A number that the client chooses and the response repeats.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "1+",
+            default="",
+            nullable="1+",
+            about="What the client calls itself (`client.id`), for logs and quotas, or null.",
+        ),
     )

@@ -16,18 +16,22 @@ __all__ = ["AddOffsetsToTxnRequest"]
 
 
 class AddOffsetsToTxnRequest(Message["RequestHeader"]):
-    """AddOffsetsToTxnRequest (request, API key 25), version 2."""
+    """AddOffsetsToTxnRequest (request, API key 25), version 2.
+
+    Adds the offsets partition of a consumer group to a transaction, before
+    TxnOffsetCommit writes offsets there (KIP-98)."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tags")
 
     transactional_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, version 2 on."""
+    """int16, version 2 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     group_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The group whose offsets the transaction will commit."""
 
     @constructor
     def __init__(
@@ -55,8 +59,36 @@ class AddOffsetsToTxnRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "2+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "2+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "2+", default=0),
-        FieldRow("group_id", "GroupId", "string", "2+", default=""),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "2+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "2+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "2+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "group_id",
+            "GroupId",
+            "string",
+            "2+",
+            default="",
+            about="The group whose offsets the transaction will commit.",
+        ),
     )

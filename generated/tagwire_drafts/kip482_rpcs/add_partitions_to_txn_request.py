@@ -16,14 +16,15 @@ __all__ = ["AddPartitionsToTxnRequest", "AddPartitionsToTxnTopic"]
 
 
 class AddPartitionsToTxnTopic(Struct):
-    """`topics[]` of AddPartitionsToTxnRequest, version 2 on."""
+    """`topics[]` of AddPartitionsToTxnRequest, version 2 on. The partitions to
+    add, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, version 2 on."""
+    """[]int32, version 2 on. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -34,24 +35,27 @@ class AddPartitionsToTxnTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "2+"),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "2+", about="The partition numbers, counted from 0."),
     )
 
 
 class AddPartitionsToTxnRequest(Message["RequestHeader"]):
-    """AddPartitionsToTxnRequest (request, API key 24), version 2."""
+    """AddPartitionsToTxnRequest (request, API key 24), version 2.
+
+    Registers partitions in a transaction before they are written to."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "topics", "unknown_tags")
 
     transactional_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, version 2 on."""
+    """int16, version 2 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     topics: tuple[AddPartitionsToTxnTopic, ...]
-    """[]AddPartitionsToTxnTopic, version 2 on."""
+    """[]AddPartitionsToTxnTopic, version 2 on. The partitions to add, by topic."""
 
     @constructor
     def __init__(
@@ -83,8 +87,36 @@ class AddPartitionsToTxnRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "2+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "2+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "2+", default=0),
-        FieldRow("topics", "Topics", "[]AddPartitionsToTxnTopic", "2+", struct=AddPartitionsToTxnTopic),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "2+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "2+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "2+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]AddPartitionsToTxnTopic",
+            "2+",
+            struct=AddPartitionsToTxnTopic,
+            about="The partitions to add, by topic.",
+        ),
     )

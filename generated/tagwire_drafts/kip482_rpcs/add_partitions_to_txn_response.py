@@ -17,14 +17,15 @@ __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnResponse", "A
 
 class AddPartitionsToTxnPartitionResult(Struct):
     """`AddPartitionsToTxnTopicResult.results[]` of AddPartitionsToTxnResponse,
-    version 2 on."""
+    version 2 on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 if the partition is in the transaction, otherwise the
+    error. If one fails, none is added."""
 
     @constructor
     def __init__(
@@ -35,20 +36,36 @@ class AddPartitionsToTxnPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 if the partition is in the transaction, otherwise the error. If one fails, none is added.",
+        ),
     )
 
 
 class AddPartitionsToTxnTopicResult(Struct):
-    """`results[]` of AddPartitionsToTxnResponse, version 2 on."""
+    """`results[]` of AddPartitionsToTxnResponse, version 2 on. The results, by
+    topic."""
 
     __slots__ = ("name", "results", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     results: tuple[AddPartitionsToTxnPartitionResult, ...]
-    """[]AddPartitionsToTxnPartitionResult, version 2 on."""
+    """[]AddPartitionsToTxnPartitionResult, version 2 on. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -67,22 +84,30 @@ class AddPartitionsToTxnTopicResult(Struct):
         return self._by_key("results", ("partition_index",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
         FieldRow(
-            "results", "Results", "[]AddPartitionsToTxnPartitionResult", "2+", struct=AddPartitionsToTxnPartitionResult
+            "results",
+            "Results",
+            "[]AddPartitionsToTxnPartitionResult",
+            "2+",
+            struct=AddPartitionsToTxnPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
-    """AddPartitionsToTxnResponse (response, API key 24), version 2."""
+    """AddPartitionsToTxnResponse (response, API key 24), version 2.
+
+    Reports for each partition whether it is part of the transaction."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[AddPartitionsToTxnTopicResult, ...]
-    """[]AddPartitionsToTxnTopicResult, version 2 on."""
+    """[]AddPartitionsToTxnTopicResult, version 2 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -110,6 +135,20 @@ class AddPartitionsToTxnResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("results", "Results", "[]AddPartitionsToTxnTopicResult", "2+", struct=AddPartitionsToTxnTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]AddPartitionsToTxnTopicResult",
+            "2+",
+            struct=AddPartitionsToTxnTopicResult,
+            about="The results, by topic.",
+        ),
     )

@@ -16,14 +16,15 @@ __all__ = ["AlterConfigsRequest", "AlterConfigsResource", "AlterableConfig"]
 
 
 class AlterableConfig(Struct):
-    """`AlterConfigsResource.configs[]` of AlterConfigsRequest, version 2 on."""
+    """`AlterConfigsResource.configs[]` of AlterConfigsRequest, version 2 on. All
+    dynamic configurations that the resource has from now on."""
 
     __slots__ = ("name", "value", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The value, as a string."""
 
     @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -32,22 +33,26 @@ class AlterableConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("value", "Value", "string", "2+", default="", nullable="2+"),
+        FieldRow("name", "Name", "string", "2+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow("value", "Value", "string", "2+", default="", nullable="2+", about="The value, as a string."),
     )
 
 
 class AlterConfigsResource(Struct):
-    """`resources[]` of AlterConfigsRequest, version 2 on."""
+    """`resources[]` of AlterConfigsRequest, version 2 on. The resources to
+    configure."""
 
     __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
 
     resource_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 32 group ..."""
     resource_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic, group or client metrics subscription, or
+    the broker ID as a string; empty for the default of all brokers."""
     configs: tuple[AlterableConfig, ...]
-    """[]AlterableConfig, version 2 on."""
+    """[]AlterableConfig, version 2 on. All dynamic configurations that the
+    resource has from now on."""
 
     @constructor
     def __init__(
@@ -68,21 +73,45 @@ class AlterConfigsResource(Struct):
         return self._by_key("configs", ("name",))
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "2+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "2+", default=""),
-        FieldRow("configs", "Configs", "[]AlterableConfig", "2+", struct=AlterableConfig),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "2+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "2+",
+            default="",
+            about="The topic, group or client metrics subscription, or the broker ID as a string; empty for the default of all brokers.",
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]AlterableConfig",
+            "2+",
+            struct=AlterableConfig,
+            about="All dynamic configurations that the resource has from now on.",
+        ),
     )
 
 
 class AlterConfigsRequest(Message["RequestHeader"]):
-    """AlterConfigsRequest (request, API key 33), version 2."""
+    """AlterConfigsRequest (request, API key 33), version 2.
+
+    Replaces all dynamic configurations of resources: those not listed go back
+    to their defaults. IncrementalAlterConfigs changes single ones."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")
 
     resources: tuple[AlterConfigsResource, ...]
-    """[]AlterConfigsResource, version 2 on."""
+    """[]AlterConfigsResource, version 2 on. The resources to configure."""
     validate_only: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -110,6 +139,20 @@ class AlterConfigsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("resources", "Resources", "[]AlterConfigsResource", "2+", struct=AlterConfigsResource),
-        FieldRow("validate_only", "ValidateOnly", "bool", "2+", default=False),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]AlterConfigsResource",
+            "2+",
+            struct=AlterConfigsResource,
+            about="The resources to configure.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

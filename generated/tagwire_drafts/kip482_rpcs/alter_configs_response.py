@@ -16,18 +16,22 @@ __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
 
 class AlterConfigsResourceResponse(Struct):
-    """`responses[]` of AlterConfigsResponse, version 2 on."""
+    """`responses[]` of AlterConfigsResponse, version 2 on. The result for each
+    resource of the request."""
 
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or an error such as INVALID_CONFIG (40) or
+    POLICY_VIOLATION (44)."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed for this resource, or
+    null."""
     resource_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The type of the resource, a ConfigResourceType: 2 topic,
+    4 broker, 32 group ..."""
     resource_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The resource that the request named."""
 
     @constructor
     def __init__(
@@ -46,22 +50,50 @@ class AlterConfigsResourceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
-        FieldRow("resource_type", "ResourceType", "int8", "2+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "2+", default=""),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0, or an error such as INVALID_CONFIG (40) or POLICY_VIOLATION (44).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed for this resource, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "2+",
+            default=0,
+            about="The type of the resource, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name", "ResourceName", "string", "2+", default="", about="The resource that the request named."
+        ),
     )
 
 
 class AlterConfigsResponse(Message["ResponseHeader"]):
-    """AlterConfigsResponse (response, API key 33), version 2."""
+    """AlterConfigsResponse (response, API key 33), version 2.
+
+    Reports for each resource whether its configurations were replaced."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     responses: tuple[AlterConfigsResourceResponse, ...]
-    """[]AlterConfigsResourceResponse, version 2 on."""
+    """[]AlterConfigsResourceResponse, version 2 on. The result for each resource
+    of the request."""
 
     @constructor
     def __init__(
@@ -85,6 +117,20 @@ class AlterConfigsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("responses", "Responses", "[]AlterConfigsResourceResponse", "2+", struct=AlterConfigsResourceResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]AlterConfigsResourceResponse",
+            "2+",
+            struct=AlterConfigsResourceResponse,
+            about="The result for each resource of the request.",
+        ),
     )

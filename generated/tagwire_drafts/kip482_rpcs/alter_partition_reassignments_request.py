@@ -17,14 +17,16 @@ __all__ = ["AlterPartitionReassignmentsRequest", "ReassignablePartition", "Reass
 
 class ReassignablePartition(Struct):
     """`ReassignableTopic.partitions[]` of AlterPartitionReassignmentsRequest, all
-    versions."""
+    versions. The partitions of the topic to reassign."""
 
     __slots__ = ("partition_index", "replicas", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     replicas: tuple[int, ...] | None
-    """[]int32, all versions, nullable."""
+    """[]int32, all versions, nullable. The broker IDs that should have the
+    partition, the preferred leader first, or null to cancel a reassignment
+    in progress."""
 
     @constructor
     def __init__(
@@ -39,20 +41,37 @@ class ReassignablePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "0+", default=None, nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "replicas",
+            "Replicas",
+            "[]int32",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The broker IDs that should have the partition, the preferred leader first, or null to cancel a reassignment in progress.",
+        ),
     )
 
 
 class ReassignableTopic(Struct):
-    """`topics[]` of AlterPartitionReassignmentsRequest, all versions."""
+    """`topics[]` of AlterPartitionReassignmentsRequest, all versions. The
+    partitions to reassign, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[ReassignablePartition, ...]
-    """[]ReassignablePartition, all versions."""
+    """[]ReassignablePartition, all versions. The partitions of the topic to
+    reassign."""
 
     @constructor
     def __init__(
@@ -67,20 +86,31 @@ class ReassignableTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]ReassignablePartition", "0+", struct=ReassignablePartition),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]ReassignablePartition",
+            "0+",
+            struct=ReassignablePartition,
+            about="The partitions of the topic to reassign.",
+        ),
     )
 
 
 class AlterPartitionReassignmentsRequest(Message["RequestHeader"]):
-    """AlterPartitionReassignmentsRequest (request, API key 45), version 0."""
+    """AlterPartitionReassignmentsRequest (request, API key 45), version 0.
+
+    Starts, changes or cancels the move of partitions to other brokers
+    (KIP-455)."""
 
     __slots__ = ("timeout_ms", "topics", "unknown_tags")
 
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the controller may take to start the
+    reassignments, in milliseconds. Moving the data takes longer."""
     topics: tuple[ReassignableTopic, ...]
-    """[]ReassignableTopic, all versions."""
+    """[]ReassignableTopic, all versions. The partitions to reassign, by topic."""
 
     @constructor
     def __init__(
@@ -104,6 +134,20 @@ class AlterPartitionReassignmentsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(0, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=60000),
-        FieldRow("topics", "Topics", "[]ReassignableTopic", "0+", struct=ReassignableTopic),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long the controller may take to start the reassignments, in milliseconds. Moving the data takes longer.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ReassignableTopic",
+            "0+",
+            struct=ReassignableTopic,
+            about="The partitions to reassign, by topic.",
+        ),
     )

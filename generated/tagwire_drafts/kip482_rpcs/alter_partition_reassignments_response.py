@@ -17,16 +17,19 @@ __all__ = ["AlterPartitionReassignmentsResponse", "ReassignablePartitionResponse
 
 class ReassignablePartitionResponse(Struct):
     """`ReassignableTopicResponse.partitions[]` of
-    AlterPartitionReassignmentsResponse, all versions."""
+    AlterPartitionReassignmentsResponse, all versions. The result for each
+    partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode for this
+    partition."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -43,21 +46,45 @@ class ReassignablePartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
 class ReassignableTopicResponse(Struct):
-    """`responses[]` of AlterPartitionReassignmentsResponse, all versions."""
+    """`responses[]` of AlterPartitionReassignmentsResponse, all versions. The
+    results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[ReassignablePartitionResponse, ...]
-    """[]ReassignablePartitionResponse, all versions."""
+    """[]ReassignablePartitionResponse, all versions. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -72,26 +99,36 @@ class ReassignableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]ReassignablePartitionResponse", "0+", struct=ReassignablePartitionResponse
+            "partitions",
+            "Partitions",
+            "[]ReassignablePartitionResponse",
+            "0+",
+            struct=ReassignablePartitionResponse,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
-    """AlterPartitionReassignmentsResponse (response, API key 45), version 0."""
+    """AlterPartitionReassignmentsResponse (response, API key 45), version 0.
+
+    Reports for each partition whether its reassignment was started or
+    cancelled."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     responses: tuple[ReassignableTopicResponse, ...]
-    """[]ReassignableTopicResponse, all versions."""
+    """[]ReassignableTopicResponse, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -119,8 +156,37 @@ class AlterPartitionReassignmentsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(0, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("responses", "Responses", "[]ReassignableTopicResponse", "0+", struct=ReassignableTopicResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]ReassignableTopicResponse",
+            "0+",
+            struct=ReassignableTopicResponse,
+            about="The results, by topic.",
+        ),
     )

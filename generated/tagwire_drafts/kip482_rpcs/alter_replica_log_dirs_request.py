@@ -16,14 +16,15 @@ __all__ = ["AlterReplicaLogDir", "AlterReplicaLogDirTopic", "AlterReplicaLogDirs
 
 
 class AlterReplicaLogDirTopic(Struct):
-    """`AlterReplicaLogDir.topics[]` of AlterReplicaLogDirsRequest, version 2 on."""
+    """`AlterReplicaLogDir.topics[]` of AlterReplicaLogDirsRequest, version 2 on.
+    The replicas to move to the directory, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partitions: tuple[int, ...]
-    """[]int32, version 2 on."""
+    """[]int32, version 2 on. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -34,20 +35,22 @@ class AlterReplicaLogDirTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("partitions", "Partitions", "[]int32", "2+"),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow("partitions", "Partitions", "[]int32", "2+", about="The partition numbers, counted from 0."),
     )
 
 
 class AlterReplicaLogDir(Struct):
-    """`dirs[]` of AlterReplicaLogDirsRequest, version 2 on."""
+    """`dirs[]` of AlterReplicaLogDirsRequest, version 2 on. The log directories
+    that get replicas."""
 
     __slots__ = ("path", "topics", "unknown_tags")
 
     path: str
-    """string, version 2 on."""
+    """string, version 2 on. The absolute path of the log directory on the broker."""
     topics: tuple[AlterReplicaLogDirTopic, ...]
-    """[]AlterReplicaLogDirTopic, version 2 on."""
+    """[]AlterReplicaLogDirTopic, version 2 on. The replicas to move to the
+    directory, by topic."""
 
     @constructor
     def __init__(
@@ -66,18 +69,30 @@ class AlterReplicaLogDir(Struct):
         return self._by_key("topics", ("name",))
 
     FIELDS = (
-        FieldRow("path", "Path", "string", "2+", default=""),
-        FieldRow("topics", "Topics", "[]AlterReplicaLogDirTopic", "2+", struct=AlterReplicaLogDirTopic),
+        FieldRow(
+            "path", "Path", "string", "2+", default="", about="The absolute path of the log directory on the broker."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]AlterReplicaLogDirTopic",
+            "2+",
+            struct=AlterReplicaLogDirTopic,
+            about="The replicas to move to the directory, by topic.",
+        ),
     )
 
 
 class AlterReplicaLogDirsRequest(Message["RequestHeader"]):
-    """AlterReplicaLogDirsRequest (request, API key 34), version 2."""
+    """AlterReplicaLogDirsRequest (request, API key 34), version 2.
+
+    Moves replicas that a broker has to other log directories of the same broker
+    (KIP-113)."""
 
     __slots__ = ("dirs", "unknown_tags")
 
     dirs: tuple[AlterReplicaLogDir, ...]
-    """[]AlterReplicaLogDir, version 2 on."""
+    """[]AlterReplicaLogDir, version 2 on. The log directories that get replicas."""
 
     @constructor
     def __init__(self, *, dirs: Iterable[AlterReplicaLogDir] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -97,4 +112,13 @@ class AlterReplicaLogDirsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("dirs", "Dirs", "[]AlterReplicaLogDir", "2+", struct=AlterReplicaLogDir),)
+    FIELDS = (
+        FieldRow(
+            "dirs",
+            "Dirs",
+            "[]AlterReplicaLogDir",
+            "2+",
+            struct=AlterReplicaLogDir,
+            about="The log directories that get replicas.",
+        ),
+    )

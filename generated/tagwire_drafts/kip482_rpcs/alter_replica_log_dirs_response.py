@@ -17,14 +17,15 @@ __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult",
 
 class AlterReplicaLogDirPartitionResult(Struct):
     """`AlterReplicaLogDirTopicResult.partitions[]` of AlterReplicaLogDirsResponse,
-    version 2 on."""
+    version 2 on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -35,20 +36,36 @@ class AlterReplicaLogDirPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class AlterReplicaLogDirTopicResult(Struct):
-    """`results[]` of AlterReplicaLogDirsResponse, version 2 on."""
+    """`results[]` of AlterReplicaLogDirsResponse, version 2 on. The results, by
+    topic."""
 
     __slots__ = ("topic_name", "partitions", "unknown_tags")
 
     topic_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partitions: tuple[AlterReplicaLogDirPartitionResult, ...]
-    """[]AlterReplicaLogDirPartitionResult, version 2 on."""
+    """[]AlterReplicaLogDirPartitionResult, version 2 on. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -63,26 +80,30 @@ class AlterReplicaLogDirTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "2+", default=""),
+        FieldRow("topic_name", "TopicName", "string", "2+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]AlterReplicaLogDirPartitionResult",
             "2+",
             struct=AlterReplicaLogDirPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class AlterReplicaLogDirsResponse(Message["ResponseHeader"]):
-    """AlterReplicaLogDirsResponse (response, API key 34), version 2."""
+    """AlterReplicaLogDirsResponse (response, API key 34), version 2.
+
+    Reports for each replica whether its move was started."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[AlterReplicaLogDirTopicResult, ...]
-    """[]AlterReplicaLogDirTopicResult, version 2 on."""
+    """[]AlterReplicaLogDirTopicResult, version 2 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -106,6 +127,20 @@ class AlterReplicaLogDirsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("results", "Results", "[]AlterReplicaLogDirTopicResult", "2+", struct=AlterReplicaLogDirTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]AlterReplicaLogDirTopicResult",
+            "2+",
+            struct=AlterReplicaLogDirTopicResult,
+            about="The results, by topic.",
+        ),
     )

@@ -16,7 +16,10 @@ __all__ = ["ApiVersionsRequest"]
 
 
 class ApiVersionsRequest(Message["RequestHeader"]):
-    """ApiVersionsRequest (request, API key 18), version 3."""
+    """ApiVersionsRequest (request, API key 18), version 3.
+
+    Asks which versions of which requests the node supports; usually the first
+    request of a connection (KIP-35)."""
 
     __slots__ = ("unknown_tags",)
 

@@ -16,16 +16,19 @@ __all__ = ["ApiVersionsResponse", "ApiVersionsResponseKey"]
 
 
 class ApiVersionsResponseKey(Struct):
-    """`api_keys[]` of ApiVersionsResponse, version 3 on."""
+    """`api_keys[]` of ApiVersionsResponse, version 3 on. The APIs that the node
+    supports on this listener."""
 
     __slots__ = ("api_key", "min_version", "max_version", "unknown_tags")
 
     api_key: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The API key of the request."""
     min_version: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The lowest version of the request that the node
+    supports."""
     max_version: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The highest version of the request that the node
+    supports."""
 
     @constructor
     def __init__(
@@ -42,23 +45,41 @@ class ApiVersionsResponseKey(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("api_key", "ApiKey", "int16", "3+", default=0),
-        FieldRow("min_version", "MinVersion", "int16", "3+", default=0),
-        FieldRow("max_version", "MaxVersion", "int16", "3+", default=0),
+        FieldRow("api_key", "ApiKey", "int16", "3+", default=0, about="The API key of the request."),
+        FieldRow(
+            "min_version",
+            "MinVersion",
+            "int16",
+            "3+",
+            default=0,
+            about="The lowest version of the request that the node supports.",
+        ),
+        FieldRow(
+            "max_version",
+            "MaxVersion",
+            "int16",
+            "3+",
+            default=0,
+            about="The highest version of the request that the node supports.",
+        ),
     )
 
 
 class ApiVersionsResponse(Message["ResponseHeader"]):
-    """ApiVersionsResponse (response, API key 18), version 3."""
+    """ApiVersionsResponse (response, API key 18), version 3.
+
+    The APIs that a node supports with their versions (KIP-35)."""
 
     __slots__ = ("error_code", "api_keys", "throttle_time_ms", "unknown_tags")
 
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0 on success, otherwise an ErrorCode."""
     api_keys: tuple[ApiVersionsResponseKey, ...]
-    """[]ApiVersionsResponseKey, version 3 on."""
+    """[]ApiVersionsResponseKey, version 3 on. The APIs that the node supports on
+    this listener."""
     throttle_time_ms: int
-    """int32, version 3 on."""
+    """int32, version 3 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -88,7 +109,21 @@ class ApiVersionsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
-        FieldRow("api_keys", "ApiKeys", "[]ApiVersionsResponseKey", "3+", struct=ApiVersionsResponseKey),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "api_keys",
+            "ApiKeys",
+            "[]ApiVersionsResponseKey",
+            "3+",
+            struct=ApiVersionsResponseKey,
+            about="The APIs that the node supports on this listener.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

@@ -16,14 +16,18 @@ __all__ = ["ControlledShutdownRequest"]
 
 
 class ControlledShutdownRequest(Message["RequestHeader"]):
-    """ControlledShutdownRequest (request, API key 7), version 3."""
+    """ControlledShutdownRequest (request, API key 7), version 3.
+
+    A ZooKeeper-based broker asks the controller to move leadership away before
+    it shuts down. KRaft uses BrokerHeartbeat instead."""
 
     __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
 
     broker_id: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The ID of the broker that wants to shut down."""
     broker_epoch: int
-    """int64, version 3 on."""
+    """int64, version 3 on. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
 
     @constructor
     def __init__(
@@ -43,6 +47,15 @@ class ControlledShutdownRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 0), 0), (Versions(1, 32767), 1))
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "3+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "3+", default=-1),
+        FieldRow(
+            "broker_id", "BrokerId", "int32", "3+", default=0, about="The ID of the broker that wants to shut down."
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "3+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
     )

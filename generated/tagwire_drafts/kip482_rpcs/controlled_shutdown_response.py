@@ -16,14 +16,16 @@ __all__ = ["ControlledShutdownResponse", "RemainingPartition"]
 
 
 class RemainingPartition(Struct):
-    """`remaining_partitions[]` of ControlledShutdownResponse, version 3 on."""
+    """`remaining_partitions[]` of ControlledShutdownResponse, version 3 on. The
+    partitions that the broker still leads; it should retry if there are
+    any."""
 
     __slots__ = ("topic_name", "partition_index", "unknown_tags")
 
     topic_name: str
-    """string, version 3 on."""
+    """string, version 3 on. The topic's name."""
     partition_index: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(
@@ -34,20 +36,30 @@ class RemainingPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "3+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "3+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "3+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "3+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
     )
 
 
 class ControlledShutdownResponse(Message["ResponseHeader"]):
-    """ControlledShutdownResponse (response, API key 7), version 3."""
+    """ControlledShutdownResponse (response, API key 7), version 3.
+
+    Reports whether the broker can shut down."""
 
     __slots__ = ("error_code", "remaining_partitions", "unknown_tags")
 
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0 on success, otherwise an ErrorCode."""
     remaining_partitions: tuple[RemainingPartition, ...]
-    """[]RemainingPartition, version 3 on."""
+    """[]RemainingPartition, version 3 on. The partitions that the broker still
+    leads; it should retry if there are any."""
 
     @constructor
     def __init__(
@@ -75,8 +87,13 @@ class ControlledShutdownResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0, about="0 on success, otherwise an ErrorCode."),
         FieldRow(
-            "remaining_partitions", "RemainingPartitions", "[]RemainingPartition", "3+", struct=RemainingPartition
+            "remaining_partitions",
+            "RemainingPartitions",
+            "[]RemainingPartition",
+            "3+",
+            struct=RemainingPartition,
+            about="The partitions that the broker still leads; it should retry if there are any.",
         ),
     )

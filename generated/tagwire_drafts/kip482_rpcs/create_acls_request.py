@@ -16,7 +16,7 @@ __all__ = ["CreatableAcl", "CreateAclsRequest"]
 
 
 class CreatableAcl(Struct):
-    """`creations[]` of CreateAclsRequest, version 2 on."""
+    """`creations[]` of CreateAclsRequest, version 2 on. The ACLs to add."""
 
     __slots__ = (
         "resource_type",
@@ -30,19 +30,24 @@ class CreatableAcl(Struct):
     )
 
     resource_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the resource, or `*` for all of its type;
+    the cluster is `kafka-cluster`."""
     resource_pattern_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     principal: str
-    """string, version 2 on."""
+    """string, version 2 on. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, version 2 on."""
+    """string, version 2 on. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -67,23 +72,70 @@ class CreatableAcl(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "2+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "2+", default=""),
-        FieldRow("resource_pattern_type", "ResourcePatternType", "int8", "2+", default=3),
-        FieldRow("principal", "Principal", "string", "2+", default=""),
-        FieldRow("host", "Host", "string", "2+", default=""),
-        FieldRow("operation", "Operation", "int8", "2+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "2+", default=0),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "2+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "2+",
+            default="",
+            about="The name of the resource, or `*` for all of its type; the cluster is `kafka-cluster`.",
+        ),
+        FieldRow(
+            "resource_pattern_type",
+            "ResourcePatternType",
+            "int8",
+            "2+",
+            default=3,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "2+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "2+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "2+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "2+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )
 
 
 class CreateAclsRequest(Message["RequestHeader"]):
-    """CreateAclsRequest (request, API key 30), version 2."""
+    """CreateAclsRequest (request, API key 30), version 2.
+
+    Adds ACLs, each of which allows or denies an operation on a resource
+    (KIP-140)."""
 
     __slots__ = ("creations", "unknown_tags")
 
     creations: tuple[CreatableAcl, ...]
-    """[]CreatableAcl, version 2 on."""
+    """[]CreatableAcl, version 2 on. The ACLs to add."""
 
     @constructor
     def __init__(self, *, creations: Iterable[CreatableAcl] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -99,4 +151,6 @@ class CreateAclsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("creations", "Creations", "[]CreatableAcl", "2+", struct=CreatableAcl),)
+    FIELDS = (
+        FieldRow("creations", "Creations", "[]CreatableAcl", "2+", struct=CreatableAcl, about="The ACLs to add."),
+    )

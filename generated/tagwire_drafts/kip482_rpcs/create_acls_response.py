@@ -16,14 +16,16 @@ __all__ = ["CreatableAclResult", "CreateAclsResponse"]
 
 
 class CreatableAclResult(Struct):
-    """`results[]` of CreateAclsResponse, version 2 on."""
+    """`results[]` of CreateAclsResponse, version 2 on. The result for each ACL, in
+    the order of the request."""
 
     __slots__ = ("error_code", "error_message", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode for this ACL."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed for this ACL, or
+    null."""
 
     @constructor
     def __init__(
@@ -34,20 +36,39 @@ class CreatableAclResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this ACL.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed for this ACL, or null.",
+        ),
     )
 
 
 class CreateAclsResponse(Message["ResponseHeader"]):
-    """CreateAclsResponse (response, API key 30), version 2."""
+    """CreateAclsResponse (response, API key 30), version 2.
+
+    Reports for each ACL whether it was added."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[CreatableAclResult, ...]
-    """[]CreatableAclResult, version 2 on."""
+    """[]CreatableAclResult, version 2 on. The result for each ACL, in the order of
+    the request."""
 
     @constructor
     def __init__(
@@ -71,6 +92,20 @@ class CreateAclsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("results", "Results", "[]CreatableAclResult", "2+", struct=CreatableAclResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]CreatableAclResult",
+            "2+",
+            struct=CreatableAclResult,
+            about="The result for each ACL, in the order of the request.",
+        ),
     )

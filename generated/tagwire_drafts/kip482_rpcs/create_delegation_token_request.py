@@ -16,14 +16,15 @@ __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
 
 class CreatableRenewers(Struct):
-    """`renewers[]` of CreateDelegationTokenRequest, version 2 on."""
+    """`renewers[]` of CreateDelegationTokenRequest, version 2 on. The principals
+    that may renew the token, in addition to its owner."""
 
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
     principal_type: str
-    """string, version 2 on."""
+    """string, version 2 on. The type of the principal, usually `User`."""
     principal_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the principal."""
 
     @constructor
     def __init__(
@@ -34,20 +35,32 @@ class CreatableRenewers(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "2+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "2+", default=""),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "2+",
+            default="",
+            about="The type of the principal, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "2+", default="", about="The name of the principal."),
     )
 
 
 class CreateDelegationTokenRequest(Message["RequestHeader"]):
-    """CreateDelegationTokenRequest (request, API key 38), version 2."""
+    """CreateDelegationTokenRequest (request, API key 38), version 2.
+
+    Creates a delegation token, with which clients can log in as its owner
+    (KIP-48)."""
 
     __slots__ = ("renewers", "max_lifetime_ms", "unknown_tags")
 
     renewers: tuple[CreatableRenewers, ...]
-    """[]CreatableRenewers, version 2 on."""
+    """[]CreatableRenewers, version 2 on. The principals that may renew the token,
+    in addition to its owner."""
     max_lifetime_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. How long the token can be renewed at most, in
+    milliseconds; -1 for the broker's `delegation.token.max.lifetime.ms`."""
 
     @constructor
     def __init__(
@@ -71,6 +84,20 @@ class CreateDelegationTokenRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("renewers", "Renewers", "[]CreatableRenewers", "2+", struct=CreatableRenewers),
-        FieldRow("max_lifetime_ms", "MaxLifetimeMs", "int64", "2+", default=0),
+        FieldRow(
+            "renewers",
+            "Renewers",
+            "[]CreatableRenewers",
+            "2+",
+            struct=CreatableRenewers,
+            about="The principals that may renew the token, in addition to its owner.",
+        ),
+        FieldRow(
+            "max_lifetime_ms",
+            "MaxLifetimeMs",
+            "int64",
+            "2+",
+            default=0,
+            about="How long the token can be renewed at most, in milliseconds; -1 for the broker's `delegation.token.max.lifetime.ms`.",
+        ),
     )

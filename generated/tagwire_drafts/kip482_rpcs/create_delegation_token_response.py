@@ -16,7 +16,9 @@ __all__ = ["CreateDelegationTokenResponse"]
 
 
 class CreateDelegationTokenResponse(Message["ResponseHeader"]):
-    """CreateDelegationTokenResponse (response, API key 38), version 2."""
+    """CreateDelegationTokenResponse (response, API key 38), version 2.
+
+    The new delegation token, with its secret."""
 
     __slots__ = (
         "error_code",
@@ -32,23 +34,27 @@ class CreateDelegationTokenResponse(Message["ResponseHeader"]):
     )
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise an ErrorCode."""
     principal_type: str
-    """string, version 2 on."""
+    """string, version 2 on. The type of the token's owner, usually `User`."""
     principal_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the token's owner."""
     issue_timestamp_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token was issued, in milliseconds since 1970."""
     expiry_timestamp_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token expires unless it is renewed, in
+    milliseconds since 1970."""
     max_timestamp_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token expires for good, in milliseconds since
+    1970."""
     token_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The token's ID, which clients use as SCRAM user name."""
     hmac: bytes
-    """bytes, version 2 on, sensitive."""
+    """bytes, version 2 on, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -86,13 +92,63 @@ class CreateDelegationTokenResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("principal_type", "PrincipalType", "string", "2+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "2+", default=""),
-        FieldRow("issue_timestamp_ms", "IssueTimestampMs", "int64", "2+", default=0),
-        FieldRow("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", "2+", default=0),
-        FieldRow("max_timestamp_ms", "MaxTimestampMs", "int64", "2+", default=0),
-        FieldRow("token_id", "TokenId", "string", "2+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "2+",
+            default="",
+            about="The type of the token's owner, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "2+", default="", about="The name of the token's owner."),
+        FieldRow(
+            "issue_timestamp_ms",
+            "IssueTimestampMs",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token was issued, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "expiry_timestamp_ms",
+            "ExpiryTimestampMs",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token expires unless it is renewed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "max_timestamp_ms",
+            "MaxTimestampMs",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token expires for good, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "token_id",
+            "TokenId",
+            "string",
+            "2+",
+            default="",
+            about="The token's ID, which clients use as SCRAM user name.",
+        ),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "2+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

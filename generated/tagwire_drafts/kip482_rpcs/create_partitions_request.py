@@ -17,32 +17,45 @@ __all__ = ["CreatePartitionsAssignment", "CreatePartitionsRequest", "CreateParti
 
 class CreatePartitionsAssignment(Struct):
     """`CreatePartitionsTopic.assignments[]` of CreatePartitionsRequest, version 2
-    on."""
+    on. The replicas of each new partition, in order, or null to let the
+    controller choose."""
 
     __slots__ = ("broker_ids", "unknown_tags")
 
     broker_ids: tuple[int, ...]
-    """[]int32, version 2 on."""
+    """[]int32, version 2 on. The broker IDs of the partition's replicas, the
+    preferred leader first."""
 
     @constructor
     def __init__(self, *, broker_ids: Iterable[int] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.broker_ids = tuple(broker_ids)
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("broker_ids", "BrokerIds", "[]int32", "2+"),)
+    FIELDS = (
+        FieldRow(
+            "broker_ids",
+            "BrokerIds",
+            "[]int32",
+            "2+",
+            about="The broker IDs of the partition's replicas, the preferred leader first.",
+        ),
+    )
 
 
 class CreatePartitionsTopic(Struct):
-    """`topics[]` of CreatePartitionsRequest, version 2 on."""
+    """`topics[]` of CreatePartitionsRequest, version 2 on. The topics that get
+    partitions."""
 
     __slots__ = ("name", "count", "assignments", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     count: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How many partitions the topic should have in total, not
+    how many to add."""
     assignments: tuple[CreatePartitionsAssignment, ...] | None
-    """[]CreatePartitionsAssignment, version 2 on, nullable."""
+    """[]CreatePartitionsAssignment, version 2 on, nullable. The replicas of each
+    new partition, in order, or null to let the controller choose."""
 
     @constructor
     def __init__(
@@ -59,8 +72,15 @@ class CreatePartitionsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("count", "Count", "int32", "2+", default=0),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "count",
+            "Count",
+            "int32",
+            "2+",
+            default=0,
+            about="How many partitions the topic should have in total, not how many to add.",
+        ),
         FieldRow(
             "assignments",
             "Assignments",
@@ -68,21 +88,26 @@ class CreatePartitionsTopic(Struct):
             "2+",
             nullable="2+",
             struct=CreatePartitionsAssignment,
+            about="The replicas of each new partition, in order, or null to let the controller choose.",
         ),
     )
 
 
 class CreatePartitionsRequest(Message["RequestHeader"]):
-    """CreatePartitionsRequest (request, API key 37), version 2."""
+    """CreatePartitionsRequest (request, API key 37), version 2.
+
+    Adds partitions to topics (KIP-195). The number of partitions can't be
+    reduced."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")
 
     topics: tuple[CreatePartitionsTopic, ...]
-    """[]CreatePartitionsTopic, version 2 on."""
+    """[]CreatePartitionsTopic, version 2 on. The topics that get partitions."""
     timeout_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long to wait until the partitions are created, in
+    milliseconds."""
     validate_only: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -108,7 +133,28 @@ class CreatePartitionsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("topics", "Topics", "[]CreatePartitionsTopic", "2+", struct=CreatePartitionsTopic),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "2+", default=0),
-        FieldRow("validate_only", "ValidateOnly", "bool", "2+", default=False),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]CreatePartitionsTopic",
+            "2+",
+            struct=CreatePartitionsTopic,
+            about="The topics that get partitions.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long to wait until the partitions are created, in milliseconds.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

@@ -16,16 +16,18 @@ __all__ = ["CreatePartitionsResponse", "CreatePartitionsTopicResult"]
 
 
 class CreatePartitionsTopicResult(Struct):
-    """`results[]` of CreatePartitionsResponse, version 2 on."""
+    """`results[]` of CreatePartitionsResponse, version 2 on. The result for each
+    topic in the request."""
 
     __slots__ = ("name", "error_code", "error_message", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode for this topic."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed for this topic, or
+    null."""
 
     @constructor
     def __init__(
@@ -42,21 +44,40 @@ class CreatePartitionsTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this topic.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed for this topic, or null.",
+        ),
     )
 
 
 class CreatePartitionsResponse(Message["ResponseHeader"]):
-    """CreatePartitionsResponse (response, API key 37), version 2."""
+    """CreatePartitionsResponse (response, API key 37), version 2.
+
+    Reports for each topic whether it got its partitions."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[CreatePartitionsTopicResult, ...]
-    """[]CreatePartitionsTopicResult, version 2 on."""
+    """[]CreatePartitionsTopicResult, version 2 on. The result for each topic in
+    the request."""
 
     @constructor
     def __init__(
@@ -80,6 +101,20 @@ class CreatePartitionsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("results", "Results", "[]CreatePartitionsTopicResult", "2+", struct=CreatePartitionsTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]CreatePartitionsTopicResult",
+            "2+",
+            struct=CreatePartitionsTopicResult,
+            about="The result for each topic in the request.",
+        ),
     )

@@ -16,14 +16,16 @@ __all__ = ["CreatableReplicaAssignment", "CreatableTopic", "CreateTopicsRequest"
 
 
 class CreatableReplicaAssignment(Struct):
-    """`CreatableTopic.assignments[]` of CreateTopicsRequest, version 5 on."""
+    """`CreatableTopic.assignments[]` of CreateTopicsRequest, version 5 on. The
+    replicas of each partition, or empty to let the controller choose."""
 
     __slots__ = ("partition_index", "broker_ids", "unknown_tags")
 
     partition_index: int
-    """int32, version 5 on."""
+    """int32, version 5 on. The partition's number in its topic, counted from 0."""
     broker_ids: tuple[int, ...]
-    """[]int32, version 5 on."""
+    """[]int32, version 5 on. The broker IDs of the partition's replicas, the
+    preferred leader first."""
 
     @constructor
     def __init__(
@@ -34,20 +36,34 @@ class CreatableReplicaAssignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "5+", default=0),
-        FieldRow("broker_ids", "BrokerIds", "[]int32", "5+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "5+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "broker_ids",
+            "BrokerIds",
+            "[]int32",
+            "5+",
+            about="The broker IDs of the partition's replicas, the preferred leader first.",
+        ),
     )
 
 
 class CreateableTopicConfig(Struct):
-    """`CreatableTopic.configs[]` of CreateTopicsRequest, version 5 on."""
+    """`CreatableTopic.configs[]` of CreateTopicsRequest, version 5 on.
+    Configurations of the topic that differ from the defaults."""
 
     __slots__ = ("name", "value", "unknown_tags")
 
     name: str
-    """string, version 5 on."""
+    """string, version 5 on. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, version 5 on, nullable."""
+    """string, version 5 on, nullable. The value, as a string."""
 
     @constructor
     def __init__(self, *, name: str = "", value: str | None = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -56,26 +72,30 @@ class CreateableTopicConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "5+", default=""),
-        FieldRow("value", "Value", "string", "5+", default="", nullable="5+"),
+        FieldRow("name", "Name", "string", "5+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow("value", "Value", "string", "5+", default="", nullable="5+", about="The value, as a string."),
     )
 
 
 class CreatableTopic(Struct):
-    """`topics[]` of CreateTopicsRequest, version 5 on."""
+    """`topics[]` of CreateTopicsRequest, version 5 on. The topics to create."""
 
     __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tags")
 
     name: str
-    """string, version 5 on."""
+    """string, version 5 on. The topic's name."""
     num_partitions: int
-    """int32, version 5 on."""
+    """int32, version 5 on. How many partitions the topic gets; -1 for the broker's
+    default, or if Assignments lists them."""
     replication_factor: int
-    """int16, version 5 on."""
+    """int16, version 5 on. How many replicas each partition gets; -1 for the
+    broker's default, or if Assignments lists them."""
     assignments: tuple[CreatableReplicaAssignment, ...]
-    """[]CreatableReplicaAssignment, version 5 on."""
+    """[]CreatableReplicaAssignment, version 5 on. The replicas of each partition,
+    or empty to let the controller choose."""
     configs: tuple[CreateableTopicConfig, ...]
-    """[]CreateableTopicConfig, version 5 on."""
+    """[]CreateableTopicConfig, version 5 on. Configurations of the topic that
+    differ from the defaults."""
 
     @constructor
     def __init__(
@@ -104,25 +124,56 @@ class CreatableTopic(Struct):
         return self._by_key("configs", ("name",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "5+", default=""),
-        FieldRow("num_partitions", "NumPartitions", "int32", "5+", default=0),
-        FieldRow("replication_factor", "ReplicationFactor", "int16", "5+", default=0),
-        FieldRow("assignments", "Assignments", "[]CreatableReplicaAssignment", "5+", struct=CreatableReplicaAssignment),
-        FieldRow("configs", "Configs", "[]CreateableTopicConfig", "5+", struct=CreateableTopicConfig),
+        FieldRow("name", "Name", "string", "5+", default="", about="The topic's name."),
+        FieldRow(
+            "num_partitions",
+            "NumPartitions",
+            "int32",
+            "5+",
+            default=0,
+            about="How many partitions the topic gets; -1 for the broker's default, or if Assignments lists them.",
+        ),
+        FieldRow(
+            "replication_factor",
+            "ReplicationFactor",
+            "int16",
+            "5+",
+            default=0,
+            about="How many replicas each partition gets; -1 for the broker's default, or if Assignments lists them.",
+        ),
+        FieldRow(
+            "assignments",
+            "Assignments",
+            "[]CreatableReplicaAssignment",
+            "5+",
+            struct=CreatableReplicaAssignment,
+            about="The replicas of each partition, or empty to let the controller choose.",
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]CreateableTopicConfig",
+            "5+",
+            struct=CreateableTopicConfig,
+            about="Configurations of the topic that differ from the defaults.",
+        ),
     )
 
 
 class CreateTopicsRequest(Message["RequestHeader"]):
-    """CreateTopicsRequest (request, API key 19), version 5."""
+    """CreateTopicsRequest (request, API key 19), version 5.
+
+    Creates topics (KIP-4)."""
 
     __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")
 
     topics: tuple[CreatableTopic, ...]
-    """[]CreatableTopic, version 5 on."""
+    """[]CreatableTopic, version 5 on. The topics to create."""
     timeout_ms: int
-    """int32, version 5 on."""
+    """int32, version 5 on. How long to wait until the topics are created, in
+    milliseconds."""
     validate_only: bool
-    """bool, version 5 on."""
+    """bool, version 5 on. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -152,7 +203,21 @@ class CreateTopicsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(5, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("topics", "Topics", "[]CreatableTopic", "5+", struct=CreatableTopic),
-        FieldRow("timeout_ms", "timeoutMs", "int32", "5+", default=60000),
-        FieldRow("validate_only", "validateOnly", "bool", "5+", default=False),
+        FieldRow("topics", "Topics", "[]CreatableTopic", "5+", struct=CreatableTopic, about="The topics to create."),
+        FieldRow(
+            "timeout_ms",
+            "timeoutMs",
+            "int32",
+            "5+",
+            default=60000,
+            about="How long to wait until the topics are created, in milliseconds.",
+        ),
+        FieldRow(
+            "validate_only",
+            "validateOnly",
+            "bool",
+            "5+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

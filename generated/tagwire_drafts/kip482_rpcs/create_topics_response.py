@@ -16,16 +16,19 @@ __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
 
 
 class CreatableTopicResult(Struct):
-    """`topics[]` of CreateTopicsResponse, version 5 on."""
+    """`topics[]` of CreateTopicsResponse, version 5 on. The result for each topic
+    in the request."""
 
     __slots__ = ("name", "error_code", "error_message", "unknown_tags")
 
     name: str
-    """string, version 5 on."""
+    """string, version 5 on. The topic's name."""
     error_code: int
-    """int16, version 5 on."""
+    """int16, version 5 on. 0, or an error such as TOPIC_ALREADY_EXISTS (36) or
+    INVALID_REPLICATION_FACTOR (38)."""
     error_message: str | None
-    """string, version 5 on, nullable."""
+    """string, version 5 on, nullable. Why the request failed for this topic, or
+    null."""
 
     @constructor
     def __init__(
@@ -42,21 +45,40 @@ class CreatableTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "5+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "5+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "5+", default="", nullable="5+"),
+        FieldRow("name", "Name", "string", "5+", default="", about="The topic's name."),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "5+",
+            default=0,
+            about="0, or an error such as TOPIC_ALREADY_EXISTS (36) or INVALID_REPLICATION_FACTOR (38).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "5+",
+            default="",
+            nullable="5+",
+            about="Why the request failed for this topic, or null.",
+        ),
     )
 
 
 class CreateTopicsResponse(Message["ResponseHeader"]):
-    """CreateTopicsResponse (response, API key 19), version 5."""
+    """CreateTopicsResponse (response, API key 19), version 5.
+
+    Reports for each topic whether it was created."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 5 on."""
+    """int32, version 5 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[CreatableTopicResult, ...]
-    """[]CreatableTopicResult, version 5 on."""
+    """[]CreatableTopicResult, version 5 on. The result for each topic in the
+    request."""
 
     @constructor
     def __init__(
@@ -84,6 +106,20 @@ class CreateTopicsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(5, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "5+", default=0),
-        FieldRow("topics", "Topics", "[]CreatableTopicResult", "5+", struct=CreatableTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "5+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]CreatableTopicResult",
+            "5+",
+            struct=CreatableTopicResult,
+            about="The result for each topic in the request.",
+        ),
     )

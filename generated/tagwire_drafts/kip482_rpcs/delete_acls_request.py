@@ -16,7 +16,8 @@ __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
 
 class DeleteAclsFilter(Struct):
-    """`filters[]` of DeleteAclsRequest, version 2 on."""
+    """`filters[]` of DeleteAclsRequest, version 2 on. The filters; an ACL is
+    deleted if it matches one of them."""
 
     __slots__ = (
         "resource_type_filter",
@@ -30,19 +31,22 @@ class DeleteAclsFilter(Struct):
     )
 
     resource_type_filter: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The type of resource to match, an AclResourceType; 1
+    matches any."""
     resource_name_filter: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The resource name to match, or null for any."""
     pattern_type_filter: int
-    """int8, version 2 on."""
+    """int8, version 2 on. Which patterns match: 3 literal ones, 4 prefixes, 1 any,
+    2 all that apply to the resource name (KIP-290)."""
     principal_filter: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The principal to match, such as
+    `User:alice`, or null for any."""
     host_filter: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The host to match, or null for any."""
     operation: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The operation to match, an AclOperation; 1 matches any."""
     permission_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. 2 matches ACLs that deny, 3 those that allow, 1 both."""
 
     @constructor
     def __init__(
@@ -67,23 +71,78 @@ class DeleteAclsFilter(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type_filter", "ResourceTypeFilter", "int8", "2+", default=0),
-        FieldRow("resource_name_filter", "ResourceNameFilter", "string", "2+", default="", nullable="2+"),
-        FieldRow("pattern_type_filter", "PatternTypeFilter", "int8", "2+", default=3),
-        FieldRow("principal_filter", "PrincipalFilter", "string", "2+", default="", nullable="2+"),
-        FieldRow("host_filter", "HostFilter", "string", "2+", default="", nullable="2+"),
-        FieldRow("operation", "Operation", "int8", "2+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "2+", default=0),
+        FieldRow(
+            "resource_type_filter",
+            "ResourceTypeFilter",
+            "int8",
+            "2+",
+            default=0,
+            about="The type of resource to match, an AclResourceType; 1 matches any.",
+        ),
+        FieldRow(
+            "resource_name_filter",
+            "ResourceNameFilter",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The resource name to match, or null for any.",
+        ),
+        FieldRow(
+            "pattern_type_filter",
+            "PatternTypeFilter",
+            "int8",
+            "2+",
+            default=3,
+            about="Which patterns match: 3 literal ones, 4 prefixes, 1 any, 2 all that apply to the resource name (KIP-290).",
+        ),
+        FieldRow(
+            "principal_filter",
+            "PrincipalFilter",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The principal to match, such as `User:alice`, or null for any.",
+        ),
+        FieldRow(
+            "host_filter",
+            "HostFilter",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The host to match, or null for any.",
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "2+",
+            default=0,
+            about="The operation to match, an AclOperation; 1 matches any.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "2+",
+            default=0,
+            about="2 matches ACLs that deny, 3 those that allow, 1 both.",
+        ),
     )
 
 
 class DeleteAclsRequest(Message["RequestHeader"]):
-    """DeleteAclsRequest (request, API key 31), version 2."""
+    """DeleteAclsRequest (request, API key 31), version 2.
+
+    Deletes all ACLs that match any of the filters (KIP-140)."""
 
     __slots__ = ("filters", "unknown_tags")
 
     filters: tuple[DeleteAclsFilter, ...]
-    """[]DeleteAclsFilter, version 2 on."""
+    """[]DeleteAclsFilter, version 2 on. The filters; an ACL is deleted if it
+    matches one of them."""
 
     @constructor
     def __init__(
@@ -101,4 +160,13 @@ class DeleteAclsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("filters", "Filters", "[]DeleteAclsFilter", "2+", struct=DeleteAclsFilter),)
+    FIELDS = (
+        FieldRow(
+            "filters",
+            "Filters",
+            "[]DeleteAclsFilter",
+            "2+",
+            struct=DeleteAclsFilter,
+            about="The filters; an ACL is deleted if it matches one of them.",
+        ),
+    )

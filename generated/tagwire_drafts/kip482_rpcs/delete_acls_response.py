@@ -17,7 +17,7 @@ __all__ = ["DeleteAclsFilterResult", "DeleteAclsMatchingAcl", "DeleteAclsRespons
 
 class DeleteAclsMatchingAcl(Struct):
     """`DeleteAclsFilterResult.matching_acls[]` of DeleteAclsResponse, version 2
-    on."""
+    on. The ACLs that the filter matched."""
 
     __slots__ = (
         "error_code",
@@ -33,23 +33,27 @@ class DeleteAclsMatchingAcl(Struct):
     )
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 if the ACL was deleted, otherwise the error."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the ACL was not deleted, or null."""
     resource_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     resource_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the resource, or `*` for all of its type."""
     pattern_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     principal: str
-    """string, version 2 on."""
+    """string, version 2 on. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, version 2 on."""
+    """string, version 2 on. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -78,29 +82,85 @@ class DeleteAclsMatchingAcl(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
-        FieldRow("resource_type", "ResourceType", "int8", "2+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "2+", default=""),
-        FieldRow("pattern_type", "PatternType", "int8", "2+", default=3),
-        FieldRow("principal", "Principal", "string", "2+", default=""),
-        FieldRow("host", "Host", "string", "2+", default=""),
-        FieldRow("operation", "Operation", "int8", "2+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "2+", default=0),
+        FieldRow(
+            "error_code", "ErrorCode", "int16", "2+", default=0, about="0 if the ACL was deleted, otherwise the error."
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the ACL was not deleted, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "2+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "2+",
+            default="",
+            about="The name of the resource, or `*` for all of its type.",
+        ),
+        FieldRow(
+            "pattern_type",
+            "PatternType",
+            "int8",
+            "2+",
+            default=3,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "2+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "2+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "2+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "2+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )
 
 
 class DeleteAclsFilterResult(Struct):
-    """`filter_results[]` of DeleteAclsResponse, version 2 on."""
+    """`filter_results[]` of DeleteAclsResponse, version 2 on. The result for each
+    filter, in the order of the request."""
 
     __slots__ = ("error_code", "error_message", "matching_acls", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode for this filter."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed for this filter, or
+    null."""
     matching_acls: tuple[DeleteAclsMatchingAcl, ...]
-    """[]DeleteAclsMatchingAcl, version 2 on."""
+    """[]DeleteAclsMatchingAcl, version 2 on. The ACLs that the filter matched."""
 
     @constructor
     def __init__(
@@ -117,21 +177,47 @@ class DeleteAclsFilterResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
-        FieldRow("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", "2+", struct=DeleteAclsMatchingAcl),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this filter.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed for this filter, or null.",
+        ),
+        FieldRow(
+            "matching_acls",
+            "MatchingAcls",
+            "[]DeleteAclsMatchingAcl",
+            "2+",
+            struct=DeleteAclsMatchingAcl,
+            about="The ACLs that the filter matched.",
+        ),
     )
 
 
 class DeleteAclsResponse(Message["ResponseHeader"]):
-    """DeleteAclsResponse (response, API key 31), version 2."""
+    """DeleteAclsResponse (response, API key 31), version 2.
+
+    The ACLs that were deleted, by filter."""
 
     __slots__ = ("throttle_time_ms", "filter_results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     filter_results: tuple[DeleteAclsFilterResult, ...]
-    """[]DeleteAclsFilterResult, version 2 on."""
+    """[]DeleteAclsFilterResult, version 2 on. The result for each filter, in the
+    order of the request."""
 
     @constructor
     def __init__(
@@ -155,6 +241,20 @@ class DeleteAclsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("filter_results", "FilterResults", "[]DeleteAclsFilterResult", "2+", struct=DeleteAclsFilterResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "filter_results",
+            "FilterResults",
+            "[]DeleteAclsFilterResult",
+            "2+",
+            struct=DeleteAclsFilterResult,
+            about="The result for each filter, in the order of the request.",
+        ),
     )

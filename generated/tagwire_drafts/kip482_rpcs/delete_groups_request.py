@@ -16,12 +16,14 @@ __all__ = ["DeleteGroupsRequest"]
 
 
 class DeleteGroupsRequest(Message["RequestHeader"]):
-    """DeleteGroupsRequest (request, API key 42), version 2."""
+    """DeleteGroupsRequest (request, API key 42), version 2.
+
+    Deletes groups that have no members, with their offsets (KIP-229)."""
 
     __slots__ = ("groups_names", "unknown_tags")
 
     groups_names: tuple[str, ...]
-    """[]string, version 2 on."""
+    """[]string, version 2 on. The IDs of the groups to delete."""
 
     @constructor
     def __init__(self, *, groups_names: Iterable[str] = (), unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -37,4 +39,4 @@ class DeleteGroupsRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("groups_names", "GroupsNames", "[]string", "2+"),)
+    FIELDS = (FieldRow("groups_names", "GroupsNames", "[]string", "2+", about="The IDs of the groups to delete."),)

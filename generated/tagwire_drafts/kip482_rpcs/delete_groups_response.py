@@ -16,14 +16,16 @@ __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
 
 class DeletableGroupResult(Struct):
-    """`results[]` of DeleteGroupsResponse, version 2 on."""
+    """`results[]` of DeleteGroupsResponse, version 2 on. The result for each group
+    in the request."""
 
     __slots__ = ("group_id", "error_code", "unknown_tags")
 
     group_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The group's ID, the `group.id` of its members."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or an error such as NON_EMPTY_GROUP (68) or
+    GROUP_ID_NOT_FOUND (69)."""
 
     @constructor
     def __init__(self, *, group_id: str = "", error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -32,20 +34,33 @@ class DeletableGroupResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "2+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow(
+            "group_id", "GroupId", "string", "2+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0, or an error such as NON_EMPTY_GROUP (68) or GROUP_ID_NOT_FOUND (69).",
+        ),
     )
 
 
 class DeleteGroupsResponse(Message["ResponseHeader"]):
-    """DeleteGroupsResponse (response, API key 42), version 2."""
+    """DeleteGroupsResponse (response, API key 42), version 2.
+
+    Reports for each group whether it was deleted."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[DeletableGroupResult, ...]
-    """[]DeletableGroupResult, version 2 on."""
+    """[]DeletableGroupResult, version 2 on. The result for each group in the
+    request."""
 
     @constructor
     def __init__(
@@ -73,6 +88,20 @@ class DeleteGroupsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("results", "Results", "[]DeletableGroupResult", "2+", struct=DeletableGroupResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]DeletableGroupResult",
+            "2+",
+            struct=DeletableGroupResult,
+            about="The result for each group in the request.",
+        ),
     )

@@ -16,14 +16,16 @@ __all__ = ["DeleteRecordsPartition", "DeleteRecordsRequest", "DeleteRecordsTopic
 
 
 class DeleteRecordsPartition(Struct):
-    """`DeleteRecordsTopic.partitions[]` of DeleteRecordsRequest, version 2 on."""
+    """`DeleteRecordsTopic.partitions[]` of DeleteRecordsRequest, version 2 on. The
+    partitions of the topic to delete records from."""
 
     __slots__ = ("partition_index", "offset", "unknown_tags")
 
     partition_index: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     offset: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The first offset to keep, or -1 to delete all records
+    up to the high watermark."""
 
     @constructor
     def __init__(
@@ -34,20 +36,36 @@ class DeleteRecordsPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "2+", default=0),
-        FieldRow("offset", "Offset", "int64", "2+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "offset",
+            "Offset",
+            "int64",
+            "2+",
+            default=0,
+            about="The first offset to keep, or -1 to delete all records up to the high watermark.",
+        ),
     )
 
 
 class DeleteRecordsTopic(Struct):
-    """`topics[]` of DeleteRecordsRequest, version 2 on."""
+    """`topics[]` of DeleteRecordsRequest, version 2 on. The partitions to delete
+    records from, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partitions: tuple[DeleteRecordsPartition, ...]
-    """[]DeleteRecordsPartition, version 2 on."""
+    """[]DeleteRecordsPartition, version 2 on. The partitions of the topic to
+    delete records from."""
 
     @constructor
     def __init__(
@@ -62,20 +80,31 @@ class DeleteRecordsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("partitions", "Partitions", "[]DeleteRecordsPartition", "2+", struct=DeleteRecordsPartition),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]DeleteRecordsPartition",
+            "2+",
+            struct=DeleteRecordsPartition,
+            about="The partitions of the topic to delete records from.",
+        ),
     )
 
 
 class DeleteRecordsRequest(Message["RequestHeader"]):
-    """DeleteRecordsRequest (request, API key 21), version 2."""
+    """DeleteRecordsRequest (request, API key 21), version 2.
+
+    Deletes the records before an offset in each partition (KIP-107)."""
 
     __slots__ = ("topics", "timeout_ms", "unknown_tags")
 
     topics: tuple[DeleteRecordsTopic, ...]
-    """[]DeleteRecordsTopic, version 2 on."""
+    """[]DeleteRecordsTopic, version 2 on. The partitions to delete records from,
+    by topic."""
     timeout_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long to wait until the replicas have deleted the
+    records, in milliseconds."""
 
     @constructor
     def __init__(
@@ -99,6 +128,20 @@ class DeleteRecordsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("topics", "Topics", "[]DeleteRecordsTopic", "2+", struct=DeleteRecordsTopic),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "2+", default=0),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DeleteRecordsTopic",
+            "2+",
+            struct=DeleteRecordsTopic,
+            about="The partitions to delete records from, by topic.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long to wait until the replicas have deleted the records, in milliseconds.",
+        ),
     )

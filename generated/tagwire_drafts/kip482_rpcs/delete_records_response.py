@@ -17,16 +17,18 @@ __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsResponse", "DeleteRecor
 
 class DeleteRecordsPartitionResult(Struct):
     """`DeleteRecordsTopicResult.partitions[]` of DeleteRecordsResponse, version 2
-    on."""
+    on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     low_watermark: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The lowest log start offset of all live replicas, or -1
+    on errors."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -43,21 +45,43 @@ class DeleteRecordsPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "2+", default=0),
-        FieldRow("low_watermark", "LowWatermark", "int64", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "low_watermark",
+            "LowWatermark",
+            "int64",
+            "2+",
+            default=0,
+            about="The lowest log start offset of all live replicas, or -1 on errors.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class DeleteRecordsTopicResult(Struct):
-    """`topics[]` of DeleteRecordsResponse, version 2 on."""
+    """`topics[]` of DeleteRecordsResponse, version 2 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partitions: tuple[DeleteRecordsPartitionResult, ...]
-    """[]DeleteRecordsPartitionResult, version 2 on."""
+    """[]DeleteRecordsPartitionResult, version 2 on. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -72,22 +96,30 @@ class DeleteRecordsTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]DeleteRecordsPartitionResult", "2+", struct=DeleteRecordsPartitionResult
+            "partitions",
+            "Partitions",
+            "[]DeleteRecordsPartitionResult",
+            "2+",
+            struct=DeleteRecordsPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class DeleteRecordsResponse(Message["ResponseHeader"]):
-    """DeleteRecordsResponse (response, API key 21), version 2."""
+    """DeleteRecordsResponse (response, API key 21), version 2.
+
+    The first offset that each partition still has."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[DeleteRecordsTopicResult, ...]
-    """[]DeleteRecordsTopicResult, version 2 on."""
+    """[]DeleteRecordsTopicResult, version 2 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -111,6 +143,20 @@ class DeleteRecordsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("topics", "Topics", "[]DeleteRecordsTopicResult", "2+", struct=DeleteRecordsTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DeleteRecordsTopicResult",
+            "2+",
+            struct=DeleteRecordsTopicResult,
+            about="The results, by topic.",
+        ),
     )

@@ -16,14 +16,17 @@ __all__ = ["DeleteTopicsRequest"]
 
 
 class DeleteTopicsRequest(Message["RequestHeader"]):
-    """DeleteTopicsRequest (request, API key 20), version 4."""
+    """DeleteTopicsRequest (request, API key 20), version 4.
+
+    Deletes topics (KIP-4)."""
 
     __slots__ = ("topic_names", "timeout_ms", "unknown_tags")
 
     topic_names: tuple[str, ...]
-    """[]string, version 4 on."""
+    """[]string, version 4 on. The names of the topics to delete."""
     timeout_ms: int
-    """int32, version 4 on."""
+    """int32, version 4 on. How long to wait until the topics are deleted, in
+    milliseconds."""
 
     @constructor
     def __init__(
@@ -43,6 +46,13 @@ class DeleteTopicsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("topic_names", "TopicNames", "[]string", "4+"),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "4+", default=0),
+        FieldRow("topic_names", "TopicNames", "[]string", "4+", about="The names of the topics to delete."),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "4+",
+            default=0,
+            about="How long to wait until the topics are deleted, in milliseconds.",
+        ),
     )

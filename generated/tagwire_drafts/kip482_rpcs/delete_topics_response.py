@@ -16,14 +16,17 @@ __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 
 class DeletableTopicResult(Struct):
-    """`responses[]` of DeleteTopicsResponse, version 4 on."""
+    """`responses[]` of DeleteTopicsResponse, version 4 on. The result for each
+    topic in the request."""
 
     __slots__ = ("name", "error_code", "unknown_tags")
 
     name: str
-    """string, version 4 on."""
+    """string, version 4 on. The topic's name, or null if the client named an ID
+    and may not see the topic."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3)
+    or TOPIC_DELETION_DISABLED (73)."""
 
     @constructor
     def __init__(self, *, name: str = "", error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -32,20 +35,38 @@ class DeletableTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "4+", default=""),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "4+",
+            default="",
+            about="The topic's name, or null if the client named an ID and may not see the topic.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3) or TOPIC_DELETION_DISABLED (73).",
+        ),
     )
 
 
 class DeleteTopicsResponse(Message["ResponseHeader"]):
-    """DeleteTopicsResponse (response, API key 20), version 4."""
+    """DeleteTopicsResponse (response, API key 20), version 4.
+
+    Reports for each topic whether it was deleted."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 4 on."""
+    """int32, version 4 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     responses: tuple[DeletableTopicResult, ...]
-    """[]DeletableTopicResult, version 4 on."""
+    """[]DeletableTopicResult, version 4 on. The result for each topic in the
+    request."""
 
     @constructor
     def __init__(
@@ -73,6 +94,20 @@ class DeleteTopicsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "4+", default=0),
-        FieldRow("responses", "Responses", "[]DeletableTopicResult", "4+", struct=DeletableTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "4+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]DeletableTopicResult",
+            "4+",
+            struct=DeletableTopicResult,
+            about="The result for each topic in the request.",
+        ),
     )

@@ -16,7 +16,9 @@ __all__ = ["DescribeAclsRequest"]
 
 
 class DescribeAclsRequest(Message["RequestHeader"]):
-    """DescribeAclsRequest (request, API key 29), version 2."""
+    """DescribeAclsRequest (request, API key 29), version 2.
+
+    Lists the ACLs that match a filter (KIP-140)."""
 
     __slots__ = (
         "resource_type",
@@ -30,19 +32,22 @@ class DescribeAclsRequest(Message["RequestHeader"]):
     )
 
     resource_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The type of resource to match, an AclResourceType; 1
+    matches any."""
     resource_name_filter: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The resource name to match, or null for any."""
     resource_pattern_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. Which patterns match: 3 literal ones, 4 prefixes, 1 any,
+    2 all that apply to the resource name (KIP-290)."""
     principal_filter: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The principal to match, such as
+    `User:alice`, or null for any."""
     host_filter: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The host to match, or null for any."""
     operation: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The operation to match, an AclOperation; 1 matches any."""
     permission_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. 2 matches ACLs that deny, 3 those that allow, 1 both."""
 
     @constructor
     def __init__(
@@ -76,11 +81,63 @@ class DescribeAclsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "2+", default=0),
-        FieldRow("resource_name_filter", "ResourceNameFilter", "string", "2+", default="", nullable="2+"),
-        FieldRow("resource_pattern_type", "ResourcePatternType", "int8", "2+", default=3),
-        FieldRow("principal_filter", "PrincipalFilter", "string", "2+", default="", nullable="2+"),
-        FieldRow("host_filter", "HostFilter", "string", "2+", default="", nullable="2+"),
-        FieldRow("operation", "Operation", "int8", "2+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "2+", default=0),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "2+",
+            default=0,
+            about="The type of resource to match, an AclResourceType; 1 matches any.",
+        ),
+        FieldRow(
+            "resource_name_filter",
+            "ResourceNameFilter",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The resource name to match, or null for any.",
+        ),
+        FieldRow(
+            "resource_pattern_type",
+            "ResourcePatternType",
+            "int8",
+            "2+",
+            default=3,
+            about="Which patterns match: 3 literal ones, 4 prefixes, 1 any, 2 all that apply to the resource name (KIP-290).",
+        ),
+        FieldRow(
+            "principal_filter",
+            "PrincipalFilter",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The principal to match, such as `User:alice`, or null for any.",
+        ),
+        FieldRow(
+            "host_filter",
+            "HostFilter",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The host to match, or null for any.",
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "2+",
+            default=0,
+            about="The operation to match, an AclOperation; 1 matches any.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "2+",
+            default=0,
+            about="2 matches ACLs that deny, 3 those that allow, 1 both.",
+        ),
     )

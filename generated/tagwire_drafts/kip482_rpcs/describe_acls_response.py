@@ -16,18 +16,21 @@ __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
 
 class AclDescription(Struct):
-    """`DescribeAclsResource.acls[]` of DescribeAclsResponse, version 2 on."""
+    """`DescribeAclsResource.acls[]` of DescribeAclsResponse, version 2 on. The
+    matching ACLs of the resource."""
 
     __slots__ = ("principal", "host", "operation", "permission_type", "unknown_tags")
 
     principal: str
-    """string, version 2 on."""
+    """string, version 2 on. The principal that the ACL is for, such as
+    `User:alice`; `User:*` is everyone."""
     host: str
-    """string, version 2 on."""
+    """string, version 2 on. The client address that the ACL is for, or `*` for
+    any."""
     operation: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The operation that the ACL covers, an AclOperation."""
     permission_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. Whether the ACL allows (3) or denies (2)."""
 
     @constructor
     def __init__(
@@ -46,26 +49,52 @@ class AclDescription(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal", "Principal", "string", "2+", default=""),
-        FieldRow("host", "Host", "string", "2+", default=""),
-        FieldRow("operation", "Operation", "int8", "2+", default=0),
-        FieldRow("permission_type", "PermissionType", "int8", "2+", default=0),
+        FieldRow(
+            "principal",
+            "Principal",
+            "string",
+            "2+",
+            default="",
+            about="The principal that the ACL is for, such as `User:alice`; `User:*` is everyone.",
+        ),
+        FieldRow(
+            "host", "Host", "string", "2+", default="", about="The client address that the ACL is for, or `*` for any."
+        ),
+        FieldRow(
+            "operation",
+            "Operation",
+            "int8",
+            "2+",
+            default=0,
+            about="The operation that the ACL covers, an AclOperation.",
+        ),
+        FieldRow(
+            "permission_type",
+            "PermissionType",
+            "int8",
+            "2+",
+            default=0,
+            about="Whether the ACL allows (3) or denies (2).",
+        ),
     )
 
 
 class DescribeAclsResource(Struct):
-    """`resources[]` of DescribeAclsResponse, version 2 on."""
+    """`resources[]` of DescribeAclsResponse, version 2 on. The resources that have
+    matching ACLs."""
 
     __slots__ = ("type", "name", "pattern_type", "acls", "unknown_tags")
 
     type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. The type of the resource, an AclResourceType: 2 topic, 3
+    group, 4 cluster, 5 transactional ID ..."""
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the resource, or `*` for all of its type."""
     pattern_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. How the resource name matches: 3 literally, 4 as a
+    prefix (KIP-290)."""
     acls: tuple[AclDescription, ...]
-    """[]AclDescription, version 2 on."""
+    """[]AclDescription, version 2 on. The matching ACLs of the resource."""
 
     @constructor
     def __init__(
@@ -84,26 +113,47 @@ class DescribeAclsResource(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("type", "Type", "int8", "2+", default=0),
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("pattern_type", "PatternType", "int8", "2+", default=3),
-        FieldRow("acls", "Acls", "[]AclDescription", "2+", struct=AclDescription),
+        FieldRow(
+            "type",
+            "Type",
+            "int8",
+            "2+",
+            default=0,
+            about="The type of the resource, an AclResourceType: 2 topic, 3 group, 4 cluster, 5 transactional ID ...",
+        ),
+        FieldRow(
+            "name", "Name", "string", "2+", default="", about="The name of the resource, or `*` for all of its type."
+        ),
+        FieldRow(
+            "pattern_type",
+            "PatternType",
+            "int8",
+            "2+",
+            default=3,
+            about="How the resource name matches: 3 literally, 4 as a prefix (KIP-290).",
+        ),
+        FieldRow(
+            "acls", "Acls", "[]AclDescription", "2+", struct=AclDescription, about="The matching ACLs of the resource."
+        ),
     )
 
 
 class DescribeAclsResponse(Message["ResponseHeader"]):
-    """DescribeAclsResponse (response, API key 29), version 2."""
+    """DescribeAclsResponse (response, API key 29), version 2.
+
+    The ACLs that match the filter, by resource."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed, or null."""
     resources: tuple[DescribeAclsResource, ...]
-    """[]DescribeAclsResource, version 2 on."""
+    """[]DescribeAclsResource, version 2 on. The resources that have matching ACLs."""
 
     @constructor
     def __init__(
@@ -131,8 +181,30 @@ class DescribeAclsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
-        FieldRow("resources", "Resources", "[]DescribeAclsResource", "2+", struct=DescribeAclsResource),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]DescribeAclsResource",
+            "2+",
+            struct=DescribeAclsResource,
+            about="The resources that have matching ACLs.",
+        ),
     )

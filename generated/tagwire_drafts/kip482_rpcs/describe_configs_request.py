@@ -16,16 +16,20 @@ __all__ = ["DescribeConfigsRequest", "DescribeConfigsResource"]
 
 
 class DescribeConfigsResource(Struct):
-    """`resources[]` of DescribeConfigsRequest, version 3 on."""
+    """`resources[]` of DescribeConfigsRequest, version 3 on. The resources whose
+    configurations to read."""
 
     __slots__ = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
 
     resource_type: int
-    """int8, version 3 on."""
+    """int8, version 3 on. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 32 group ..."""
     resource_name: str
-    """string, version 3 on."""
+    """string, version 3 on. The topic, group or client metrics subscription, or
+    the broker ID as a string; empty for the default of all brokers."""
     configuration_keys: tuple[str, ...] | None
-    """[]string, version 3 on, nullable."""
+    """[]string, version 3 on, nullable. The names of the configurations to read,
+    or null for all."""
 
     @constructor
     def __init__(
@@ -42,21 +46,46 @@ class DescribeConfigsResource(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "3+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "3+", default=""),
-        FieldRow("configuration_keys", "ConfigurationKeys", "[]string", "3+", nullable="3+"),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "3+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "3+",
+            default="",
+            about="The topic, group or client metrics subscription, or the broker ID as a string; empty for the default of all brokers.",
+        ),
+        FieldRow(
+            "configuration_keys",
+            "ConfigurationKeys",
+            "[]string",
+            "3+",
+            nullable="3+",
+            about="The names of the configurations to read, or null for all.",
+        ),
     )
 
 
 class DescribeConfigsRequest(Message["RequestHeader"]):
-    """DescribeConfigsRequest (request, API key 32), version 3."""
+    """DescribeConfigsRequest (request, API key 32), version 3.
+
+    Reads the configurations of topics, brokers, groups and other resources."""
 
     __slots__ = ("resources", "include_synoyms", "unknown_tags")
 
     resources: tuple[DescribeConfigsResource, ...]
-    """[]DescribeConfigsResource, version 3 on."""
+    """[]DescribeConfigsResource, version 3 on. The resources whose configurations
+    to read."""
     include_synoyms: bool
-    """bool, version 3 on."""
+    """bool, version 3 on. Whether to list all places where a value is set, not
+    only the one in effect (KIP-226)."""
 
     @constructor
     def __init__(
@@ -80,6 +109,20 @@ class DescribeConfigsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("resources", "Resources", "[]DescribeConfigsResource", "3+", struct=DescribeConfigsResource),
-        FieldRow("include_synoyms", "IncludeSynoyms", "bool", "3+", default=False),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]DescribeConfigsResource",
+            "3+",
+            struct=DescribeConfigsResource,
+            about="The resources whose configurations to read.",
+        ),
+        FieldRow(
+            "include_synoyms",
+            "IncludeSynoyms",
+            "bool",
+            "3+",
+            default=False,
+            about="Whether to list all places where a value is set, not only the one in effect (KIP-226).",
+        ),
     )

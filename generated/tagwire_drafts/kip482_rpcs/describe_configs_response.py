@@ -22,16 +22,19 @@ __all__ = [
 
 class DescribeConfigsSynonym(Struct):
     """`DescribeConfigsResourceResult.synonyms[]` of DescribeConfigsResponse,
-    version 3 on."""
+    version 3 on. All places where the value is set, the one in effect first
+    (KIP-226)."""
 
     __slots__ = ("name", "value", "source", "unknown_tags")
 
     name: str
-    """string, version 3 on."""
+    """string, version 3 on. The name of the configuration there; a broker's can
+    differ from a topic's."""
     value: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The value there as a string, or null if it
+    is sensitive or not set."""
     source: int
-    """int8, version 3 on."""
+    """int8, version 3 on. Where this value is set, a ConfigSource."""
 
     @constructor
     def __init__(
@@ -43,29 +46,50 @@ class DescribeConfigsSynonym(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "3+", default=""),
-        FieldRow("value", "Value", "string", "3+", default="", nullable="3+"),
-        FieldRow("source", "Source", "int8", "3+", default=0),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "3+",
+            default="",
+            about="The name of the configuration there; a broker's can differ from a topic's.",
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="The value there as a string, or null if it is sensitive or not set.",
+        ),
+        FieldRow("source", "Source", "int8", "3+", default=0, about="Where this value is set, a ConfigSource."),
     )
 
 
 class DescribeConfigsResourceResult(Struct):
-    """`DescribeConfigsResult.configs[]` of DescribeConfigsResponse, version 3 on."""
+    """`DescribeConfigsResult.configs[]` of DescribeConfigsResponse, version 3 on.
+    The configurations of the resource."""
 
     __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "synonyms", "unknown_tags")
 
     name: str
-    """string, version 3 on."""
+    """string, version 3 on. The configuration's name, such as `retention.ms`."""
     value: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. The value in effect as a string, or null if
+    it is sensitive or not set."""
     read_only: bool
-    """bool, version 3 on."""
+    """bool, version 3 on. Whether the configuration can't be changed while the
+    broker runs."""
     config_source: int
-    """int8, version 3 on."""
+    """int8, version 3 on. Where the value comes from, a ConfigSource: 1 the topic,
+    5 Kafka's default ... -1 if unknown."""
     is_sensitive: bool
-    """bool, version 3 on."""
+    """bool, version 3 on. Whether the value is a secret, so that it isn't
+    returned."""
     synonyms: tuple[DescribeConfigsSynonym, ...]
-    """[]DescribeConfigsSynonym, version 3 on."""
+    """[]DescribeConfigsSynonym, version 3 on. All places where the value is set,
+    the one in effect first (KIP-226)."""
 
     @constructor
     def __init__(
@@ -88,30 +112,71 @@ class DescribeConfigsResourceResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "3+", default=""),
-        FieldRow("value", "Value", "string", "3+", default="", nullable="3+"),
-        FieldRow("read_only", "ReadOnly", "bool", "3+", default=False),
-        FieldRow("config_source", "ConfigSource", "int8", "3+", default=-1),
-        FieldRow("is_sensitive", "IsSensitive", "bool", "3+", default=False),
-        FieldRow("synonyms", "Synonyms", "[]DescribeConfigsSynonym", "3+", struct=DescribeConfigsSynonym),
+        FieldRow("name", "Name", "string", "3+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="The value in effect as a string, or null if it is sensitive or not set.",
+        ),
+        FieldRow(
+            "read_only",
+            "ReadOnly",
+            "bool",
+            "3+",
+            default=False,
+            about="Whether the configuration can't be changed while the broker runs.",
+        ),
+        FieldRow(
+            "config_source",
+            "ConfigSource",
+            "int8",
+            "3+",
+            default=-1,
+            about="Where the value comes from, a ConfigSource: 1 the topic, 5 Kafka's default ... -1 if unknown.",
+        ),
+        FieldRow(
+            "is_sensitive",
+            "IsSensitive",
+            "bool",
+            "3+",
+            default=False,
+            about="Whether the value is a secret, so that it isn't returned.",
+        ),
+        FieldRow(
+            "synonyms",
+            "Synonyms",
+            "[]DescribeConfigsSynonym",
+            "3+",
+            struct=DescribeConfigsSynonym,
+            about="All places where the value is set, the one in effect first (KIP-226).",
+        ),
     )
 
 
 class DescribeConfigsResult(Struct):
-    """`results[]` of DescribeConfigsResponse, version 3 on."""
+    """`results[]` of DescribeConfigsResponse, version 3 on. The result for each
+    resource in the request."""
 
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs", "unknown_tags")
 
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0 on success, otherwise the ErrorCode for this
+    resource."""
     error_message: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. Why the request failed for this resource, or
+    null."""
     resource_type: int
-    """int8, version 3 on."""
+    """int8, version 3 on. The type of the resource, a ConfigResourceType: 2 topic,
+    4 broker, 32 group ..."""
     resource_name: str
-    """string, version 3 on."""
+    """string, version 3 on. The resource that the request named."""
     configs: tuple[DescribeConfigsResourceResult, ...]
-    """[]DescribeConfigsResourceResult, version 3 on."""
+    """[]DescribeConfigsResourceResult, version 3 on. The configurations of the
+    resource."""
 
     @constructor
     def __init__(
@@ -132,23 +197,58 @@ class DescribeConfigsResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "3+", default="", nullable="3+"),
-        FieldRow("resource_type", "ResourceType", "int8", "3+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "3+", default=""),
-        FieldRow("configs", "Configs", "[]DescribeConfigsResourceResult", "3+", struct=DescribeConfigsResourceResult),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "3+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this resource.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="Why the request failed for this resource, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "3+",
+            default=0,
+            about="The type of the resource, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name", "ResourceName", "string", "3+", default="", about="The resource that the request named."
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]DescribeConfigsResourceResult",
+            "3+",
+            struct=DescribeConfigsResourceResult,
+            about="The configurations of the resource.",
+        ),
     )
 
 
 class DescribeConfigsResponse(Message["ResponseHeader"]):
-    """DescribeConfigsResponse (response, API key 32), version 3."""
+    """DescribeConfigsResponse (response, API key 32), version 3.
+
+    The configurations of each resource, and where their values come from."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 3 on."""
+    """int32, version 3 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[DescribeConfigsResult, ...]
-    """[]DescribeConfigsResult, version 3 on."""
+    """[]DescribeConfigsResult, version 3 on. The result for each resource in the
+    request."""
 
     @constructor
     def __init__(
@@ -172,6 +272,20 @@ class DescribeConfigsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0),
-        FieldRow("results", "Results", "[]DescribeConfigsResult", "3+", struct=DescribeConfigsResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]DescribeConfigsResult",
+            "3+",
+            struct=DescribeConfigsResult,
+            about="The result for each resource in the request.",
+        ),
     )

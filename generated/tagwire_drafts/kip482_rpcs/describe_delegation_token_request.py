@@ -16,14 +16,15 @@ __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 
 class DescribeDelegationTokenOwner(Struct):
-    """`owners[]` of DescribeDelegationTokenRequest, version 2 on."""
+    """`owners[]` of DescribeDelegationTokenRequest, version 2 on. The owners whose
+    tokens to list, or null for all."""
 
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
     principal_type: str
-    """string, version 2 on."""
+    """string, version 2 on. The type of the principal, usually `User`."""
     principal_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the principal."""
 
     @constructor
     def __init__(
@@ -34,18 +35,28 @@ class DescribeDelegationTokenOwner(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "2+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "2+", default=""),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "2+",
+            default="",
+            about="The type of the principal, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "2+", default="", about="The name of the principal."),
     )
 
 
 class DescribeDelegationTokenRequest(Message["RequestHeader"]):
-    """DescribeDelegationTokenRequest (request, API key 41), version 2."""
+    """DescribeDelegationTokenRequest (request, API key 41), version 2.
+
+    Lists delegation tokens that the client may see (KIP-48)."""
 
     __slots__ = ("owners", "unknown_tags")
 
     owners: tuple[DescribeDelegationTokenOwner, ...] | None
-    """[]DescribeDelegationTokenOwner, version 2 on, nullable."""
+    """[]DescribeDelegationTokenOwner, version 2 on, nullable. The owners whose
+    tokens to list, or null for all."""
 
     @constructor
     def __init__(
@@ -71,5 +82,6 @@ class DescribeDelegationTokenRequest(Message["RequestHeader"]):
             "2+",
             nullable="2+",
             struct=DescribeDelegationTokenOwner,
+            about="The owners whose tokens to list, or null for all.",
         ),
     )

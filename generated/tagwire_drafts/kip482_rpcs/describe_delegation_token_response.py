@@ -17,14 +17,15 @@ __all__ = ["DescribeDelegationTokenResponse", "DescribedDelegationToken", "Descr
 
 class DescribedDelegationTokenRenewer(Struct):
     """`DescribedDelegationToken.renewers[]` of DescribeDelegationTokenResponse,
-    version 2 on."""
+    version 2 on. The principals that may renew the token, in addition to
+    its owner."""
 
     __slots__ = ("principal_type", "principal_name", "unknown_tags")
 
     principal_type: str
-    """string, version 2 on."""
+    """string, version 2 on. The type of the principal, usually `User`."""
     principal_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the principal."""
 
     @constructor
     def __init__(
@@ -35,13 +36,20 @@ class DescribedDelegationTokenRenewer(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "2+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "2+", default=""),
+        FieldRow(
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "2+",
+            default="",
+            about="The type of the principal, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "2+", default="", about="The name of the principal."),
     )
 
 
 class DescribedDelegationToken(Struct):
-    """`tokens[]` of DescribeDelegationTokenResponse, version 2 on."""
+    """`tokens[]` of DescribeDelegationTokenResponse, version 2 on. The tokens."""
 
     __slots__ = (
         "principal_type",
@@ -56,21 +64,25 @@ class DescribedDelegationToken(Struct):
     )
 
     principal_type: str
-    """string, version 2 on."""
+    """string, version 2 on. The type of the token's owner, usually `User`."""
     principal_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The name of the token's owner."""
     issue_timestamp: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token was issued, in milliseconds since 1970."""
     expiry_timestamp: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token expires unless it is renewed, in
+    milliseconds since 1970."""
     max_timestamp: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token expires for good, in milliseconds since
+    1970."""
     token_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The token's ID, which clients use as SCRAM user name."""
     hmac: bytes
-    """bytes, version 2 on, sensitive."""
+    """bytes, version 2 on, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     renewers: tuple[DescribedDelegationTokenRenewer, ...]
-    """[]DescribedDelegationTokenRenewer, version 2 on."""
+    """[]DescribedDelegationTokenRenewer, version 2 on. The principals that may
+    renew the token, in addition to its owner."""
 
     @constructor
     def __init__(
@@ -97,30 +109,81 @@ class DescribedDelegationToken(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("principal_type", "PrincipalType", "string", "2+", default=""),
-        FieldRow("principal_name", "PrincipalName", "string", "2+", default=""),
-        FieldRow("issue_timestamp", "IssueTimestamp", "int64", "2+", default=0),
-        FieldRow("expiry_timestamp", "ExpiryTimestamp", "int64", "2+", default=0),
-        FieldRow("max_timestamp", "MaxTimestamp", "int64", "2+", default=0),
-        FieldRow("token_id", "TokenId", "string", "2+", default=""),
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
         FieldRow(
-            "renewers", "Renewers", "[]DescribedDelegationTokenRenewer", "2+", struct=DescribedDelegationTokenRenewer
+            "principal_type",
+            "PrincipalType",
+            "string",
+            "2+",
+            default="",
+            about="The type of the token's owner, usually `User`.",
+        ),
+        FieldRow("principal_name", "PrincipalName", "string", "2+", default="", about="The name of the token's owner."),
+        FieldRow(
+            "issue_timestamp",
+            "IssueTimestamp",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token was issued, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "expiry_timestamp",
+            "ExpiryTimestamp",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token expires unless it is renewed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "max_timestamp",
+            "MaxTimestamp",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token expires for good, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "token_id",
+            "TokenId",
+            "string",
+            "2+",
+            default="",
+            about="The token's ID, which clients use as SCRAM user name.",
+        ),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "2+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "renewers",
+            "Renewers",
+            "[]DescribedDelegationTokenRenewer",
+            "2+",
+            struct=DescribedDelegationTokenRenewer,
+            about="The principals that may renew the token, in addition to its owner.",
         ),
     )
 
 
 class DescribeDelegationTokenResponse(Message["ResponseHeader"]):
-    """DescribeDelegationTokenResponse (response, API key 41), version 2."""
+    """DescribeDelegationTokenResponse (response, API key 41), version 2.
+
+    The delegation tokens, with their secrets."""
 
     __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise an ErrorCode."""
     tokens: tuple[DescribedDelegationToken, ...]
-    """[]DescribedDelegationToken, version 2 on."""
+    """[]DescribedDelegationToken, version 2 on. The tokens."""
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -146,7 +209,16 @@ class DescribeDelegationTokenResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("tokens", "Tokens", "[]DescribedDelegationToken", "2+", struct=DescribedDelegationToken),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "tokens", "Tokens", "[]DescribedDelegationToken", "2+", struct=DescribedDelegationToken, about="The tokens."
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

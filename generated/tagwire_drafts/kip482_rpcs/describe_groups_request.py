@@ -16,14 +16,18 @@ __all__ = ["DescribeGroupsRequest"]
 
 
 class DescribeGroupsRequest(Message["RequestHeader"]):
-    """DescribeGroupsRequest (request, API key 15), version 5."""
+    """DescribeGroupsRequest (request, API key 15), version 5.
+
+    Describes classic groups. Groups with newer protocols have requests of their
+    own, such as ConsumerGroupDescribe."""
 
     __slots__ = ("groups", "include_authorized_operations", "unknown_tags")
 
     groups: tuple[str, ...]
-    """[]string, version 5 on."""
+    """[]string, version 5 on. The IDs of the groups to describe."""
     include_authorized_operations: bool
-    """bool, version 5 on."""
+    """bool, version 5 on. Whether to return the operations that the client may do
+    with each group (KIP-430)."""
 
     @constructor
     def __init__(
@@ -47,6 +51,13 @@ class DescribeGroupsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(5, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("groups", "Groups", "[]string", "5+"),
-        FieldRow("include_authorized_operations", "IncludeAuthorizedOperations", "bool", "5+", default=False),
+        FieldRow("groups", "Groups", "[]string", "5+", about="The IDs of the groups to describe."),
+        FieldRow(
+            "include_authorized_operations",
+            "IncludeAuthorizedOperations",
+            "bool",
+            "5+",
+            default=False,
+            about="Whether to return the operations that the client may do with each group (KIP-430).",
+        ),
     )

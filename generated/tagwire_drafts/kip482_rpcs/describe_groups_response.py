@@ -16,7 +16,8 @@ __all__ = ["DescribeGroupsResponse", "DescribedGroup", "DescribedGroupMember"]
 
 
 class DescribedGroupMember(Struct):
-    """`DescribedGroup.members[]` of DescribeGroupsResponse, version 5 on."""
+    """`DescribedGroup.members[]` of DescribeGroupsResponse, version 5 on. The
+    members of the group."""
 
     __slots__ = (
         "member_id",
@@ -29,17 +30,21 @@ class DescribedGroupMember(Struct):
     )
 
     member_id: str
-    """string, version 5 on."""
+    """string, version 5 on. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 5 on, nullable."""
+    """string, version 5 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     client_id: str
-    """string, version 5 on."""
+    """string, version 5 on. The `client.id` that the member sends in its request
+    headers."""
     client_host: str
-    """string, version 5 on."""
+    """string, version 5 on. The address from which the member connected."""
     member_metadata: bytes
-    """bytes, version 5 on."""
+    """bytes, version 5 on. What the member sent for the protocol in JoinGroup: for
+    consumers a ConsumerProtocolSubscription."""
     member_assignment: bytes
-    """bytes, version 5 on."""
+    """bytes, version 5 on. What the leader assigned to the member: for consumers a
+    ConsumerProtocolAssignment."""
 
     @constructor
     def __init__(
@@ -62,17 +67,54 @@ class DescribedGroupMember(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "5+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "5+", default=None, nullable="5+"),
-        FieldRow("client_id", "ClientId", "string", "5+", default=""),
-        FieldRow("client_host", "ClientHost", "string", "5+", default=""),
-        FieldRow("member_metadata", "MemberMetadata", "bytes", "5+", default=b""),
-        FieldRow("member_assignment", "MemberAssignment", "bytes", "5+", default=b""),
+        FieldRow("member_id", "MemberId", "string", "5+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "5+",
+            default=None,
+            nullable="5+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "client_id",
+            "ClientId",
+            "string",
+            "5+",
+            default="",
+            about="The `client.id` that the member sends in its request headers.",
+        ),
+        FieldRow(
+            "client_host",
+            "ClientHost",
+            "string",
+            "5+",
+            default="",
+            about="The address from which the member connected.",
+        ),
+        FieldRow(
+            "member_metadata",
+            "MemberMetadata",
+            "bytes",
+            "5+",
+            default=b"",
+            about="What the member sent for the protocol in JoinGroup: for consumers a ConsumerProtocolSubscription.",
+        ),
+        FieldRow(
+            "member_assignment",
+            "MemberAssignment",
+            "bytes",
+            "5+",
+            default=b"",
+            about="What the leader assigned to the member: for consumers a ConsumerProtocolAssignment.",
+        ),
     )
 
 
 class DescribedGroup(Struct):
-    """`groups[]` of DescribeGroupsResponse, version 5 on."""
+    """`groups[]` of DescribeGroupsResponse, version 5 on. A description of each
+    group in the request."""
 
     __slots__ = (
         "error_code",
@@ -86,19 +128,22 @@ class DescribedGroup(Struct):
     )
 
     error_code: int
-    """int16, version 5 on."""
+    """int16, version 5 on. 0 on success, otherwise the ErrorCode for this group."""
     group_id: str
-    """string, version 5 on."""
+    """string, version 5 on. The group's ID, the `group.id` of its members."""
     group_state: str
-    """string, version 5 on."""
+    """string, version 5 on. `PreparingRebalance`, `CompletingRebalance`, `Stable`,
+    `Empty` or `Dead`; empty on errors."""
     protocol_type: str
-    """string, version 5 on."""
+    """string, version 5 on. The kind of group, such as `consumer` or `connect`."""
     protocol_data: str
-    """string, version 5 on."""
+    """string, version 5 on. The protocol that the members agreed on: for consumers
+    the name of the assignor. Empty unless the group is stable."""
     members: tuple[DescribedGroupMember, ...]
-    """[]DescribedGroupMember, version 5 on."""
+    """[]DescribedGroupMember, version 5 on. The members of the group."""
     authorized_operations: int
-    """int32, version 5 on."""
+    """int32, version 5 on. What the client may do with the group: one bit for each
+    AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -123,25 +168,72 @@ class DescribedGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "5+", default=0),
-        FieldRow("group_id", "GroupId", "string", "5+", default=""),
-        FieldRow("group_state", "GroupState", "string", "5+", default=""),
-        FieldRow("protocol_type", "ProtocolType", "string", "5+", default=""),
-        FieldRow("protocol_data", "ProtocolData", "string", "5+", default=""),
-        FieldRow("members", "Members", "[]DescribedGroupMember", "5+", struct=DescribedGroupMember),
-        FieldRow("authorized_operations", "AuthorizedOperations", "int32", "5+", default=-2147483648),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "5+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this group.",
+        ),
+        FieldRow(
+            "group_id", "GroupId", "string", "5+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "group_state",
+            "GroupState",
+            "string",
+            "5+",
+            default="",
+            about="`PreparingRebalance`, `CompletingRebalance`, `Stable`, `Empty` or `Dead`; empty on errors.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "5+",
+            default="",
+            about="The kind of group, such as `consumer` or `connect`.",
+        ),
+        FieldRow(
+            "protocol_data",
+            "ProtocolData",
+            "string",
+            "5+",
+            default="",
+            about="The protocol that the members agreed on: for consumers the name of the assignor. Empty unless the group is stable.",
+        ),
+        FieldRow(
+            "members",
+            "Members",
+            "[]DescribedGroupMember",
+            "5+",
+            struct=DescribedGroupMember,
+            about="The members of the group.",
+        ),
+        FieldRow(
+            "authorized_operations",
+            "AuthorizedOperations",
+            "int32",
+            "5+",
+            default=-2147483648,
+            about="What the client may do with the group: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )
 
 
 class DescribeGroupsResponse(Message["ResponseHeader"]):
-    """DescribeGroupsResponse (response, API key 15), version 5."""
+    """DescribeGroupsResponse (response, API key 15), version 5.
+
+    The state of classic groups and their members."""
 
     __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 5 on."""
+    """int32, version 5 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     groups: tuple[DescribedGroup, ...]
-    """[]DescribedGroup, version 5 on."""
+    """[]DescribedGroup, version 5 on. A description of each group in the request."""
 
     @constructor
     def __init__(
@@ -165,6 +257,20 @@ class DescribeGroupsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(5, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "5+", default=0),
-        FieldRow("groups", "Groups", "[]DescribedGroup", "5+", struct=DescribedGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "5+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "groups",
+            "Groups",
+            "[]DescribedGroup",
+            "5+",
+            struct=DescribedGroup,
+            about="A description of each group in the request.",
+        ),
     )

@@ -16,14 +16,15 @@ __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
 
 class DescribableLogDirTopic(Struct):
-    """`topics[]` of DescribeLogDirsRequest, version 2 on."""
+    """`topics[]` of DescribeLogDirsRequest, version 2 on. The partitions to
+    describe, by topic, or null for all."""
 
     __slots__ = ("topic", "partition_index", "unknown_tags")
 
     topic: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partition_index: tuple[int, ...]
-    """[]int32, version 2 on."""
+    """[]int32, version 2 on. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -34,18 +35,22 @@ class DescribableLogDirTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "2+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "[]int32", "2+"),
+        FieldRow("topic", "Topic", "string", "2+", default="", about="The topic's name."),
+        FieldRow("partition_index", "PartitionIndex", "[]int32", "2+", about="The partition numbers, counted from 0."),
     )
 
 
 class DescribeLogDirsRequest(Message["RequestHeader"]):
-    """DescribeLogDirsRequest (request, API key 35), version 2."""
+    """DescribeLogDirsRequest (request, API key 35), version 2.
+
+    Lists the log directories of one broker with the size of their replicas
+    (KIP-113)."""
 
     __slots__ = ("topics", "unknown_tags")
 
     topics: tuple[DescribableLogDirTopic, ...] | None
-    """[]DescribableLogDirTopic, version 2 on, nullable."""
+    """[]DescribableLogDirTopic, version 2 on, nullable. The partitions to
+    describe, by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -64,5 +69,13 @@ class DescribeLogDirsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("topics", "Topics", "[]DescribableLogDirTopic", "2+", nullable="2+", struct=DescribableLogDirTopic),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DescribableLogDirTopic",
+            "2+",
+            nullable="2+",
+            struct=DescribableLogDirTopic,
+            about="The partitions to describe, by topic, or null for all.",
+        ),
     )

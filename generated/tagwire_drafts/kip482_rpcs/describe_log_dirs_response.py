@@ -17,18 +17,20 @@ __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsResponse", "DescribeLogDi
 
 class DescribeLogDirsPartition(Struct):
     """`DescribeLogDirsTopic.partitions[]` of DescribeLogDirsResponse, version 2
-    on."""
+    on. The replicas of the topic."""
 
     __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
 
     partition_index: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     partition_size: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The size of the replica's segments, in bytes."""
     offset_lag: int
-    """int64, version 2 on."""
+    """int64, version 2 on. How many offsets the replica is behind: the high
+    watermark, or for a future replica the current one."""
     is_future_key: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether this is a future replica, which a move between
+    directories is still filling."""
 
     @constructor
     def __init__(
@@ -47,22 +49,51 @@ class DescribeLogDirsPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "2+", default=0),
-        FieldRow("partition_size", "PartitionSize", "int64", "2+", default=0),
-        FieldRow("offset_lag", "OffsetLag", "int64", "2+", default=0),
-        FieldRow("is_future_key", "IsFutureKey", "bool", "2+", default=False),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "partition_size",
+            "PartitionSize",
+            "int64",
+            "2+",
+            default=0,
+            about="The size of the replica's segments, in bytes.",
+        ),
+        FieldRow(
+            "offset_lag",
+            "OffsetLag",
+            "int64",
+            "2+",
+            default=0,
+            about="How many offsets the replica is behind: the high watermark, or for a future replica the current one.",
+        ),
+        FieldRow(
+            "is_future_key",
+            "IsFutureKey",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether this is a future replica, which a move between directories is still filling.",
+        ),
     )
 
 
 class DescribeLogDirsTopic(Struct):
-    """`DescribeLogDirsResult.topics[]` of DescribeLogDirsResponse, version 2 on."""
+    """`DescribeLogDirsResult.topics[]` of DescribeLogDirsResponse, version 2 on.
+    The replicas in the directory, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partitions: tuple[DescribeLogDirsPartition, ...]
-    """[]DescribeLogDirsPartition, version 2 on."""
+    """[]DescribeLogDirsPartition, version 2 on. The replicas of the topic."""
 
     @constructor
     def __init__(
@@ -77,22 +108,31 @@ class DescribeLogDirsTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("partitions", "Partitions", "[]DescribeLogDirsPartition", "2+", struct=DescribeLogDirsPartition),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]DescribeLogDirsPartition",
+            "2+",
+            struct=DescribeLogDirsPartition,
+            about="The replicas of the topic.",
+        ),
     )
 
 
 class DescribeLogDirsResult(Struct):
-    """`results[]` of DescribeLogDirsResponse, version 2 on."""
+    """`results[]` of DescribeLogDirsResponse, version 2 on. The log directories."""
 
     __slots__ = ("error_code", "log_dir", "topics", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 if the directory is online, otherwise the error, such
+    as KAFKA_STORAGE_ERROR."""
     log_dir: str
-    """string, version 2 on."""
+    """string, version 2 on. The absolute path of the log directory."""
     topics: tuple[DescribeLogDirsTopic, ...]
-    """[]DescribeLogDirsTopic, version 2 on."""
+    """[]DescribeLogDirsTopic, version 2 on. The replicas in the directory, by
+    topic."""
 
     @constructor
     def __init__(
@@ -109,21 +149,38 @@ class DescribeLogDirsResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("log_dir", "LogDir", "string", "2+", default=""),
-        FieldRow("topics", "Topics", "[]DescribeLogDirsTopic", "2+", struct=DescribeLogDirsTopic),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 if the directory is online, otherwise the error, such as KAFKA_STORAGE_ERROR.",
+        ),
+        FieldRow("log_dir", "LogDir", "string", "2+", default="", about="The absolute path of the log directory."),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]DescribeLogDirsTopic",
+            "2+",
+            struct=DescribeLogDirsTopic,
+            about="The replicas in the directory, by topic.",
+        ),
     )
 
 
 class DescribeLogDirsResponse(Message["ResponseHeader"]):
-    """DescribeLogDirsResponse (response, API key 35), version 2."""
+    """DescribeLogDirsResponse (response, API key 35), version 2.
+
+    The log directories of the broker, and what is in them."""
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     results: tuple[DescribeLogDirsResult, ...]
-    """[]DescribeLogDirsResult, version 2 on."""
+    """[]DescribeLogDirsResult, version 2 on. The log directories."""
 
     @constructor
     def __init__(
@@ -147,6 +204,20 @@ class DescribeLogDirsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("results", "Results", "[]DescribeLogDirsResult", "2+", struct=DescribeLogDirsResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "results",
+            "Results",
+            "[]DescribeLogDirsResult",
+            "2+",
+            struct=DescribeLogDirsResult,
+            about="The log directories.",
+        ),
     )

@@ -16,14 +16,15 @@ __all__ = ["ElectLeadersRequest", "TopicPartitions"]
 
 
 class TopicPartitions(Struct):
-    """`topic_partitions[]` of ElectLeadersRequest, version 2 on."""
+    """`topic_partitions[]` of ElectLeadersRequest, version 2 on. The partitions to
+    elect leaders for, by topic, or null for all."""
 
     __slots__ = ("topic", "partition_id", "unknown_tags")
 
     topic: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partition_id: tuple[int, ...]
-    """[]int32, version 2 on."""
+    """[]int32, version 2 on. The partition numbers, counted from 0."""
 
     @constructor
     def __init__(
@@ -34,22 +35,26 @@ class TopicPartitions(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "2+", default=""),
-        FieldRow("partition_id", "PartitionId", "[]int32", "2+"),
+        FieldRow("topic", "Topic", "string", "2+", default="", about="The topic's name."),
+        FieldRow("partition_id", "PartitionId", "[]int32", "2+", about="The partition numbers, counted from 0."),
     )
 
 
 class ElectLeadersRequest(Message["RequestHeader"]):
-    """ElectLeadersRequest (request, API key 43), version 2."""
+    """ElectLeadersRequest (request, API key 43), version 2.
+
+    Elects leaders for partitions (KIP-183, KIP-460)."""
 
     __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
 
     election_type: int
-    """int8, version 2 on."""
+    """int8, version 2 on. 0 makes the preferred replica leader; 1 allows a replica
+    outside the ISR, which can lose data."""
     topic_partitions: tuple[TopicPartitions, ...] | None
-    """[]TopicPartitions, version 2 on, nullable."""
+    """[]TopicPartitions, version 2 on, nullable. The partitions to elect leaders
+    for, by topic, or null for all."""
     timeout_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long to wait for the elections, in milliseconds."""
 
     @constructor
     def __init__(
@@ -75,9 +80,29 @@ class ElectLeadersRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("election_type", "ElectionType", "int8", "2+", default=0),
         FieldRow(
-            "topic_partitions", "TopicPartitions", "[]TopicPartitions", "2+", nullable="2+", struct=TopicPartitions
+            "election_type",
+            "ElectionType",
+            "int8",
+            "2+",
+            default=0,
+            about="0 makes the preferred replica leader; 1 allows a replica outside the ISR, which can lose data.",
         ),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "2+", default=60000),
+        FieldRow(
+            "topic_partitions",
+            "TopicPartitions",
+            "[]TopicPartitions",
+            "2+",
+            nullable="2+",
+            struct=TopicPartitions,
+            about="The partitions to elect leaders for, by topic, or null for all.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "2+",
+            default=60000,
+            about="How long to wait for the elections, in milliseconds.",
+        ),
     )

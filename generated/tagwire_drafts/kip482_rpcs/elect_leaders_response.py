@@ -17,16 +17,18 @@ __all__ = ["ElectLeadersResponse", "PartitionResult", "ReplicaElectionResult"]
 
 class PartitionResult(Struct):
     """`ReplicaElectionResult.partition_result[]` of ElectLeadersResponse, version
-    2 on."""
+    2 on. The result for each partition of the topic."""
 
     __slots__ = ("partition_id", "error_code", "error_message", "unknown_tags")
 
     partition_id: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 if a leader was elected; ELECTION_NOT_NEEDED (84) if
+    it already led."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -43,21 +45,44 @@ class PartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_id", "PartitionId", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
+        FieldRow(
+            "partition_id",
+            "PartitionId",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 if a leader was elected; ELECTION_NOT_NEEDED (84) if it already led.",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
 class ReplicaElectionResult(Struct):
-    """`replica_election_results[]` of ElectLeadersResponse, version 2 on."""
+    """`replica_election_results[]` of ElectLeadersResponse, version 2 on. The
+    results, by topic."""
 
     __slots__ = ("topic", "partition_result", "unknown_tags")
 
     topic: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partition_result: tuple[PartitionResult, ...]
-    """[]PartitionResult, version 2 on."""
+    """[]PartitionResult, version 2 on. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -72,22 +97,33 @@ class ReplicaElectionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "2+", default=""),
-        FieldRow("partition_result", "PartitionResult", "[]PartitionResult", "2+", struct=PartitionResult),
+        FieldRow("topic", "Topic", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_result",
+            "PartitionResult",
+            "[]PartitionResult",
+            "2+",
+            struct=PartitionResult,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class ElectLeadersResponse(Message["ResponseHeader"]):
-    """ElectLeadersResponse (response, API key 43), version 2."""
+    """ElectLeadersResponse (response, API key 43), version 2.
+
+    Reports for each partition whether it has a new leader."""
 
     __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or an error of the whole request, such as
+    CLUSTER_AUTHORIZATION_FAILED (31)."""
     replica_election_results: tuple[ReplicaElectionResult, ...]
-    """[]ReplicaElectionResult, version 2 on."""
+    """[]ReplicaElectionResult, version 2 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -113,13 +149,28 @@ class ElectLeadersResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0, or an error of the whole request, such as CLUSTER_AUTHORIZATION_FAILED (31).",
+        ),
         FieldRow(
             "replica_election_results",
             "ReplicaElectionResults",
             "[]ReplicaElectionResult",
             "2+",
             struct=ReplicaElectionResult,
+            about="The results, by topic.",
         ),
     )

@@ -16,18 +16,21 @@ __all__ = ["EndTxnRequest"]
 
 
 class EndTxnRequest(Message["RequestHeader"]):
-    """EndTxnRequest (request, API key 26), version 2."""
+    """EndTxnRequest (request, API key 26), version 2.
+
+    Commits or aborts the producer's transaction (KIP-98)."""
 
     __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tags")
 
     transactional_id: str
-    """string, version 2 on."""
+    """string, version 2 on. The `transactional.id` of the producer."""
     producer_id: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, version 2 on."""
+    """int16, version 2 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     committed: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. True commits the transaction, false aborts it."""
 
     @constructor
     def __init__(
@@ -55,8 +58,36 @@ class EndTxnRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "2+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "2+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "2+", default=0),
-        FieldRow("committed", "Committed", "bool", "2+", default=False),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "2+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "2+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "2+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "committed",
+            "Committed",
+            "bool",
+            "2+",
+            default=False,
+            about="True commits the transaction, false aborts it.",
+        ),
     )

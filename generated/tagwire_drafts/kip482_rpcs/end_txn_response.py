@@ -16,14 +16,19 @@ __all__ = ["EndTxnResponse"]
 
 
 class EndTxnResponse(Message["ResponseHeader"]):
-    """EndTxnResponse (response, API key 26), version 2."""
+    """EndTxnResponse (response, API key 26), version 2.
+
+    Reports whether the transaction will be ended. Its markers may be written
+    later."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or an error such as INVALID_TXN_STATE (48) or
+    PRODUCER_FENCED (90)."""
 
     @constructor
     def __init__(
@@ -43,6 +48,20 @@ class EndTxnResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0, or an error such as INVALID_TXN_STATE (48) or PRODUCER_FENCED (90).",
+        ),
     )

@@ -16,14 +16,18 @@ __all__ = ["ExpireDelegationTokenRequest"]
 
 
 class ExpireDelegationTokenRequest(Message["RequestHeader"]):
-    """ExpireDelegationTokenRequest (request, API key 40), version 2."""
+    """ExpireDelegationTokenRequest (request, API key 40), version 2.
+
+    Changes when a delegation token expires, or expires it now (KIP-48)."""
 
     __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, version 2 on, sensitive."""
+    """bytes, version 2 on, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     expiry_time_period_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The token expires after this many milliseconds; a
+    negative number expires it now."""
 
     @constructor
     def __init__(
@@ -43,6 +47,21 @@ class ExpireDelegationTokenRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
-        FieldRow("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", "2+", default=0),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "2+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "expiry_time_period_ms",
+            "ExpiryTimePeriodMs",
+            "int64",
+            "2+",
+            default=0,
+            about="The token expires after this many milliseconds; a negative number expires it now.",
+        ),
     )

@@ -16,7 +16,8 @@ __all__ = ["FetchPartition", "FetchRequest", "FetchableTopic", "ForgottenTopic"]
 
 
 class FetchPartition(Struct):
-    """`FetchableTopic.fetch_partitions[]` of FetchRequest, version 12 on."""
+    """`FetchableTopic.fetch_partitions[]` of FetchRequest, version 12 on. The
+    partitions of the topic to fetch."""
 
     __slots__ = (
         "partition_index",
@@ -28,15 +29,19 @@ class FetchPartition(Struct):
     )
 
     partition_index: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The leader epoch that the sender knows, to detect
+    stale metadata on either side; -1 skips the check (KIP-320)."""
     fetch_offset: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The offset of the first record to read. For a follower
+    also how much it has."""
     log_start_offset: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The first offset that the follower has, so that the
+    leader can delete older records; -1 for a consumer."""
     max_bytes: int
-    """int32, version 12 on."""
+    """int32, version 12 on. How many bytes to return for this partition. A larger
+    first batch is returned anyway (KIP-74)."""
 
     @constructor
     def __init__(
@@ -57,23 +62,59 @@ class FetchPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "12+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "12+", default=-1),
-        FieldRow("fetch_offset", "FetchOffset", "int64", "12+", default=0),
-        FieldRow("log_start_offset", "LogStartOffset", "int64", "12+", default=-1),
-        FieldRow("max_bytes", "MaxBytes", "int32", "12+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "12+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "12+",
+            default=-1,
+            about="The leader epoch that the sender knows, to detect stale metadata on either side; -1 skips the check (KIP-320).",
+        ),
+        FieldRow(
+            "fetch_offset",
+            "FetchOffset",
+            "int64",
+            "12+",
+            default=0,
+            about="The offset of the first record to read. For a follower also how much it has.",
+        ),
+        FieldRow(
+            "log_start_offset",
+            "LogStartOffset",
+            "int64",
+            "12+",
+            default=-1,
+            about="The first offset that the follower has, so that the leader can delete older records; -1 for a consumer.",
+        ),
+        FieldRow(
+            "max_bytes",
+            "MaxBytes",
+            "int32",
+            "12+",
+            default=0,
+            about="How many bytes to return for this partition. A larger first batch is returned anyway (KIP-74).",
+        ),
     )
 
 
 class FetchableTopic(Struct):
-    """`topics[]` of FetchRequest, version 12 on."""
+    """`topics[]` of FetchRequest, version 12 on. The partitions to fetch, by
+    topic. In a session: those that are new or have changed."""
 
     __slots__ = ("name", "fetch_partitions", "unknown_tags")
 
     name: str
-    """string, version 12 on."""
+    """string, version 12 on. The topic's name."""
     fetch_partitions: tuple[FetchPartition, ...]
-    """[]FetchPartition, version 12 on."""
+    """[]FetchPartition, version 12 on. The partitions of the topic to fetch."""
 
     @constructor
     def __init__(
@@ -88,20 +129,28 @@ class FetchableTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "12+", default=""),
-        FieldRow("fetch_partitions", "FetchPartitions", "[]FetchPartition", "12+", struct=FetchPartition),
+        FieldRow("name", "Name", "string", "12+", default="", about="The topic's name."),
+        FieldRow(
+            "fetch_partitions",
+            "FetchPartitions",
+            "[]FetchPartition",
+            "12+",
+            struct=FetchPartition,
+            about="The partitions of the topic to fetch.",
+        ),
     )
 
 
 class ForgottenTopic(Struct):
-    """`forgotten[]` of FetchRequest, version 12 on."""
+    """`forgotten[]` of FetchRequest, version 12 on. The partitions to remove from
+    the session, by topic (KIP-227)."""
 
     __slots__ = ("name", "forgotten_partition_indexes", "unknown_tags")
 
     name: str
-    """string, version 12 on."""
+    """string, version 12 on. The topic's name."""
     forgotten_partition_indexes: tuple[int, ...]
-    """[]int32, version 12 on."""
+    """[]int32, version 12 on. The partition numbers to remove."""
 
     @constructor
     def __init__(
@@ -116,13 +165,22 @@ class ForgottenTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "12+", default=""),
-        FieldRow("forgotten_partition_indexes", "ForgottenPartitionIndexes", "[]int32", "12+"),
+        FieldRow("name", "Name", "string", "12+", default="", about="The topic's name."),
+        FieldRow(
+            "forgotten_partition_indexes",
+            "ForgottenPartitionIndexes",
+            "[]int32",
+            "12+",
+            about="The partition numbers to remove.",
+        ),
     )
 
 
 class FetchRequest(Message["RequestHeader"]):
-    """FetchRequest (request, API key 1), version 12."""
+    """FetchRequest (request, API key 1), version 12.
+
+    Reads records from partitions. Consumers and followers send it; followers
+    also report with FetchOffset what they have."""
 
     __slots__ = (
         "replica_id",
@@ -139,25 +197,34 @@ class FetchRequest(Message["RequestHeader"]):
     )
 
     replica_id: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The broker ID of the follower, or -1 for a consumer."""
     max_wait: int
-    """int32, version 12 on."""
+    """int32, version 12 on. How long the broker may wait for MinBytes to be
+    available, in milliseconds."""
     min_bytes: int
-    """int32, version 12 on."""
+    """int32, version 12 on. How many bytes must be available before the broker
+    responds early."""
     max_bytes: int
-    """int32, version 12 on."""
+    """int32, version 12 on. How many bytes the response may have. If the first
+    batch is larger, it is returned anyway (KIP-74)."""
     isolation_level: int
-    """int8, version 12 on."""
+    """int8, version 12 on. 0 reads up to the high watermark, 1 up to the last
+    stable offset, with a list of aborted transactions (KIP-98)."""
     session_id: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The fetch session; 0 for none yet (KIP-227). In a
+    session a request lists only what has changed."""
     epoch: int
-    """int32, version 12 on."""
+    """int32, version 12 on. 0 opens a session, -1 closes it or uses none; others
+    count the requests of the session (KIP-227)."""
     topics: tuple[FetchableTopic, ...]
-    """[]FetchableTopic, version 12 on."""
+    """[]FetchableTopic, version 12 on. The partitions to fetch, by topic. In a
+    session: those that are new or have changed."""
     forgotten: tuple[ForgottenTopic, ...]
-    """[]ForgottenTopic, version 12 on."""
+    """[]ForgottenTopic, version 12 on. The partitions to remove from the session,
+    by topic (KIP-227)."""
     rack_id: str
-    """string, version 12 on."""
+    """string, version 12 on. The consumer's rack (`client.rack`), for reading from
+    the closest replica (KIP-392); empty for none."""
 
     @constructor
     def __init__(
@@ -197,14 +264,84 @@ class FetchRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(12, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "12+", default=0),
-        FieldRow("max_wait", "MaxWait", "int32", "12+", default=0),
-        FieldRow("min_bytes", "MinBytes", "int32", "12+", default=0),
-        FieldRow("max_bytes", "MaxBytes", "int32", "12+", default=2147483647),
-        FieldRow("isolation_level", "IsolationLevel", "int8", "12+", default=0),
-        FieldRow("session_id", "SessionId", "int32", "12+", default=0),
-        FieldRow("epoch", "Epoch", "int32", "12+", default=-1),
-        FieldRow("topics", "Topics", "[]FetchableTopic", "12+", struct=FetchableTopic),
-        FieldRow("forgotten", "Forgotten", "[]ForgottenTopic", "12+", struct=ForgottenTopic),
-        FieldRow("rack_id", "RackId", "string", "12+", default=""),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "12+",
+            default=0,
+            about="The broker ID of the follower, or -1 for a consumer.",
+        ),
+        FieldRow(
+            "max_wait",
+            "MaxWait",
+            "int32",
+            "12+",
+            default=0,
+            about="How long the broker may wait for MinBytes to be available, in milliseconds.",
+        ),
+        FieldRow(
+            "min_bytes",
+            "MinBytes",
+            "int32",
+            "12+",
+            default=0,
+            about="How many bytes must be available before the broker responds early.",
+        ),
+        FieldRow(
+            "max_bytes",
+            "MaxBytes",
+            "int32",
+            "12+",
+            default=2147483647,
+            about="How many bytes the response may have. If the first batch is larger, it is returned anyway (KIP-74).",
+        ),
+        FieldRow(
+            "isolation_level",
+            "IsolationLevel",
+            "int8",
+            "12+",
+            default=0,
+            about="0 reads up to the high watermark, 1 up to the last stable offset, with a list of aborted transactions (KIP-98).",
+        ),
+        FieldRow(
+            "session_id",
+            "SessionId",
+            "int32",
+            "12+",
+            default=0,
+            about="The fetch session; 0 for none yet (KIP-227). In a session a request lists only what has changed.",
+        ),
+        FieldRow(
+            "epoch",
+            "Epoch",
+            "int32",
+            "12+",
+            default=-1,
+            about="0 opens a session, -1 closes it or uses none; others count the requests of the session (KIP-227).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]FetchableTopic",
+            "12+",
+            struct=FetchableTopic,
+            about="The partitions to fetch, by topic. In a session: those that are new or have changed.",
+        ),
+        FieldRow(
+            "forgotten",
+            "Forgotten",
+            "[]ForgottenTopic",
+            "12+",
+            struct=ForgottenTopic,
+            about="The partitions to remove from the session, by topic (KIP-227).",
+        ),
+        FieldRow(
+            "rack_id",
+            "RackId",
+            "string",
+            "12+",
+            default="",
+            about="The consumer's rack (`client.rack`), for reading from the closest replica (KIP-392); empty for none.",
+        ),
     )

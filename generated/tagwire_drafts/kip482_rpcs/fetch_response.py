@@ -16,14 +16,17 @@ __all__ = ["AbortedTransaction", "FetchResponse", "FetchablePartitionResponse", 
 
 
 class AbortedTransaction(Struct):
-    """`FetchablePartitionResponse.aborted[]` of FetchResponse, version 12 on."""
+    """`FetchablePartitionResponse.aborted[]` of FetchResponse, version 12 on. The
+    aborted transactions in the returned records, for READ_COMMITTED; null
+    otherwise."""
 
     __slots__ = ("producer_id", "first_offset", "unknown_tags")
 
     producer_id: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The producer whose transaction was aborted."""
     first_offset: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The offset of the transaction's first record. The
+    reader drops its records up to the abort marker."""
 
     @constructor
     def __init__(
@@ -34,13 +37,23 @@ class AbortedTransaction(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "12+", default=0),
-        FieldRow("first_offset", "FirstOffset", "int64", "12+", default=0),
+        FieldRow(
+            "producer_id", "ProducerId", "int64", "12+", default=0, about="The producer whose transaction was aborted."
+        ),
+        FieldRow(
+            "first_offset",
+            "FirstOffset",
+            "int64",
+            "12+",
+            default=0,
+            about="The offset of the transaction's first record. The reader drops its records up to the abort marker.",
+        ),
     )
 
 
 class FetchablePartitionResponse(Struct):
-    """`FetchableTopicResponse.partitions[]` of FetchResponse, version 12 on."""
+    """`FetchableTopicResponse.partitions[]` of FetchResponse, version 12 on. The
+    result for each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -55,21 +68,29 @@ class FetchablePartitionResponse(Struct):
     )
 
     partition_index: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 12 on."""
+    """int16, version 12 on. 0, or an error such as OFFSET_OUT_OF_RANGE (1) or
+    NOT_LEADER_OR_FOLLOWER (6)."""
     high_watermark: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The offset after the last record that all in-sync
+    replicas have. Consumers see no records from there on."""
     last_stable_offset: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The offset before which no transaction is open;
+    READ_COMMITTED reads up to it. -1 if unknown (KIP-98)."""
     log_start_offset: int
-    """int64, version 12 on."""
+    """int64, version 12 on. The first offset that the partition still has, or -1
+    if unknown."""
     aborted: tuple[AbortedTransaction, ...] | None
-    """[]AbortedTransaction, version 12 on, nullable."""
+    """[]AbortedTransaction, version 12 on, nullable. The aborted transactions in
+    the returned records, for READ_COMMITTED; null otherwise."""
     preferred_read_replica: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The broker ID of a closer replica to read from, or -1
+    to stay (KIP-392)."""
     records: bytes | None
-    """bytes, version 12 on, nullable, records of v2 in 12+."""
+    """bytes, version 12 on, nullable, records of v2 in 12+. The record batches,
+    the first of which can begin before the requested offset and the last of
+    which can be cut off."""
 
     @constructor
     def __init__(
@@ -96,26 +117,86 @@ class FetchablePartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "12+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "12+", default=0),
-        FieldRow("high_watermark", "HighWatermark", "int64", "12+", default=0),
-        FieldRow("last_stable_offset", "LastStableOffset", "int64", "12+", default=-1),
-        FieldRow("log_start_offset", "LogStartOffset", "int64", "12+", default=-1),
-        FieldRow("aborted", "Aborted", "[]AbortedTransaction", "12+", nullable="12+", struct=AbortedTransaction),
-        FieldRow("preferred_read_replica", "PreferredReadReplica", "int32", "12+", default=0),
-        FieldRow("records", "Records", "bytes", "12+", default=b"", nullable="12+", record_formats=(("12+", "v2"),)),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "12+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "12+",
+            default=0,
+            about="0, or an error such as OFFSET_OUT_OF_RANGE (1) or NOT_LEADER_OR_FOLLOWER (6).",
+        ),
+        FieldRow(
+            "high_watermark",
+            "HighWatermark",
+            "int64",
+            "12+",
+            default=0,
+            about="The offset after the last record that all in-sync replicas have. Consumers see no records from there on.",
+        ),
+        FieldRow(
+            "last_stable_offset",
+            "LastStableOffset",
+            "int64",
+            "12+",
+            default=-1,
+            about="The offset before which no transaction is open; READ_COMMITTED reads up to it. -1 if unknown (KIP-98).",
+        ),
+        FieldRow(
+            "log_start_offset",
+            "LogStartOffset",
+            "int64",
+            "12+",
+            default=-1,
+            about="The first offset that the partition still has, or -1 if unknown.",
+        ),
+        FieldRow(
+            "aborted",
+            "Aborted",
+            "[]AbortedTransaction",
+            "12+",
+            nullable="12+",
+            struct=AbortedTransaction,
+            about="The aborted transactions in the returned records, for READ_COMMITTED; null otherwise.",
+        ),
+        FieldRow(
+            "preferred_read_replica",
+            "PreferredReadReplica",
+            "int32",
+            "12+",
+            default=0,
+            about="The broker ID of a closer replica to read from, or -1 to stay (KIP-392).",
+        ),
+        FieldRow(
+            "records",
+            "Records",
+            "bytes",
+            "12+",
+            default=b"",
+            nullable="12+",
+            record_formats=(("12+", "v2"),),
+            about="The record batches, the first of which can begin before the requested offset and the last of which can be cut off.",
+        ),
     )
 
 
 class FetchableTopicResponse(Struct):
-    """`topics[]` of FetchResponse, version 12 on."""
+    """`topics[]` of FetchResponse, version 12 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 12 on."""
+    """string, version 12 on. The topic's name."""
     partitions: tuple[FetchablePartitionResponse, ...]
-    """[]FetchablePartitionResponse, version 12 on."""
+    """[]FetchablePartitionResponse, version 12 on. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -130,24 +211,37 @@ class FetchableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "12+", default=""),
-        FieldRow("partitions", "Partitions", "[]FetchablePartitionResponse", "12+", struct=FetchablePartitionResponse),
+        FieldRow("name", "Name", "string", "12+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]FetchablePartitionResponse",
+            "12+",
+            struct=FetchablePartitionResponse,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class FetchResponse(Message["ResponseHeader"]):
-    """FetchResponse (response, API key 1), version 12."""
+    """FetchResponse (response, API key 1), version 12.
+
+    Records of each partition, and how far they may be read. In a session only
+    partitions with news are listed."""
 
     __slots__ = ("throttle_time_ms", "error_code", "session_id", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 12 on."""
+    """int32, version 12 on. How long a quota throttles the client, in
+    milliseconds, or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 12 on."""
+    """int16, version 12 on. 0, or an error of the whole request, such as
+    FETCH_SESSION_ID_NOT_FOUND (70)."""
     session_id: int
-    """int32, version 12 on."""
+    """int32, version 12 on. The fetch session to continue with, or 0 for none
+    (KIP-227)."""
     topics: tuple[FetchableTopicResponse, ...]
-    """[]FetchableTopicResponse, version 12 on."""
+    """[]FetchableTopicResponse, version 12 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -175,8 +269,36 @@ class FetchResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(12, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "12+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "12+", default=0),
-        FieldRow("session_id", "SessionId", "int32", "12+", default=0),
-        FieldRow("topics", "Topics", "[]FetchableTopicResponse", "12+", struct=FetchableTopicResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "12+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "12+",
+            default=0,
+            about="0, or an error of the whole request, such as FETCH_SESSION_ID_NOT_FOUND (70).",
+        ),
+        FieldRow(
+            "session_id",
+            "SessionId",
+            "int32",
+            "12+",
+            default=0,
+            about="The fetch session to continue with, or 0 for none (KIP-227).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]FetchableTopicResponse",
+            "12+",
+            struct=FetchableTopicResponse,
+            about="The results, by topic.",
+        ),
     )

@@ -16,14 +16,16 @@ __all__ = ["FindCoordinatorRequest"]
 
 
 class FindCoordinatorRequest(Message["RequestHeader"]):
-    """FindCoordinatorRequest (request, API key 10), version 3."""
+    """FindCoordinatorRequest (request, API key 10), version 3.
+
+    Asks which broker coordinates a group or a transaction."""
 
     __slots__ = ("key", "key_type", "unknown_tags")
 
     key: str
-    """string, version 3 on."""
+    """string, version 3 on. The group ID or the transactional ID to find."""
     key_type: int
-    """int8, version 3 on."""
+    """int8, version 3 on. What is coordinated: 0 a group, 1 a transaction."""
 
     @constructor
     def __init__(self, *, key: str = "", key_type: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -41,6 +43,8 @@ class FindCoordinatorRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("key", "Key", "string", "3+", default=""),
-        FieldRow("key_type", "KeyType", "int8", "3+", default=0),
+        FieldRow("key", "Key", "string", "3+", default="", about="The group ID or the transactional ID to find."),
+        FieldRow(
+            "key_type", "KeyType", "int8", "3+", default=0, about="What is coordinated: 0 a group, 1 a transaction."
+        ),
     )

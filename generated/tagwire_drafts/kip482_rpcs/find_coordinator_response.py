@@ -16,22 +16,26 @@ __all__ = ["FindCoordinatorResponse"]
 
 
 class FindCoordinatorResponse(Message["ResponseHeader"]):
-    """FindCoordinatorResponse (response, API key 10), version 3."""
+    """FindCoordinatorResponse (response, API key 10), version 3.
+
+    The brokers that coordinate what was asked for."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 3 on."""
+    """int32, version 3 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. Why the request failed, or null."""
     node_id: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The ID of the coordinator, or -1 on errors."""
     host: str
-    """string, version 3 on."""
+    """string, version 3 on. The host name or IP address of the coordinator; empty
+    on errors."""
     port: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The TCP port of the coordinator, or -1 on errors."""
 
     @constructor
     def __init__(
@@ -63,10 +67,32 @@ class FindCoordinatorResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "3+", default="", nullable="3+"),
-        FieldRow("node_id", "NodeId", "int32", "3+", default=0),
-        FieldRow("host", "Host", "string", "3+", default=""),
-        FieldRow("port", "Port", "int32", "3+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow("node_id", "NodeId", "int32", "3+", default=0, about="The ID of the coordinator, or -1 on errors."),
+        FieldRow(
+            "host",
+            "Host",
+            "string",
+            "3+",
+            default="",
+            about="The host name or IP address of the coordinator; empty on errors.",
+        ),
+        FieldRow("port", "Port", "int32", "3+", default=0, about="The TCP port of the coordinator, or -1 on errors."),
     )

@@ -16,18 +16,21 @@ __all__ = ["HeartbeatRequest"]
 
 
 class HeartbeatRequest(Message["RequestHeader"]):
-    """HeartbeatRequest (request, API key 12), version 4."""
+    """HeartbeatRequest (request, API key 12), version 4.
+
+    A member of a classic group tells the coordinator that it is alive."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
 
     group_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The group's ID, the `group.id` of its members."""
     generation_id: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The generation from the response to JoinGroup."""
     member_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 4 on, nullable."""
+    """string, version 4 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
 
     @constructor
     def __init__(
@@ -55,8 +58,25 @@ class HeartbeatRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "4+", default=""),
-        FieldRow("generation_id", "GenerationId", "int32", "4+", default=0),
-        FieldRow("member_id", "MemberId", "string", "4+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "4+", default=None, nullable="4+"),
+        FieldRow(
+            "group_id", "GroupId", "string", "4+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "4+",
+            default=0,
+            about="The generation from the response to JoinGroup.",
+        ),
+        FieldRow("member_id", "MemberId", "string", "4+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "4+",
+            default=None,
+            nullable="4+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
     )

@@ -16,14 +16,18 @@ __all__ = ["HeartbeatResponse"]
 
 
 class HeartbeatResponse(Message["ResponseHeader"]):
-    """HeartbeatResponse (response, API key 12), version 4."""
+    """HeartbeatResponse (response, API key 12), version 4.
+
+    Reports whether the member still belongs to the group."""
 
     __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 4 on."""
+    """int32, version 4 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0, or an error such as REBALANCE_IN_PROGRESS (27),
+    which asks the member to rejoin."""
 
     @constructor
     def __init__(
@@ -43,6 +47,20 @@ class HeartbeatResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "4+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "4+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0, or an error such as REBALANCE_IN_PROGRESS (27), which asks the member to rejoin.",
+        ),
     )

@@ -17,16 +17,18 @@ __all__ = ["AlterConfigsResource", "AlterableConfig", "IncrementalAlterConfigsRe
 
 class AlterableConfig(Struct):
     """`AlterConfigsResource.configs[]` of IncrementalAlterConfigsRequest, version
-    1 on."""
+    1 on. The configurations to change."""
 
     __slots__ = ("name", "config_operation", "value", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The configuration's name, such as `retention.ms`."""
     config_operation: int
-    """int8, version 1 on."""
+    """int8, version 1 on. 0 sets the value, 1 deletes it; 2 adds to a list, 3
+    removes from a list."""
     value: str | None
-    """string, version 1 on, nullable."""
+    """string, version 1 on, nullable. The value as a string, or null if it is
+    deleted."""
 
     @constructor
     def __init__(
@@ -43,23 +45,41 @@ class AlterableConfig(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("config_operation", "ConfigOperation", "int8", "1+", default=0),
-        FieldRow("value", "Value", "string", "1+", default="", nullable="1+"),
+        FieldRow("name", "Name", "string", "1+", default="", about="The configuration's name, such as `retention.ms`."),
+        FieldRow(
+            "config_operation",
+            "ConfigOperation",
+            "int8",
+            "1+",
+            default=0,
+            about="0 sets the value, 1 deletes it; 2 adds to a list, 3 removes from a list.",
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "string",
+            "1+",
+            default="",
+            nullable="1+",
+            about="The value as a string, or null if it is deleted.",
+        ),
     )
 
 
 class AlterConfigsResource(Struct):
-    """`resources[]` of IncrementalAlterConfigsRequest, version 1 on."""
+    """`resources[]` of IncrementalAlterConfigsRequest, version 1 on. The resources
+    to configure."""
 
     __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
 
     resource_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. What is configured, a ConfigResourceType: 2 topic, 4
+    broker, 8 log levels of a broker, 32 group ..."""
     resource_name: str
-    """string, version 1 on."""
+    """string, version 1 on. The topic, group or client metrics subscription, or
+    the broker ID as a string; empty for the default of all brokers."""
     configs: tuple[AlterableConfig, ...]
-    """[]AlterableConfig, version 1 on."""
+    """[]AlterableConfig, version 1 on. The configurations to change."""
 
     @constructor
     def __init__(
@@ -80,21 +100,45 @@ class AlterConfigsResource(Struct):
         return self._by_key("configs", ("name", "config_operation"))
 
     FIELDS = (
-        FieldRow("resource_type", "ResourceType", "int8", "1+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "1+", default=""),
-        FieldRow("configs", "Configs", "[]AlterableConfig", "1+", struct=AlterableConfig),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "1+",
+            default=0,
+            about="What is configured, a ConfigResourceType: 2 topic, 4 broker, 8 log levels of a broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name",
+            "ResourceName",
+            "string",
+            "1+",
+            default="",
+            about="The topic, group or client metrics subscription, or the broker ID as a string; empty for the default of all brokers.",
+        ),
+        FieldRow(
+            "configs",
+            "Configs",
+            "[]AlterableConfig",
+            "1+",
+            struct=AlterableConfig,
+            about="The configurations to change.",
+        ),
     )
 
 
 class IncrementalAlterConfigsRequest(Message["RequestHeader"]):
-    """IncrementalAlterConfigsRequest (request, API key 44), version 1."""
+    """IncrementalAlterConfigsRequest (request, API key 44), version 1.
+
+    Changes single dynamic configurations of resources, and leaves the others
+    alone (KIP-339)."""
 
     __slots__ = ("resources", "validate_only", "unknown_tags")
 
     resources: tuple[AlterConfigsResource, ...]
-    """[]AlterConfigsResource, version 1 on."""
+    """[]AlterConfigsResource, version 1 on. The resources to configure."""
     validate_only: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. Whether to check the request without changing anything."""
 
     @constructor
     def __init__(
@@ -122,6 +166,20 @@ class IncrementalAlterConfigsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(1, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("resources", "Resources", "[]AlterConfigsResource", "1+", struct=AlterConfigsResource),
-        FieldRow("validate_only", "ValidateOnly", "bool", "1+", default=False),
+        FieldRow(
+            "resources",
+            "Resources",
+            "[]AlterConfigsResource",
+            "1+",
+            struct=AlterConfigsResource,
+            about="The resources to configure.",
+        ),
+        FieldRow(
+            "validate_only",
+            "ValidateOnly",
+            "bool",
+            "1+",
+            default=False,
+            about="Whether to check the request without changing anything.",
+        ),
     )

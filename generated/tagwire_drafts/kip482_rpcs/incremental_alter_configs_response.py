@@ -16,18 +16,22 @@ __all__ = ["AlterConfigsResourceResponse", "IncrementalAlterConfigsResponse"]
 
 
 class AlterConfigsResourceResponse(Struct):
-    """`responses[]` of IncrementalAlterConfigsResponse, version 1 on."""
+    """`responses[]` of IncrementalAlterConfigsResponse, version 1 on. The result
+    for each resource of the request."""
 
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
 
     error_code: int
-    """int16, version 1 on."""
+    """int16, version 1 on. 0, or an error such as INVALID_CONFIG (40) or
+    POLICY_VIOLATION (44)."""
     error_message: str | None
-    """string, version 1 on, nullable."""
+    """string, version 1 on, nullable. Why the request failed for this resource, or
+    null."""
     resource_type: int
-    """int8, version 1 on."""
+    """int8, version 1 on. The type of the resource, a ConfigResourceType: 2 topic,
+    4 broker, 32 group ..."""
     resource_name: str
-    """string, version 1 on."""
+    """string, version 1 on. The resource that the request named."""
 
     @constructor
     def __init__(
@@ -46,22 +50,50 @@ class AlterConfigsResourceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "1+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "1+", default="", nullable="1+"),
-        FieldRow("resource_type", "ResourceType", "int8", "1+", default=0),
-        FieldRow("resource_name", "ResourceName", "string", "1+", default=""),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "1+",
+            default=0,
+            about="0, or an error such as INVALID_CONFIG (40) or POLICY_VIOLATION (44).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "1+",
+            default="",
+            nullable="1+",
+            about="Why the request failed for this resource, or null.",
+        ),
+        FieldRow(
+            "resource_type",
+            "ResourceType",
+            "int8",
+            "1+",
+            default=0,
+            about="The type of the resource, a ConfigResourceType: 2 topic, 4 broker, 32 group ...",
+        ),
+        FieldRow(
+            "resource_name", "ResourceName", "string", "1+", default="", about="The resource that the request named."
+        ),
     )
 
 
 class IncrementalAlterConfigsResponse(Message["ResponseHeader"]):
-    """IncrementalAlterConfigsResponse (response, API key 44), version 1."""
+    """IncrementalAlterConfigsResponse (response, API key 44), version 1.
+
+    Reports for each resource whether its configurations were changed."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on."""
+    """int32, version 1 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     responses: tuple[AlterConfigsResourceResponse, ...]
-    """[]AlterConfigsResourceResponse, version 1 on."""
+    """[]AlterConfigsResourceResponse, version 1 on. The result for each resource
+    of the request."""
 
     @constructor
     def __init__(
@@ -85,6 +117,20 @@ class IncrementalAlterConfigsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(1, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0),
-        FieldRow("responses", "Responses", "[]AlterConfigsResourceResponse", "1+", struct=AlterConfigsResourceResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]AlterConfigsResourceResponse",
+            "1+",
+            struct=AlterConfigsResourceResponse,
+            about="The result for each resource of the request.",
+        ),
     )

@@ -16,14 +16,19 @@ __all__ = ["InitProducerIdRequest"]
 
 
 class InitProducerIdRequest(Message["RequestHeader"]):
-    """InitProducerIdRequest (request, API key 22), version 2."""
+    """InitProducerIdRequest (request, API key 22), version 2.
+
+    Gets a producer ID. With a transactional ID it also fences older producers
+    and ends their transaction (KIP-98)."""
 
     __slots__ = ("transactional_id", "transaction_timeout_ms", "unknown_tags")
 
     transactional_id: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. The `transactional.id` of the producer, or
+    null if it is only idempotent."""
     transaction_timeout_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a transaction may stay open before the
+    coordinator aborts it, in milliseconds."""
 
     @constructor
     def __init__(
@@ -47,6 +52,21 @@ class InitProducerIdRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "2+", default="", nullable="2+"),
-        FieldRow("transaction_timeout_ms", "TransactionTimeoutMs", "int32", "2+", default=0),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="The `transactional.id` of the producer, or null if it is only idempotent.",
+        ),
+        FieldRow(
+            "transaction_timeout_ms",
+            "TransactionTimeoutMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a transaction may stay open before the coordinator aborts it, in milliseconds.",
+        ),
     )

@@ -16,18 +16,23 @@ __all__ = ["InitProducerIdResponse"]
 
 
 class InitProducerIdResponse(Message["ResponseHeader"]):
-    """InitProducerIdResponse (response, API key 22), version 2."""
+    """InitProducerIdResponse (response, API key 22), version 2.
+
+    The producer's ID and epoch."""
 
     __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or an error such as CONCURRENT_TRANSACTIONS (51)
+    while an older transaction is being ended."""
     producer_id: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The producer's ID, or -1 on errors."""
     producer_epoch: int
-    """int16, version 2 on."""
+    """int16, version 2 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
 
     @constructor
     def __init__(
@@ -55,8 +60,29 @@ class InitProducerIdResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("producer_id", "ProducerId", "int64", "2+", default=-1),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "2+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0, or an error such as CONCURRENT_TRANSACTIONS (51) while an older transaction is being ended.",
+        ),
+        FieldRow("producer_id", "ProducerId", "int64", "2+", default=-1, about="The producer's ID, or -1 on errors."),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "2+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
     )

@@ -16,14 +16,17 @@ __all__ = ["JoinGroupRequest", "JoinGroupRequestProtocol"]
 
 
 class JoinGroupRequestProtocol(Struct):
-    """`protocols[]` of JoinGroupRequest, version 6 on."""
+    """`protocols[]` of JoinGroupRequest, version 6 on. The protocols that the
+    member supports, the preferred one first."""
 
     __slots__ = ("name", "metadata", "unknown_tags")
 
     name: str
-    """string, version 6 on."""
+    """string, version 6 on. The protocol's name: for consumers that of an
+    assignor, such as `range`."""
     metadata: bytes
-    """bytes, version 6 on."""
+    """bytes, version 6 on. What the leader needs to know of the member: for
+    consumers a ConsumerProtocolSubscription."""
 
     @constructor
     def __init__(self, *, name: str = "", metadata: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -32,13 +35,30 @@ class JoinGroupRequestProtocol(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "6+", default=""),
-        FieldRow("metadata", "Metadata", "bytes", "6+", default=b""),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "6+",
+            default="",
+            about="The protocol's name: for consumers that of an assignor, such as `range`.",
+        ),
+        FieldRow(
+            "metadata",
+            "Metadata",
+            "bytes",
+            "6+",
+            default=b"",
+            about="What the leader needs to know of the member: for consumers a ConsumerProtocolSubscription.",
+        ),
     )
 
 
 class JoinGroupRequest(Message["RequestHeader"]):
-    """JoinGroupRequest (request, API key 11), version 6."""
+    """JoinGroupRequest (request, API key 11), version 6.
+
+    Joins a classic group, or rejoins it in a rebalance. The response comes when
+    all members have joined."""
 
     __slots__ = (
         "group_id",
@@ -52,19 +72,24 @@ class JoinGroupRequest(Message["RequestHeader"]):
     )
 
     group_id: str
-    """string, version 6 on."""
+    """string, version 6 on. The group's ID, the `group.id` of its members."""
     session_timeout_ms: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The coordinator removes the member if it gets no
+    heartbeat for this long, in milliseconds."""
     rebalance_timeout_ms: int
-    """int32, version 6 on."""
+    """int32, version 6 on. How long the coordinator waits for members to rejoin,
+    in milliseconds; -1 for the session timeout."""
     member_id: str
-    """string, version 6 on."""
+    """string, version 6 on. The member's ID, or empty to join for the first time."""
     group_instance_id: str | None
-    """string, version 6 on, nullable."""
+    """string, version 6 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     protocol_type: str
-    """string, version 6 on."""
+    """string, version 6 on. The kind of group, such as `consumer` or `connect`.
+    All members must agree."""
     protocols: tuple[JoinGroupRequestProtocol, ...]
-    """[]JoinGroupRequestProtocol, version 6 on."""
+    """[]JoinGroupRequestProtocol, version 6 on. The protocols that the member
+    supports, the preferred one first."""
 
     @constructor
     def __init__(
@@ -102,11 +127,56 @@ class JoinGroupRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "6+", default=""),
-        FieldRow("session_timeout_ms", "SessionTimeoutMs", "int32", "6+", default=0),
-        FieldRow("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", "6+", default=-1),
-        FieldRow("member_id", "MemberId", "string", "6+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "6+", default=None, nullable="6+"),
-        FieldRow("protocol_type", "ProtocolType", "string", "6+", default=""),
-        FieldRow("protocols", "Protocols", "[]JoinGroupRequestProtocol", "6+", struct=JoinGroupRequestProtocol),
+        FieldRow(
+            "group_id", "GroupId", "string", "6+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "session_timeout_ms",
+            "SessionTimeoutMs",
+            "int32",
+            "6+",
+            default=0,
+            about="The coordinator removes the member if it gets no heartbeat for this long, in milliseconds.",
+        ),
+        FieldRow(
+            "rebalance_timeout_ms",
+            "RebalanceTimeoutMs",
+            "int32",
+            "6+",
+            default=-1,
+            about="How long the coordinator waits for members to rejoin, in milliseconds; -1 for the session timeout.",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "6+",
+            default="",
+            about="The member's ID, or empty to join for the first time.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "6+",
+            default=None,
+            nullable="6+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "6+",
+            default="",
+            about="The kind of group, such as `consumer` or `connect`. All members must agree.",
+        ),
+        FieldRow(
+            "protocols",
+            "Protocols",
+            "[]JoinGroupRequestProtocol",
+            "6+",
+            struct=JoinGroupRequestProtocol,
+            about="The protocols that the member supports, the preferred one first.",
+        ),
     )

@@ -16,16 +16,18 @@ __all__ = ["JoinGroupResponse", "JoinGroupResponseMember"]
 
 
 class JoinGroupResponseMember(Struct):
-    """`members[]` of JoinGroupResponse, version 6 on."""
+    """`members[]` of JoinGroupResponse, version 6 on. All members, for the leader;
+    empty for the others."""
 
     __slots__ = ("member_id", "group_instance_id", "metadata", "unknown_tags")
 
     member_id: str
-    """string, version 6 on."""
+    """string, version 6 on. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 6 on, nullable."""
+    """string, version 6 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     metadata: bytes
-    """bytes, version 6 on."""
+    """bytes, version 6 on. What the member sent for the chosen protocol."""
 
     @constructor
     def __init__(
@@ -42,14 +44,27 @@ class JoinGroupResponseMember(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "6+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "6+", default=None, nullable="6+"),
-        FieldRow("metadata", "Metadata", "bytes", "6+", default=b""),
+        FieldRow("member_id", "MemberId", "string", "6+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "6+",
+            default=None,
+            nullable="6+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "metadata", "Metadata", "bytes", "6+", default=b"", about="What the member sent for the chosen protocol."
+        ),
     )
 
 
 class JoinGroupResponse(Message["ResponseHeader"]):
-    """JoinGroupResponse (response, API key 11), version 6."""
+    """JoinGroupResponse (response, API key 11), version 6.
+
+    The group's new generation. The leader also gets all members, to assign
+    partitions to them."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -63,19 +78,23 @@ class JoinGroupResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, version 6 on."""
+    """int32, version 6 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 6 on."""
+    """int16, version 6 on. 0, or an error. MEMBER_ID_REQUIRED (79) asks a new
+    member to join again with the MemberId given (KIP-394)."""
     generation_id: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The group's new generation, or -1 on errors."""
     protocol_name: str
-    """string, version 6 on."""
+    """string, version 6 on. The protocol that the coordinator chose, or null on
+    errors (before version 7 empty)."""
     leader: str
-    """string, version 6 on."""
+    """string, version 6 on. The member ID of the leader."""
     member_id: str
-    """string, version 6 on."""
+    """string, version 6 on. The member's ID."""
     members: tuple[JoinGroupResponseMember, ...]
-    """[]JoinGroupResponseMember, version 6 on."""
+    """[]JoinGroupResponseMember, version 6 on. All members, for the leader; empty
+    for the others."""
 
     @constructor
     def __init__(
@@ -109,11 +128,46 @@ class JoinGroupResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "6+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "6+", default=0),
-        FieldRow("generation_id", "GenerationId", "int32", "6+", default=-1),
-        FieldRow("protocol_name", "ProtocolName", "string", "6+", default=""),
-        FieldRow("leader", "Leader", "string", "6+", default=""),
-        FieldRow("member_id", "MemberId", "string", "6+", default=""),
-        FieldRow("members", "Members", "[]JoinGroupResponseMember", "6+", struct=JoinGroupResponseMember),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "6+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "6+",
+            default=0,
+            about="0, or an error. MEMBER_ID_REQUIRED (79) asks a new member to join again with the MemberId given (KIP-394).",
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "6+",
+            default=-1,
+            about="The group's new generation, or -1 on errors.",
+        ),
+        FieldRow(
+            "protocol_name",
+            "ProtocolName",
+            "string",
+            "6+",
+            default="",
+            about="The protocol that the coordinator chose, or null on errors (before version 7 empty).",
+        ),
+        FieldRow("leader", "Leader", "string", "6+", default="", about="The member ID of the leader."),
+        FieldRow("member_id", "MemberId", "string", "6+", default="", about="The member's ID."),
+        FieldRow(
+            "members",
+            "Members",
+            "[]JoinGroupResponseMember",
+            "6+",
+            struct=JoinGroupResponseMember,
+            about="All members, for the leader; empty for the others.",
+        ),
     )

@@ -17,7 +17,7 @@ __all__ = ["LeaderAndIsrLiveLeader", "LeaderAndIsrPartitionState", "LeaderAndIsr
 
 class LeaderAndIsrPartitionState(Struct):
     """`LeaderAndIsrTopicState.partition_states[]` of LeaderAndIsrRequest, version
-    4 on."""
+    4 on. The state of one partition."""
 
     __slots__ = (
         "partition_index",
@@ -34,25 +34,32 @@ class LeaderAndIsrPartitionState(Struct):
     )
 
     partition_index: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The partition's number in its topic, counted from 0."""
     controller_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The epoch of the controller that set this state."""
     leader: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The ID of the broker that leads the partition, or a
+    negative number if there is none."""
     leader_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The partition's leader epoch, which grows with each
+    election."""
     isr: tuple[int, ...]
-    """[]int32, version 4 on."""
+    """[]int32, version 4 on. The broker IDs of the in-sync replicas, the leader's
+    included."""
     zk_version: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The version of the partition's state in ZooKeeper."""
     replicas: tuple[int, ...]
-    """[]int32, version 4 on."""
+    """[]int32, version 4 on. The broker IDs of all replicas, the preferred leader
+    first."""
     adding_replicas: tuple[int, ...]
-    """[]int32, version 4 on."""
+    """[]int32, version 4 on. The broker IDs of replicas that a reassignment is
+    adding (KIP-455)."""
     removing_replicas: tuple[int, ...]
-    """[]int32, version 4 on."""
+    """[]int32, version 4 on. The broker IDs of replicas that a reassignment will
+    remove when it completes (KIP-455)."""
     is_new: bool
-    """bool, version 4 on."""
+    """bool, version 4 on. Whether the partition is new, so that the broker has no
+    replica of it yet."""
 
     @constructor
     def __init__(
@@ -83,28 +90,86 @@ class LeaderAndIsrPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "4+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "4+", default=0),
-        FieldRow("leader", "Leader", "int32", "4+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "4+", default=0),
-        FieldRow("isr", "Isr", "[]int32", "4+"),
-        FieldRow("zk_version", "ZkVersion", "int32", "4+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "4+"),
-        FieldRow("adding_replicas", "AddingReplicas", "[]int32", "4+"),
-        FieldRow("removing_replicas", "RemovingReplicas", "[]int32", "4+"),
-        FieldRow("is_new", "IsNew", "bool", "4+", default=False),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "4+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "4+",
+            default=0,
+            about="The epoch of the controller that set this state.",
+        ),
+        FieldRow(
+            "leader",
+            "Leader",
+            "int32",
+            "4+",
+            default=0,
+            about="The ID of the broker that leads the partition, or a negative number if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "4+",
+            default=0,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow("isr", "Isr", "[]int32", "4+", about="The broker IDs of the in-sync replicas, the leader's included."),
+        FieldRow(
+            "zk_version",
+            "ZkVersion",
+            "int32",
+            "4+",
+            default=0,
+            about="The version of the partition's state in ZooKeeper.",
+        ),
+        FieldRow(
+            "replicas", "Replicas", "[]int32", "4+", about="The broker IDs of all replicas, the preferred leader first."
+        ),
+        FieldRow(
+            "adding_replicas",
+            "AddingReplicas",
+            "[]int32",
+            "4+",
+            about="The broker IDs of replicas that a reassignment is adding (KIP-455).",
+        ),
+        FieldRow(
+            "removing_replicas",
+            "RemovingReplicas",
+            "[]int32",
+            "4+",
+            about="The broker IDs of replicas that a reassignment will remove when it completes (KIP-455).",
+        ),
+        FieldRow(
+            "is_new",
+            "IsNew",
+            "bool",
+            "4+",
+            default=False,
+            about="Whether the partition is new, so that the broker has no replica of it yet.",
+        ),
     )
 
 
 class LeaderAndIsrTopicState(Struct):
-    """`topic_states[]` of LeaderAndIsrRequest, version 4 on."""
+    """`topic_states[]` of LeaderAndIsrRequest, version 4 on. The state of the
+    partitions, by topic."""
 
     __slots__ = ("topic_name", "partition_states", "unknown_tags")
 
     topic_name: str
-    """string, version 4 on."""
+    """string, version 4 on. The topic's name."""
     partition_states: tuple[LeaderAndIsrPartitionState, ...]
-    """[]LeaderAndIsrPartitionState, version 4 on."""
+    """[]LeaderAndIsrPartitionState, version 4 on. The state of each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -119,28 +184,30 @@ class LeaderAndIsrTopicState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "4+", default=""),
+        FieldRow("topic_name", "TopicName", "string", "4+", default="", about="The topic's name."),
         FieldRow(
             "partition_states",
             "PartitionStates",
             "[]LeaderAndIsrPartitionState",
             "4+",
             struct=LeaderAndIsrPartitionState,
+            about="The state of each partition of the topic.",
         ),
     )
 
 
 class LeaderAndIsrLiveLeader(Struct):
-    """`live_leaders[]` of LeaderAndIsrRequest, version 4 on."""
+    """`live_leaders[]` of LeaderAndIsrRequest, version 4 on. The addresses of the
+    brokers that lead these partitions."""
 
     __slots__ = ("broker_id", "host_name", "port", "unknown_tags")
 
     broker_id: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The ID of the leader."""
     host_name: str
-    """string, version 4 on."""
+    """string, version 4 on. The host name or IP address of the leader."""
     port: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The TCP port of the leader."""
 
     @constructor
     def __init__(
@@ -152,27 +219,36 @@ class LeaderAndIsrLiveLeader(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("broker_id", "BrokerId", "int32", "4+", default=0),
-        FieldRow("host_name", "HostName", "string", "4+", default=""),
-        FieldRow("port", "Port", "int32", "4+", default=0),
+        FieldRow("broker_id", "BrokerId", "int32", "4+", default=0, about="The ID of the leader."),
+        FieldRow(
+            "host_name", "HostName", "string", "4+", default="", about="The host name or IP address of the leader."
+        ),
+        FieldRow("port", "Port", "int32", "4+", default=0, about="The TCP port of the leader."),
     )
 
 
 class LeaderAndIsrRequest(Message["RequestHeader"]):
-    """LeaderAndIsrRequest (request, API key 4), version 4."""
+    """LeaderAndIsrRequest (request, API key 4), version 4.
+
+    The ZooKeeper-based controller instructs a broker which partitions it leads
+    or follows."""
 
     __slots__ = ("controller_id", "controller_epoch", "broker_epoch", "topic_states", "live_leaders", "unknown_tags")
 
     controller_id: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The node ID of the controller."""
     controller_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The controller's epoch, which grows with each
+    controller election."""
     broker_epoch: int
-    """int64, version 4 on."""
+    """int64, version 4 on. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     topic_states: tuple[LeaderAndIsrTopicState, ...]
-    """[]LeaderAndIsrTopicState, version 4 on."""
+    """[]LeaderAndIsrTopicState, version 4 on. The state of the partitions, by
+    topic."""
     live_leaders: tuple[LeaderAndIsrLiveLeader, ...]
-    """[]LeaderAndIsrLiveLeader, version 4 on."""
+    """[]LeaderAndIsrLiveLeader, version 4 on. The addresses of the brokers that
+    lead these partitions."""
 
     @constructor
     def __init__(
@@ -202,9 +278,37 @@ class LeaderAndIsrRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "4+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "4+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "4+", default=-1),
-        FieldRow("topic_states", "TopicStates", "[]LeaderAndIsrTopicState", "4+", struct=LeaderAndIsrTopicState),
-        FieldRow("live_leaders", "LiveLeaders", "[]LeaderAndIsrLiveLeader", "4+", struct=LeaderAndIsrLiveLeader),
+        FieldRow("controller_id", "ControllerId", "int32", "4+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "4+",
+            default=0,
+            about="The controller's epoch, which grows with each controller election.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "4+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "topic_states",
+            "TopicStates",
+            "[]LeaderAndIsrTopicState",
+            "4+",
+            struct=LeaderAndIsrTopicState,
+            about="The state of the partitions, by topic.",
+        ),
+        FieldRow(
+            "live_leaders",
+            "LiveLeaders",
+            "[]LeaderAndIsrLiveLeader",
+            "4+",
+            struct=LeaderAndIsrLiveLeader,
+            about="The addresses of the brokers that lead these partitions.",
+        ),
     )

@@ -16,16 +16,18 @@ __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse"]
 
 
 class LeaderAndIsrPartitionError(Struct):
-    """`partition_errors[]` of LeaderAndIsrResponse, version 4 on."""
+    """`partition_errors[]` of LeaderAndIsrResponse, version 4 on. The result for
+    each partition."""
 
     __slots__ = ("topic_name", "partition_index", "error_code", "unknown_tags")
 
     topic_name: str
-    """string, version 4 on."""
+    """string, version 4 on. The topic's name."""
     partition_index: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -42,21 +44,38 @@ class LeaderAndIsrPartitionError(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "4+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "4+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "4+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "4+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class LeaderAndIsrResponse(Message["ResponseHeader"]):
-    """LeaderAndIsrResponse (response, API key 4), version 4."""
+    """LeaderAndIsrResponse (response, API key 4), version 4.
+
+    Reports for each partition whether the broker has become leader or follower."""
 
     __slots__ = ("error_code", "partition_errors", "unknown_tags")
 
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     partition_errors: tuple[LeaderAndIsrPartitionError, ...]
-    """[]LeaderAndIsrPartitionError, version 4 on."""
+    """[]LeaderAndIsrPartitionError, version 4 on. The result for each partition."""
 
     @constructor
     def __init__(
@@ -80,12 +99,20 @@ class LeaderAndIsrResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
         FieldRow(
             "partition_errors",
             "PartitionErrors",
             "[]LeaderAndIsrPartitionError",
             "4+",
             struct=LeaderAndIsrPartitionError,
+            about="The result for each partition.",
         ),
     )

@@ -16,14 +16,16 @@ __all__ = ["LeaveGroupRequest", "MemberIdentity"]
 
 
 class MemberIdentity(Struct):
-    """`members[]` of LeaveGroupRequest, version 4 on."""
+    """`members[]` of LeaveGroupRequest, version 4 on. The members that leave."""
 
     __slots__ = ("member_id", "group_instance_id", "unknown_tags")
 
     member_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The ID of the member, or empty if its instance ID
+    identifies it."""
     group_instance_id: str | None
-    """string, version 4 on, nullable."""
+    """string, version 4 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
 
     @constructor
     def __init__(
@@ -34,20 +36,37 @@ class MemberIdentity(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "4+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "4+", default=None, nullable="4+"),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "4+",
+            default="",
+            about="The ID of the member, or empty if its instance ID identifies it.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "4+",
+            default=None,
+            nullable="4+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
     )
 
 
 class LeaveGroupRequest(Message["RequestHeader"]):
-    """LeaveGroupRequest (request, API key 13), version 4."""
+    """LeaveGroupRequest (request, API key 13), version 4.
+
+    Members leave a classic group."""
 
     __slots__ = ("group_id", "members", "unknown_tags")
 
     group_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The group's ID, the `group.id` of its members."""
     members: tuple[MemberIdentity, ...]
-    """[]MemberIdentity, version 4 on."""
+    """[]MemberIdentity, version 4 on. The members that leave."""
 
     @constructor
     def __init__(
@@ -67,6 +86,10 @@ class LeaveGroupRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "4+", default=""),
-        FieldRow("members", "Members", "[]MemberIdentity", "4+", struct=MemberIdentity),
+        FieldRow(
+            "group_id", "GroupId", "string", "4+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "members", "Members", "[]MemberIdentity", "4+", struct=MemberIdentity, about="The members that leave."
+        ),
     )

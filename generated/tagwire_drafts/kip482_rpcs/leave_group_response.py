@@ -16,16 +16,18 @@ __all__ = ["LeaveGroupResponse", "MemberResponse"]
 
 
 class MemberResponse(Struct):
-    """`members[]` of LeaveGroupResponse, version 4 on."""
+    """`members[]` of LeaveGroupResponse, version 4 on. The result for each member
+    of the request."""
 
     __slots__ = ("member_id", "group_instance_id", "error_code", "unknown_tags")
 
     member_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The member's ID, unique in its group."""
     group_instance_id: str | None
-    """string, version 4 on, nullable."""
+    """string, version 4 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0, or an error such as UNKNOWN_MEMBER_ID (25)."""
 
     @constructor
     def __init__(
@@ -42,23 +44,37 @@ class MemberResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "4+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "4+", default="", nullable="4+"),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
+        FieldRow("member_id", "MemberId", "string", "4+", default="", about="The member's ID, unique in its group."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "4+",
+            default="",
+            nullable="4+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "error_code", "ErrorCode", "int16", "4+", default=0, about="0, or an error such as UNKNOWN_MEMBER_ID (25)."
+        ),
     )
 
 
 class LeaveGroupResponse(Message["ResponseHeader"]):
-    """LeaveGroupResponse (response, API key 13), version 4."""
+    """LeaveGroupResponse (response, API key 13), version 4.
+
+    Reports whether the members left."""
 
     __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 4 on."""
+    """int32, version 4 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     members: tuple[MemberResponse, ...]
-    """[]MemberResponse, version 4 on."""
+    """[]MemberResponse, version 4 on. The result for each member of the request."""
 
     @constructor
     def __init__(
@@ -84,7 +100,28 @@ class LeaveGroupResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "4+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
-        FieldRow("members", "Members", "[]MemberResponse", "4+", struct=MemberResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "4+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "members",
+            "Members",
+            "[]MemberResponse",
+            "4+",
+            struct=MemberResponse,
+            about="The result for each member of the request.",
+        ),
     )

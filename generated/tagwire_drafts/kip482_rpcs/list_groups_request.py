@@ -16,7 +16,9 @@ __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(Message["RequestHeader"]):
-    """ListGroupsRequest (request, API key 16), version 3."""
+    """ListGroupsRequest (request, API key 16), version 3.
+
+    Lists the groups that one broker coordinates."""
 
     __slots__ = ("unknown_tags",)
 

@@ -16,14 +16,15 @@ __all__ = ["ListGroupsResponse", "ListedGroup"]
 
 
 class ListedGroup(Struct):
-    """`groups[]` of ListGroupsResponse, version 3 on."""
+    """`groups[]` of ListGroupsResponse, version 3 on. The groups."""
 
     __slots__ = ("group_id", "protocol_type", "unknown_tags")
 
     group_id: str
-    """string, version 3 on."""
+    """string, version 3 on. The group's ID, the `group.id` of its members."""
     protocol_type: str
-    """string, version 3 on."""
+    """string, version 3 on. The kind of group, such as `consumer`; empty if it
+    only has offsets."""
 
     @constructor
     def __init__(
@@ -34,22 +35,34 @@ class ListedGroup(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "3+", default=""),
-        FieldRow("protocol_type", "ProtocolType", "string", "3+", default=""),
+        FieldRow(
+            "group_id", "GroupId", "string", "3+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "protocol_type",
+            "ProtocolType",
+            "string",
+            "3+",
+            default="",
+            about="The kind of group, such as `consumer`; empty if it only has offsets.",
+        ),
     )
 
 
 class ListGroupsResponse(Message["ResponseHeader"]):
-    """ListGroupsResponse (response, API key 16), version 3."""
+    """ListGroupsResponse (response, API key 16), version 3.
+
+    The groups that the broker coordinates."""
 
     __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 3 on."""
+    """int32, version 3 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0 on success, otherwise an ErrorCode."""
     groups: tuple[ListedGroup, ...]
-    """[]ListedGroup, version 3 on."""
+    """[]ListedGroup, version 3 on. The groups."""
 
     @constructor
     def __init__(
@@ -75,7 +88,14 @@ class ListGroupsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
-        FieldRow("groups", "Groups", "[]ListedGroup", "3+", struct=ListedGroup),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow("groups", "Groups", "[]ListedGroup", "3+", struct=ListedGroup, about="The groups."),
     )

@@ -16,16 +16,20 @@ __all__ = ["ListOffsetPartition", "ListOffsetRequest", "ListOffsetTopic"]
 
 
 class ListOffsetPartition(Struct):
-    """`ListOffsetTopic.partitions[]` of ListOffsetRequest, version 6 on."""
+    """`ListOffsetTopic.partitions[]` of ListOffsetRequest, version 6 on. The
+    partitions of the topic to look at."""
 
     __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "unknown_tags")
 
     partition_index: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The leader epoch that the sender knows, to detect stale
+    metadata on either side; -1 skips the check (KIP-320)."""
     timestamp: int
-    """int64, version 6 on."""
+    """int64, version 6 on. Finds the first record from this time on, in
+    milliseconds since 1970. -1 is the end, -2 the beginning; see
+    SpecialTimestamp for others."""
 
     @constructor
     def __init__(
@@ -42,21 +46,43 @@ class ListOffsetPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "6+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "6+", default=0),
-        FieldRow("timestamp", "Timestamp", "int64", "6+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "6+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "6+",
+            default=0,
+            about="The leader epoch that the sender knows, to detect stale metadata on either side; -1 skips the check (KIP-320).",
+        ),
+        FieldRow(
+            "timestamp",
+            "Timestamp",
+            "int64",
+            "6+",
+            default=0,
+            about="Finds the first record from this time on, in milliseconds since 1970. -1 is the end, -2 the beginning; see SpecialTimestamp for others.",
+        ),
     )
 
 
 class ListOffsetTopic(Struct):
-    """`topics[]` of ListOffsetRequest, version 6 on."""
+    """`topics[]` of ListOffsetRequest, version 6 on. The partitions to look at, by
+    topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 6 on."""
+    """string, version 6 on. The topic's name."""
     partitions: tuple[ListOffsetPartition, ...]
-    """[]ListOffsetPartition, version 6 on."""
+    """[]ListOffsetPartition, version 6 on. The partitions of the topic to look at."""
 
     @constructor
     def __init__(
@@ -71,22 +97,34 @@ class ListOffsetTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "6+", default=""),
-        FieldRow("partitions", "Partitions", "[]ListOffsetPartition", "6+", struct=ListOffsetPartition),
+        FieldRow("name", "Name", "string", "6+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]ListOffsetPartition",
+            "6+",
+            struct=ListOffsetPartition,
+            about="The partitions of the topic to look at.",
+        ),
     )
 
 
 class ListOffsetRequest(Message["RequestHeader"]):
-    """ListOffsetRequest (request, API key 2), version 6."""
+    """ListOffsetRequest (request, API key 2), version 6.
+
+    Finds offsets by timestamp, or the first or last offset of partitions
+    (KIP-79)."""
 
     __slots__ = ("replica_id", "isolation_level", "topics", "unknown_tags")
 
     replica_id: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The broker ID of the follower that asks, or -1 for a
+    client."""
     isolation_level: int
-    """int8, version 6 on."""
+    """int8, version 6 on. What counts as the end of a partition: 0 the high
+    watermark, 1 the last stable offset (KIP-98)."""
     topics: tuple[ListOffsetTopic, ...]
-    """[]ListOffsetTopic, version 6 on."""
+    """[]ListOffsetTopic, version 6 on. The partitions to look at, by topic."""
 
     @constructor
     def __init__(
@@ -112,7 +150,28 @@ class ListOffsetRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "6+", default=0),
-        FieldRow("isolation_level", "IsolationLevel", "int8", "6+", default=0),
-        FieldRow("topics", "Topics", "[]ListOffsetTopic", "6+", struct=ListOffsetTopic),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "6+",
+            default=0,
+            about="The broker ID of the follower that asks, or -1 for a client.",
+        ),
+        FieldRow(
+            "isolation_level",
+            "IsolationLevel",
+            "int8",
+            "6+",
+            default=0,
+            about="What counts as the end of a partition: 0 the high watermark, 1 the last stable offset (KIP-98).",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ListOffsetTopic",
+            "6+",
+            struct=ListOffsetTopic,
+            about="The partitions to look at, by topic.",
+        ),
     )

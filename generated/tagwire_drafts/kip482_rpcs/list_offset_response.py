@@ -16,20 +16,24 @@ __all__ = ["ListOffsetPartitionResponse", "ListOffsetResponse", "ListOffsetTopic
 
 
 class ListOffsetPartitionResponse(Struct):
-    """`ListOffsetTopicResponse.partitions[]` of ListOffsetResponse, version 6 on."""
+    """`ListOffsetTopicResponse.partitions[]` of ListOffsetResponse, version 6 on.
+    The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch", "unknown_tags")
 
     partition_index: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 6 on."""
+    """int16, version 6 on. 0, or an error such as NOT_LEADER_OR_FOLLOWER (6) or
+    UNKNOWN_TOPIC_OR_PARTITION (3)."""
     timestamp: int
-    """int64, version 6 on."""
+    """int64, version 6 on. The timestamp of the record found, or -1 if none was
+    found or the request asked for no time."""
     offset: int
-    """int64, version 6 on."""
+    """int64, version 6 on. The offset found, or -1 if no record is that late."""
     leader_epoch: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The leader epoch of the record found, or -1 if unknown
+    (KIP-320)."""
 
     @constructor
     def __init__(
@@ -50,23 +54,54 @@ class ListOffsetPartitionResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "6+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "6+", default=0),
-        FieldRow("timestamp", "Timestamp", "int64", "6+", default=-1),
-        FieldRow("offset", "Offset", "int64", "6+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "6+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "6+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "6+",
+            default=0,
+            about="0, or an error such as NOT_LEADER_OR_FOLLOWER (6) or UNKNOWN_TOPIC_OR_PARTITION (3).",
+        ),
+        FieldRow(
+            "timestamp",
+            "Timestamp",
+            "int64",
+            "6+",
+            default=-1,
+            about="The timestamp of the record found, or -1 if none was found or the request asked for no time.",
+        ),
+        FieldRow(
+            "offset", "Offset", "int64", "6+", default=-1, about="The offset found, or -1 if no record is that late."
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "6+",
+            default=0,
+            about="The leader epoch of the record found, or -1 if unknown (KIP-320).",
+        ),
     )
 
 
 class ListOffsetTopicResponse(Struct):
-    """`topics[]` of ListOffsetResponse, version 6 on."""
+    """`topics[]` of ListOffsetResponse, version 6 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 6 on."""
+    """string, version 6 on. The topic's name."""
     partitions: tuple[ListOffsetPartitionResponse, ...]
-    """[]ListOffsetPartitionResponse, version 6 on."""
+    """[]ListOffsetPartitionResponse, version 6 on. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -81,20 +116,30 @@ class ListOffsetTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "6+", default=""),
-        FieldRow("partitions", "Partitions", "[]ListOffsetPartitionResponse", "6+", struct=ListOffsetPartitionResponse),
+        FieldRow("name", "Name", "string", "6+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]ListOffsetPartitionResponse",
+            "6+",
+            struct=ListOffsetPartitionResponse,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class ListOffsetResponse(Message["ResponseHeader"]):
-    """ListOffsetResponse (response, API key 2), version 6."""
+    """ListOffsetResponse (response, API key 2), version 6.
+
+    The offset that was found in each partition."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 6 on."""
+    """int32, version 6 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[ListOffsetTopicResponse, ...]
-    """[]ListOffsetTopicResponse, version 6 on."""
+    """[]ListOffsetTopicResponse, version 6 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -118,6 +163,20 @@ class ListOffsetResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "6+", default=0),
-        FieldRow("topics", "Topics", "[]ListOffsetTopicResponse", "6+", struct=ListOffsetTopicResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "6+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]ListOffsetTopicResponse",
+            "6+",
+            struct=ListOffsetTopicResponse,
+            about="The results, by topic.",
+        ),
     )

@@ -16,14 +16,15 @@ __all__ = ["ListPartitionReassignmentsRequest", "ListPartitionReassignmentsTopic
 
 
 class ListPartitionReassignmentsTopics(Struct):
-    """`topics[]` of ListPartitionReassignmentsRequest, all versions."""
+    """`topics[]` of ListPartitionReassignmentsRequest, all versions. The
+    partitions to look at, by topic, or null for all."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The partition numbers to look at."""
 
     @constructor
     def __init__(
@@ -34,20 +35,24 @@ class ListPartitionReassignmentsTopics(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+"),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "0+", about="The partition numbers to look at."),
     )
 
 
 class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
-    """ListPartitionReassignmentsRequest (request, API key 46), version 0."""
+    """ListPartitionReassignmentsRequest (request, API key 46), version 0.
+
+    Lists the reassignments in progress (KIP-455)."""
 
     __slots__ = ("timeout_ms", "topics", "unknown_tags")
 
     timeout_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may take before the request times
+    out, in milliseconds."""
     topics: tuple[ListPartitionReassignmentsTopics, ...] | None
-    """[]ListPartitionReassignmentsTopics, all versions, nullable."""
+    """[]ListPartitionReassignmentsTopics, all versions, nullable. The partitions
+    to look at, by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -71,7 +76,14 @@ class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(0, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=60000),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=60000,
+            about="How long the broker may take before the request times out, in milliseconds.",
+        ),
         FieldRow(
             "topics",
             "Topics",
@@ -80,5 +92,6 @@ class ListPartitionReassignmentsRequest(Message["RequestHeader"]):
             default=None,
             nullable="0+",
             struct=ListPartitionReassignmentsTopics,
+            about="The partitions to look at, by topic, or null for all.",
         ),
     )

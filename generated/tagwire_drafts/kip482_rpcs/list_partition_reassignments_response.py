@@ -17,18 +17,22 @@ __all__ = ["ListPartitionReassignmentsResponse", "OngoingPartitionReassignment",
 
 class OngoingPartitionReassignment(Struct):
     """`OngoingTopicReassignment.partitions[]` of
-    ListPartitionReassignmentsResponse, all versions."""
+    ListPartitionReassignmentsResponse, all versions. The reassignment of
+    each partition of the topic."""
 
     __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of the current replicas, including
+    those that are being added or removed."""
     adding_replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of replicas that a reassignment is
+    adding (KIP-455)."""
     removing_replicas: tuple[int, ...]
-    """[]int32, all versions."""
+    """[]int32, all versions. The broker IDs of replicas that a reassignment will
+    remove when it completes (KIP-455)."""
 
     @constructor
     def __init__(
@@ -47,22 +51,49 @@ class OngoingPartitionReassignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "0+"),
-        FieldRow("adding_replicas", "AddingReplicas", "[]int32", "0+"),
-        FieldRow("removing_replicas", "RemovingReplicas", "[]int32", "0+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "replicas",
+            "Replicas",
+            "[]int32",
+            "0+",
+            about="The broker IDs of the current replicas, including those that are being added or removed.",
+        ),
+        FieldRow(
+            "adding_replicas",
+            "AddingReplicas",
+            "[]int32",
+            "0+",
+            about="The broker IDs of replicas that a reassignment is adding (KIP-455).",
+        ),
+        FieldRow(
+            "removing_replicas",
+            "RemovingReplicas",
+            "[]int32",
+            "0+",
+            about="The broker IDs of replicas that a reassignment will remove when it completes (KIP-455).",
+        ),
     )
 
 
 class OngoingTopicReassignment(Struct):
-    """`topics[]` of ListPartitionReassignmentsResponse, all versions."""
+    """`topics[]` of ListPartitionReassignmentsResponse, all versions. The
+    partitions, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[OngoingPartitionReassignment, ...]
-    """[]OngoingPartitionReassignment, all versions."""
+    """[]OngoingPartitionReassignment, all versions. The reassignment of each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -77,26 +108,34 @@ class OngoingTopicReassignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OngoingPartitionReassignment", "0+", struct=OngoingPartitionReassignment
+            "partitions",
+            "Partitions",
+            "[]OngoingPartitionReassignment",
+            "0+",
+            struct=OngoingPartitionReassignment,
+            about="The reassignment of each partition of the topic.",
         ),
     )
 
 
 class ListPartitionReassignmentsResponse(Message["ResponseHeader"]):
-    """ListPartitionReassignmentsResponse (response, API key 46), version 0."""
+    """ListPartitionReassignmentsResponse (response, API key 46), version 0.
+
+    The partitions that are being reassigned."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0 on success, otherwise an ErrorCode."""
     error_message: str | None
-    """string, all versions, nullable."""
+    """string, all versions, nullable. Why the request failed, or null."""
     topics: tuple[OngoingTopicReassignment, ...]
-    """[]OngoingTopicReassignment, all versions."""
+    """[]OngoingTopicReassignment, all versions. The partitions, by topic."""
 
     @constructor
     def __init__(
@@ -124,8 +163,30 @@ class ListPartitionReassignmentsResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(0, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "0+", default="", nullable="0+"),
-        FieldRow("topics", "Topics", "[]OngoingTopicReassignment", "0+", struct=OngoingTopicReassignment),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "0+",
+            default="",
+            nullable="0+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OngoingTopicReassignment",
+            "0+",
+            struct=OngoingTopicReassignment,
+            about="The partitions, by topic.",
+        ),
     )

@@ -16,23 +16,29 @@ __all__ = ["MetadataRequest", "MetadataRequestTopic"]
 
 
 class MetadataRequestTopic(Struct):
-    """`topics[]` of MetadataRequest, version 9 on."""
+    """`topics[]` of MetadataRequest, version 9 on. The topics to describe, or null
+    for all."""
 
     __slots__ = ("name", "unknown_tags")
 
     name: str
-    """string, version 9 on."""
+    """string, version 9 on. The topic's name, or null if the ID is given."""
 
     @constructor
     def __init__(self, *, name: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.name = name
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("name", "Name", "string", "9+", default=""),)
+    FIELDS = (
+        FieldRow("name", "Name", "string", "9+", default="", about="The topic's name, or null if the ID is given."),
+    )
 
 
 class MetadataRequest(Message["RequestHeader"]):
-    """MetadataRequest (request, API key 3), version 9."""
+    """MetadataRequest (request, API key 3), version 9.
+
+    Asks for the brokers of the cluster, and the partitions of topics with their
+    leaders. Clients begin with it."""
 
     __slots__ = (
         "topics",
@@ -43,13 +49,17 @@ class MetadataRequest(Message["RequestHeader"]):
     )
 
     topics: tuple[MetadataRequestTopic, ...] | None
-    """[]MetadataRequestTopic, version 9 on, nullable."""
+    """[]MetadataRequestTopic, version 9 on, nullable. The topics to describe, or
+    null for all."""
     allow_auto_topic_creation: bool
-    """bool, version 9 on."""
+    """bool, version 9 on. Whether the broker may create topics that don't exist,
+    if its configuration allows it."""
     include_cluster_authorized_operations: bool
-    """bool, version 9 on."""
+    """bool, version 9 on. Whether to return the operations that the client may do
+    with the cluster (KIP-430)."""
     include_topic_authorized_operations: bool
-    """bool, version 9 on."""
+    """bool, version 9 on. Whether to return the operations that the client may do
+    with each topic (KIP-430)."""
 
     @constructor
     def __init__(
@@ -77,12 +87,37 @@ class MetadataRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(9, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("topics", "Topics", "[]MetadataRequestTopic", "9+", nullable="9+", struct=MetadataRequestTopic),
-        FieldRow("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", "9+", default=True),
         FieldRow(
-            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", "9+", default=False
+            "topics",
+            "Topics",
+            "[]MetadataRequestTopic",
+            "9+",
+            nullable="9+",
+            struct=MetadataRequestTopic,
+            about="The topics to describe, or null for all.",
         ),
         FieldRow(
-            "include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", "9+", default=False
+            "allow_auto_topic_creation",
+            "AllowAutoTopicCreation",
+            "bool",
+            "9+",
+            default=True,
+            about="Whether the broker may create topics that don't exist, if its configuration allows it.",
+        ),
+        FieldRow(
+            "include_cluster_authorized_operations",
+            "IncludeClusterAuthorizedOperations",
+            "bool",
+            "9+",
+            default=False,
+            about="Whether to return the operations that the client may do with the cluster (KIP-430).",
+        ),
+        FieldRow(
+            "include_topic_authorized_operations",
+            "IncludeTopicAuthorizedOperations",
+            "bool",
+            "9+",
+            default=False,
+            about="Whether to return the operations that the client may do with each topic (KIP-430).",
         ),
     )

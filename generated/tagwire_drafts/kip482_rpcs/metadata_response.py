@@ -16,18 +16,19 @@ __all__ = ["MetadataResponse", "MetadataResponseBroker", "MetadataResponsePartit
 
 
 class MetadataResponseBroker(Struct):
-    """`brokers[]` of MetadataResponse, version 9 on."""
+    """`brokers[]` of MetadataResponse, version 9 on. The brokers that are alive."""
 
     __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
 
     node_id: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The ID of the broker."""
     host: str
-    """string, version 9 on."""
+    """string, version 9 on. The host name or IP address to connect to."""
     port: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The TCP port to connect to."""
     rack: str | None
-    """string, version 9 on, nullable."""
+    """string, version 9 on, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -46,15 +47,24 @@ class MetadataResponseBroker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("node_id", "NodeId", "int32", "9+", default=0),
-        FieldRow("host", "Host", "string", "9+", default=""),
-        FieldRow("port", "Port", "int32", "9+", default=0),
-        FieldRow("rack", "Rack", "string", "9+", default=None, nullable="9+"),
+        FieldRow("node_id", "NodeId", "int32", "9+", default=0, about="The ID of the broker."),
+        FieldRow("host", "Host", "string", "9+", default="", about="The host name or IP address to connect to."),
+        FieldRow("port", "Port", "int32", "9+", default=0, about="The TCP port to connect to."),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class MetadataResponsePartition(Struct):
-    """`MetadataResponseTopic.partitions[]` of MetadataResponse, version 9 on."""
+    """`MetadataResponseTopic.partitions[]` of MetadataResponse, version 9 on. The
+    partitions of the topic."""
 
     __slots__ = (
         "error_code",
@@ -68,19 +78,24 @@ class MetadataResponsePartition(Struct):
     )
 
     error_code: int
-    """int16, version 9 on."""
+    """int16, version 9 on. 0, or LEADER_NOT_AVAILABLE (5) if the partition has no
+    leader now."""
     partition_index: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The partition's number in its topic, counted from 0."""
     leader_id: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The ID of the broker that leads the partition, or -1 if
+    there is none."""
     leader_epoch: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The partition's leader epoch, which grows with each
+    election, or -1 if unknown (KIP-320)."""
     replica_nodes: tuple[int, ...]
-    """[]int32, version 9 on."""
+    """[]int32, version 9 on. The broker IDs of all replicas, the preferred leader
+    first."""
     isr_nodes: tuple[int, ...]
-    """[]int32, version 9 on."""
+    """[]int32, version 9 on. The broker IDs of the in-sync replicas."""
     offline_replicas: tuple[int, ...]
-    """[]int32, version 9 on."""
+    """[]int32, version 9 on. The broker IDs of replicas that are offline, because
+    the broker or its disk is down (KIP-112)."""
 
     @constructor
     def __init__(
@@ -105,31 +120,75 @@ class MetadataResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "9+", default=0),
-        FieldRow("partition_index", "PartitionIndex", "int32", "9+", default=0),
-        FieldRow("leader_id", "LeaderId", "int32", "9+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "9+", default=-1),
-        FieldRow("replica_nodes", "ReplicaNodes", "[]int32", "9+"),
-        FieldRow("isr_nodes", "IsrNodes", "[]int32", "9+"),
-        FieldRow("offline_replicas", "OfflineReplicas", "[]int32", "9+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "9+",
+            default=0,
+            about="0, or LEADER_NOT_AVAILABLE (5) if the partition has no leader now.",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "9+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_id",
+            "LeaderId",
+            "int32",
+            "9+",
+            default=0,
+            about="The ID of the broker that leads the partition, or -1 if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "9+",
+            default=-1,
+            about="The partition's leader epoch, which grows with each election, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "replica_nodes",
+            "ReplicaNodes",
+            "[]int32",
+            "9+",
+            about="The broker IDs of all replicas, the preferred leader first.",
+        ),
+        FieldRow("isr_nodes", "IsrNodes", "[]int32", "9+", about="The broker IDs of the in-sync replicas."),
+        FieldRow(
+            "offline_replicas",
+            "OfflineReplicas",
+            "[]int32",
+            "9+",
+            about="The broker IDs of replicas that are offline, because the broker or its disk is down (KIP-112).",
+        ),
     )
 
 
 class MetadataResponseTopic(Struct):
-    """`topics[]` of MetadataResponse, version 9 on."""
+    """`topics[]` of MetadataResponse, version 9 on. The topics."""
 
     __slots__ = ("error_code", "name", "is_internal", "partitions", "topic_authorized_operations", "unknown_tags")
 
     error_code: int
-    """int16, version 9 on."""
+    """int16, version 9 on. 0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3)
+    or LEADER_NOT_AVAILABLE (5) while the topic is created."""
     name: str
-    """string, version 9 on."""
+    """string, version 9 on. The topic's name, or null if the client named an ID
+    that doesn't exist."""
     is_internal: bool
-    """bool, version 9 on."""
+    """bool, version 9 on. Whether it is one of Kafka's own topics, such as
+    `__consumer_offsets`."""
     partitions: tuple[MetadataResponsePartition, ...]
-    """[]MetadataResponsePartition, version 9 on."""
+    """[]MetadataResponsePartition, version 9 on. The partitions of the topic."""
     topic_authorized_operations: int
-    """int32, version 9 on."""
+    """int32, version 9 on. What the client may do with the topic: one bit for each
+    AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -150,16 +209,53 @@ class MetadataResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "9+", default=0),
-        FieldRow("name", "Name", "string", "9+", default=""),
-        FieldRow("is_internal", "IsInternal", "bool", "9+", default=False),
-        FieldRow("partitions", "Partitions", "[]MetadataResponsePartition", "9+", struct=MetadataResponsePartition),
-        FieldRow("topic_authorized_operations", "TopicAuthorizedOperations", "int32", "9+", default=-2147483648),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "9+",
+            default=0,
+            about="0, or an error such as UNKNOWN_TOPIC_OR_PARTITION (3) or LEADER_NOT_AVAILABLE (5) while the topic is created.",
+        ),
+        FieldRow(
+            "name",
+            "Name",
+            "string",
+            "9+",
+            default="",
+            about="The topic's name, or null if the client named an ID that doesn't exist.",
+        ),
+        FieldRow(
+            "is_internal",
+            "IsInternal",
+            "bool",
+            "9+",
+            default=False,
+            about="Whether it is one of Kafka's own topics, such as `__consumer_offsets`.",
+        ),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]MetadataResponsePartition",
+            "9+",
+            struct=MetadataResponsePartition,
+            about="The partitions of the topic.",
+        ),
+        FieldRow(
+            "topic_authorized_operations",
+            "TopicAuthorizedOperations",
+            "int32",
+            "9+",
+            default=-2147483648,
+            about="What the client may do with the topic: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )
 
 
 class MetadataResponse(Message["ResponseHeader"]):
-    """MetadataResponse (response, API key 3), version 9."""
+    """MetadataResponse (response, API key 3), version 9.
+
+    The brokers of the cluster, and the partitions of topics with their leaders."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -172,17 +268,21 @@ class MetadataResponse(Message["ResponseHeader"]):
     )
 
     throttle_time_ms: int
-    """int32, version 9 on."""
+    """int32, version 9 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     brokers: tuple[MetadataResponseBroker, ...]
-    """[]MetadataResponseBroker, version 9 on."""
+    """[]MetadataResponseBroker, version 9 on. The brokers that are alive."""
     cluster_id: str | None
-    """string, version 9 on, nullable."""
+    """string, version 9 on, nullable. The ID of the cluster, or null if the broker
+    doesn't know it yet."""
     controller_id: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The ID of the controller, or -1 if unknown. With KRaft
+    brokers name a random broker, because clients can't reach controllers."""
     topics: tuple[MetadataResponseTopic, ...]
-    """[]MetadataResponseTopic, version 9 on."""
+    """[]MetadataResponseTopic, version 9 on. The topics."""
     cluster_authorized_operations: int
-    """int32, version 9 on."""
+    """int32, version 9 on. What the client may do with the cluster: one bit for
+    each AclOperation. -2147483648 if not requested."""
 
     @constructor
     def __init__(
@@ -222,10 +322,48 @@ class MetadataResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(9, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "9+", default=0),
-        FieldRow("brokers", "Brokers", "[]MetadataResponseBroker", "9+", struct=MetadataResponseBroker),
-        FieldRow("cluster_id", "ClusterId", "string", "9+", default=None, nullable="9+"),
-        FieldRow("controller_id", "ControllerId", "int32", "9+", default=-1),
-        FieldRow("topics", "Topics", "[]MetadataResponseTopic", "9+", struct=MetadataResponseTopic),
-        FieldRow("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", "9+", default=-2147483648),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "9+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "brokers",
+            "Brokers",
+            "[]MetadataResponseBroker",
+            "9+",
+            struct=MetadataResponseBroker,
+            about="The brokers that are alive.",
+        ),
+        FieldRow(
+            "cluster_id",
+            "ClusterId",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            about="The ID of the cluster, or null if the broker doesn't know it yet.",
+        ),
+        FieldRow(
+            "controller_id",
+            "ControllerId",
+            "int32",
+            "9+",
+            default=-1,
+            about="The ID of the controller, or -1 if unknown. With KRaft brokers name a random broker, because clients can't reach controllers.",
+        ),
+        FieldRow(
+            "topics", "Topics", "[]MetadataResponseTopic", "9+", struct=MetadataResponseTopic, about="The topics."
+        ),
+        FieldRow(
+            "cluster_authorized_operations",
+            "ClusterAuthorizedOperations",
+            "int32",
+            "9+",
+            default=-2147483648,
+            about="What the client may do with the cluster: one bit for each AclOperation. -2147483648 if not requested.",
+        ),
     )

@@ -17,18 +17,20 @@ __all__ = ["OffsetCommitRequest", "OffsetCommitRequestPartition", "OffsetCommitR
 
 class OffsetCommitRequestPartition(Struct):
     """`OffsetCommitRequestTopic.partitions[]` of OffsetCommitRequest, version 8
-    on."""
+    on. The offset of each partition of the topic."""
 
     __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
 
     partition_index: int
-    """int32, version 8 on."""
+    """int32, version 8 on. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, version 8 on."""
+    """int64, version 8 on. The offset of the next record that the group will read."""
     committed_leader_epoch: int
-    """int32, version 8 on."""
+    """int32, version 8 on. The leader epoch of the last record consumed before the
+    offset, or -1 if unknown (KIP-320)."""
     committed_metadata: str | None
-    """string, version 8 on, nullable."""
+    """string, version 8 on, nullable. Any string that the consumer wants to keep
+    with the offset, or null."""
 
     @constructor
     def __init__(
@@ -47,22 +49,53 @@ class OffsetCommitRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "8+", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "8+", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "8+", default=-1),
-        FieldRow("committed_metadata", "CommittedMetadata", "string", "8+", default="", nullable="8+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "8+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "8+",
+            default=0,
+            about="The offset of the next record that the group will read.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "8+",
+            default=-1,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "committed_metadata",
+            "CommittedMetadata",
+            "string",
+            "8+",
+            default="",
+            nullable="8+",
+            about="Any string that the consumer wants to keep with the offset, or null.",
+        ),
     )
 
 
 class OffsetCommitRequestTopic(Struct):
-    """`topics[]` of OffsetCommitRequest, version 8 on."""
+    """`topics[]` of OffsetCommitRequest, version 8 on. The offsets to commit, by
+    topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 8 on."""
+    """string, version 8 on. The topic's name."""
     partitions: tuple[OffsetCommitRequestPartition, ...]
-    """[]OffsetCommitRequestPartition, version 8 on."""
+    """[]OffsetCommitRequestPartition, version 8 on. The offset of each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -77,28 +110,38 @@ class OffsetCommitRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "8+", default=""),
+        FieldRow("name", "Name", "string", "8+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetCommitRequestPartition", "8+", struct=OffsetCommitRequestPartition
+            "partitions",
+            "Partitions",
+            "[]OffsetCommitRequestPartition",
+            "8+",
+            struct=OffsetCommitRequestPartition,
+            about="The offset of each partition of the topic.",
         ),
     )
 
 
 class OffsetCommitRequest(Message["RequestHeader"]):
-    """OffsetCommitRequest (request, API key 8), version 8."""
+    """OffsetCommitRequest (request, API key 8), version 8.
+
+    Commits the offsets up to which a group has read."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, version 8 on."""
+    """string, version 8 on. The group's ID, the `group.id` of its members."""
     generation_id: int
-    """int32, version 8 on."""
+    """int32, version 8 on. The group's generation, which grows with each
+    rebalance."""
     member_id: str
-    """string, version 8 on."""
+    """string, version 8 on. The member's ID, or empty for a consumer that assigns
+    partitions itself."""
     group_instance_id: str | None
-    """string, version 8 on, nullable."""
+    """string, version 8 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     topics: tuple[OffsetCommitRequestTopic, ...]
-    """[]OffsetCommitRequestTopic, version 8 on."""
+    """[]OffsetCommitRequestTopic, version 8 on. The offsets to commit, by topic."""
 
     @constructor
     def __init__(
@@ -128,9 +171,40 @@ class OffsetCommitRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(8, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "8+", default=""),
-        FieldRow("generation_id", "GenerationId", "int32", "8+", default=-1),
-        FieldRow("member_id", "MemberId", "string", "8+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "8+", default=None, nullable="8+"),
-        FieldRow("topics", "Topics", "[]OffsetCommitRequestTopic", "8+", struct=OffsetCommitRequestTopic),
+        FieldRow(
+            "group_id", "GroupId", "string", "8+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "8+",
+            default=-1,
+            about="The group's generation, which grows with each rebalance.",
+        ),
+        FieldRow(
+            "member_id",
+            "MemberId",
+            "string",
+            "8+",
+            default="",
+            about="The member's ID, or empty for a consumer that assigns partitions itself.",
+        ),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "8+",
+            default=None,
+            nullable="8+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetCommitRequestTopic",
+            "8+",
+            struct=OffsetCommitRequestTopic,
+            about="The offsets to commit, by topic.",
+        ),
     )

@@ -17,14 +17,15 @@ __all__ = ["OffsetCommitResponse", "OffsetCommitResponsePartition", "OffsetCommi
 
 class OffsetCommitResponsePartition(Struct):
     """`OffsetCommitResponseTopic.partitions[]` of OffsetCommitResponse, version 8
-    on."""
+    on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 8 on."""
+    """int32, version 8 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 8 on."""
+    """int16, version 8 on. 0, or an error such as ILLEGAL_GENERATION (22) or
+    REBALANCE_IN_PROGRESS (27), after which the member rejoins."""
 
     @constructor
     def __init__(
@@ -35,20 +36,35 @@ class OffsetCommitResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "8+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "8+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "8+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "8+",
+            default=0,
+            about="0, or an error such as ILLEGAL_GENERATION (22) or REBALANCE_IN_PROGRESS (27), after which the member rejoins.",
+        ),
     )
 
 
 class OffsetCommitResponseTopic(Struct):
-    """`topics[]` of OffsetCommitResponse, version 8 on."""
+    """`topics[]` of OffsetCommitResponse, version 8 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 8 on."""
+    """string, version 8 on. The topic's name."""
     partitions: tuple[OffsetCommitResponsePartition, ...]
-    """[]OffsetCommitResponsePartition, version 8 on."""
+    """[]OffsetCommitResponsePartition, version 8 on. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -63,22 +79,30 @@ class OffsetCommitResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "8+", default=""),
+        FieldRow("name", "Name", "string", "8+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetCommitResponsePartition", "8+", struct=OffsetCommitResponsePartition
+            "partitions",
+            "Partitions",
+            "[]OffsetCommitResponsePartition",
+            "8+",
+            struct=OffsetCommitResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class OffsetCommitResponse(Message["ResponseHeader"]):
-    """OffsetCommitResponse (response, API key 8), version 8."""
+    """OffsetCommitResponse (response, API key 8), version 8.
+
+    Reports for each partition whether its offset was committed."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 8 on."""
+    """int32, version 8 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetCommitResponseTopic, ...]
-    """[]OffsetCommitResponseTopic, version 8 on."""
+    """[]OffsetCommitResponseTopic, version 8 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -102,6 +126,20 @@ class OffsetCommitResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(8, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "8+", default=0),
-        FieldRow("topics", "Topics", "[]OffsetCommitResponseTopic", "8+", struct=OffsetCommitResponseTopic),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "8+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetCommitResponseTopic",
+            "8+",
+            struct=OffsetCommitResponseTopic,
+            about="The results, by topic.",
+        ),
     )

@@ -17,30 +17,41 @@ __all__ = ["OffsetDeleteRequest", "OffsetDeleteRequestPartition", "OffsetDeleteR
 
 class OffsetDeleteRequestPartition(Struct):
     """`OffsetDeleteRequestTopic.partitions[]` of OffsetDeleteRequest, version 1
-    on."""
+    on. The partitions of the topic whose offset to delete."""
 
     __slots__ = ("partition_index", "unknown_tags")
 
     partition_index: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The partition's number in its topic, counted from 0."""
 
     @constructor
     def __init__(self, *, partition_index: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
         self.partition_index = partition_index
         self.unknown_tags = unknown_tags
 
-    FIELDS = (FieldRow("partition_index", "PartitionIndex", "int32", "1+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "1+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+    )
 
 
 class OffsetDeleteRequestTopic(Struct):
-    """`topics[]` of OffsetDeleteRequest, version 1 on."""
+    """`topics[]` of OffsetDeleteRequest, version 1 on. The offsets to delete, by
+    topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The topic's name."""
     partitions: tuple[OffsetDeleteRequestPartition, ...]
-    """[]OffsetDeleteRequestPartition, version 1 on."""
+    """[]OffsetDeleteRequestPartition, version 1 on. The partitions of the topic
+    whose offset to delete."""
 
     @constructor
     def __init__(
@@ -55,22 +66,30 @@ class OffsetDeleteRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
+        FieldRow("name", "Name", "string", "1+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetDeleteRequestPartition", "1+", struct=OffsetDeleteRequestPartition
+            "partitions",
+            "Partitions",
+            "[]OffsetDeleteRequestPartition",
+            "1+",
+            struct=OffsetDeleteRequestPartition,
+            about="The partitions of the topic whose offset to delete.",
         ),
     )
 
 
 class OffsetDeleteRequest(Message["RequestHeader"]):
-    """OffsetDeleteRequest (request, API key 47), version 1."""
+    """OffsetDeleteRequest (request, API key 47), version 1.
+
+    Deletes committed offsets of a group, for topics that it does not subscribe
+    to (KIP-496)."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, version 1 on."""
+    """string, version 1 on. The group's ID, the `group.id` of its members."""
     topics: tuple[OffsetDeleteRequestTopic, ...]
-    """[]OffsetDeleteRequestTopic, version 1 on."""
+    """[]OffsetDeleteRequestTopic, version 1 on. The offsets to delete, by topic."""
 
     @constructor
     def __init__(
@@ -98,6 +117,15 @@ class OffsetDeleteRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(1, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "1+", default=""),
-        FieldRow("topics", "Topics", "[]OffsetDeleteRequestTopic", "1+", struct=OffsetDeleteRequestTopic),
+        FieldRow(
+            "group_id", "GroupId", "string", "1+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetDeleteRequestTopic",
+            "1+",
+            struct=OffsetDeleteRequestTopic,
+            about="The offsets to delete, by topic.",
+        ),
     )

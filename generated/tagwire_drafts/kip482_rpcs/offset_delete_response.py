@@ -17,14 +17,15 @@ __all__ = ["OffsetDeleteResponse", "OffsetDeleteResponsePartition", "OffsetDelet
 
 class OffsetDeleteResponsePartition(Struct):
     """`OffsetDeleteResponseTopic.partitions[]` of OffsetDeleteResponse, version 1
-    on."""
+    on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 1 on."""
+    """int16, version 1 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -35,20 +36,35 @@ class OffsetDeleteResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "1+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "1+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "1+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "1+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class OffsetDeleteResponseTopic(Struct):
-    """`topics[]` of OffsetDeleteResponse, version 1 on."""
+    """`topics[]` of OffsetDeleteResponse, version 1 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The topic's name."""
     partitions: tuple[OffsetDeleteResponsePartition, ...]
-    """[]OffsetDeleteResponsePartition, version 1 on."""
+    """[]OffsetDeleteResponsePartition, version 1 on. The result for each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -67,24 +83,33 @@ class OffsetDeleteResponseTopic(Struct):
         return self._by_key("partitions", ("partition_index",))
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
+        FieldRow("name", "Name", "string", "1+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetDeleteResponsePartition", "1+", struct=OffsetDeleteResponsePartition
+            "partitions",
+            "Partitions",
+            "[]OffsetDeleteResponsePartition",
+            "1+",
+            struct=OffsetDeleteResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class OffsetDeleteResponse(Message["ResponseHeader"]):
-    """OffsetDeleteResponse (response, API key 47), version 1."""
+    """OffsetDeleteResponse (response, API key 47), version 1.
+
+    Reports for each partition whether its offset was deleted."""
 
     __slots__ = ("error_code", "throttle_time_ms", "topics", "unknown_tags")
 
     error_code: int
-    """int16, version 1 on."""
+    """int16, version 1 on. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     throttle_time_ms: int
-    """int32, version 1 on."""
+    """int32, version 1 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetDeleteResponseTopic, ...]
-    """[]OffsetDeleteResponseTopic, version 1 on."""
+    """[]OffsetDeleteResponseTopic, version 1 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -114,7 +139,28 @@ class OffsetDeleteResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(1, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "1+", default=0),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0),
-        FieldRow("topics", "Topics", "[]OffsetDeleteResponseTopic", "1+", struct=OffsetDeleteResponseTopic),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "1+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetDeleteResponseTopic",
+            "1+",
+            struct=OffsetDeleteResponseTopic,
+            about="The results, by topic.",
+        ),
     )

@@ -16,14 +16,15 @@ __all__ = ["OffsetFetchRequest", "OffsetFetchRequestTopic"]
 
 
 class OffsetFetchRequestTopic(Struct):
-    """`topics[]` of OffsetFetchRequest, version 6 on."""
+    """`topics[]` of OffsetFetchRequest, version 6 on. The partitions to read, by
+    topic, or null for all."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, version 6 on."""
+    """string, version 6 on. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, version 6 on."""
+    """[]int32, version 6 on. The partition numbers to read."""
 
     @constructor
     def __init__(
@@ -34,20 +35,23 @@ class OffsetFetchRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "6+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "6+"),
+        FieldRow("name", "Name", "string", "6+", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "6+", about="The partition numbers to read."),
     )
 
 
 class OffsetFetchRequest(Message["RequestHeader"]):
-    """OffsetFetchRequest (request, API key 9), version 6."""
+    """OffsetFetchRequest (request, API key 9), version 6.
+
+    Reads the committed offsets of a group."""
 
     __slots__ = ("group_id", "topics", "unknown_tags")
 
     group_id: str
-    """string, version 6 on."""
+    """string, version 6 on. The group's ID."""
     topics: tuple[OffsetFetchRequestTopic, ...] | None
-    """[]OffsetFetchRequestTopic, version 6 on, nullable."""
+    """[]OffsetFetchRequestTopic, version 6 on, nullable. The partitions to read,
+    by topic, or null for all."""
 
     @constructor
     def __init__(
@@ -71,6 +75,14 @@ class OffsetFetchRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "6+", default=""),
-        FieldRow("topics", "Topics", "[]OffsetFetchRequestTopic", "6+", nullable="6+", struct=OffsetFetchRequestTopic),
+        FieldRow("group_id", "GroupId", "string", "6+", default="", about="The group's ID."),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetFetchRequestTopic",
+            "6+",
+            nullable="6+",
+            struct=OffsetFetchRequestTopic,
+            about="The partitions to read, by topic, or null for all.",
+        ),
     )

@@ -17,7 +17,7 @@ __all__ = ["OffsetFetchResponse", "OffsetFetchResponsePartition", "OffsetFetchRe
 
 class OffsetFetchResponsePartition(Struct):
     """`OffsetFetchResponseTopic.partitions[]` of OffsetFetchResponse, version 6
-    on."""
+    on. The offset of each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -29,15 +29,19 @@ class OffsetFetchResponsePartition(Struct):
     )
 
     partition_index: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, version 6 on."""
+    """int64, version 6 on. The offset of the next record to read, or -1 if the
+    group has committed none."""
     committed_leader_epoch: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The leader epoch of the last record consumed before the
+    offset, or -1 if unknown (KIP-320)."""
     metadata: str | None
-    """string, version 6 on, nullable."""
+    """string, version 6 on, nullable. The string that was committed with the
+    offset, or null."""
     error_code: int
-    """int16, version 6 on."""
+    """int16, version 6 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -58,23 +62,60 @@ class OffsetFetchResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "6+", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "6+", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "6+", default=-1),
-        FieldRow("metadata", "Metadata", "string", "6+", default="", nullable="6+"),
-        FieldRow("error_code", "ErrorCode", "int16", "6+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "6+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "6+",
+            default=0,
+            about="The offset of the next record to read, or -1 if the group has committed none.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "6+",
+            default=-1,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "metadata",
+            "Metadata",
+            "string",
+            "6+",
+            default="",
+            nullable="6+",
+            about="The string that was committed with the offset, or null.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "6+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class OffsetFetchResponseTopic(Struct):
-    """`topics[]` of OffsetFetchResponse, version 6 on."""
+    """`topics[]` of OffsetFetchResponse, version 6 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 6 on."""
+    """string, version 6 on. The topic's name."""
     partitions: tuple[OffsetFetchResponsePartition, ...]
-    """[]OffsetFetchResponsePartition, version 6 on."""
+    """[]OffsetFetchResponsePartition, version 6 on. The offset of each partition
+    of the topic."""
 
     @constructor
     def __init__(
@@ -89,24 +130,32 @@ class OffsetFetchResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "6+", default=""),
+        FieldRow("name", "Name", "string", "6+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetFetchResponsePartition", "6+", struct=OffsetFetchResponsePartition
+            "partitions",
+            "Partitions",
+            "[]OffsetFetchResponsePartition",
+            "6+",
+            struct=OffsetFetchResponsePartition,
+            about="The offset of each partition of the topic.",
         ),
     )
 
 
 class OffsetFetchResponse(Message["ResponseHeader"]):
-    """OffsetFetchResponse (response, API key 9), version 6."""
+    """OffsetFetchResponse (response, API key 9), version 6.
+
+    The committed offset of each partition."""
 
     __slots__ = ("throttle_time_ms", "topics", "error_code", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 6 on."""
+    """int32, version 6 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetFetchResponseTopic, ...]
-    """[]OffsetFetchResponseTopic, version 6 on."""
+    """[]OffsetFetchResponseTopic, version 6 on. The results, by topic."""
     error_code: int
-    """int16, version 6 on."""
+    """int16, version 6 on. 0, or an error of the whole request."""
 
     @constructor
     def __init__(
@@ -132,7 +181,21 @@ class OffsetFetchResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "6+", default=0),
-        FieldRow("topics", "Topics", "[]OffsetFetchResponseTopic", "6+", struct=OffsetFetchResponseTopic),
-        FieldRow("error_code", "ErrorCode", "int16", "6+", default=0),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "6+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetFetchResponseTopic",
+            "6+",
+            struct=OffsetFetchResponseTopic,
+            about="The results, by topic.",
+        ),
+        FieldRow("error_code", "ErrorCode", "int16", "6+", default=0, about="0, or an error of the whole request."),
     )

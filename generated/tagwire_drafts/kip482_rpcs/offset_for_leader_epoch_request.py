@@ -17,16 +17,17 @@ __all__ = ["OffsetForLeaderEpochRequest", "OffsetForLeaderPartition", "OffsetFor
 
 class OffsetForLeaderPartition(Struct):
     """`OffsetForLeaderTopic.partitions[]` of OffsetForLeaderEpochRequest, version
-    4 on."""
+    4 on. The partitions of the topic to look at."""
 
     __slots__ = ("partition_index", "current_leader_epoch", "leader_epoch", "unknown_tags")
 
     partition_index: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The partition's number in its topic, counted from 0."""
     current_leader_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The leader epoch that the sender knows, to detect stale
+    metadata on either side; -1 skips the check (KIP-320)."""
     leader_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The epoch whose end to find."""
 
     @constructor
     def __init__(
@@ -43,21 +44,37 @@ class OffsetForLeaderPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "4+", default=0),
-        FieldRow("current_leader_epoch", "CurrentLeaderEpoch", "int32", "4+", default=-1),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "4+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "4+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "current_leader_epoch",
+            "CurrentLeaderEpoch",
+            "int32",
+            "4+",
+            default=-1,
+            about="The leader epoch that the sender knows, to detect stale metadata on either side; -1 skips the check (KIP-320).",
+        ),
+        FieldRow("leader_epoch", "LeaderEpoch", "int32", "4+", default=0, about="The epoch whose end to find."),
     )
 
 
 class OffsetForLeaderTopic(Struct):
-    """`topics[]` of OffsetForLeaderEpochRequest, version 4 on."""
+    """`topics[]` of OffsetForLeaderEpochRequest, version 4 on. The partitions to
+    look at, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 4 on."""
+    """string, version 4 on. The topic's name."""
     partitions: tuple[OffsetForLeaderPartition, ...]
-    """[]OffsetForLeaderPartition, version 4 on."""
+    """[]OffsetForLeaderPartition, version 4 on. The partitions of the topic to
+    look at."""
 
     @constructor
     def __init__(
@@ -72,20 +89,31 @@ class OffsetForLeaderTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "4+", default=""),
-        FieldRow("partitions", "Partitions", "[]OffsetForLeaderPartition", "4+", struct=OffsetForLeaderPartition),
+        FieldRow("name", "Name", "string", "4+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]OffsetForLeaderPartition",
+            "4+",
+            struct=OffsetForLeaderPartition,
+            about="The partitions of the topic to look at.",
+        ),
     )
 
 
 class OffsetForLeaderEpochRequest(Message["RequestHeader"]):
-    """OffsetForLeaderEpochRequest (request, API key 23), version 4."""
+    """OffsetForLeaderEpochRequest (request, API key 23), version 4.
+
+    Asks where a leader epoch ends, to find out where two logs begin to differ
+    (KIP-101, KIP-320)."""
 
     __slots__ = ("replica_id", "topics", "unknown_tags")
 
     replica_id: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The broker ID of the follower that asks; -1 for a
+    consumer, -2 for debugging."""
     topics: tuple[OffsetForLeaderTopic, ...]
-    """[]OffsetForLeaderTopic, version 4 on."""
+    """[]OffsetForLeaderTopic, version 4 on. The partitions to look at, by topic."""
 
     @constructor
     def __init__(
@@ -109,6 +137,20 @@ class OffsetForLeaderEpochRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("replica_id", "ReplicaId", "int32", "4+", default=-2),
-        FieldRow("topics", "Topics", "[]OffsetForLeaderTopic", "4+", struct=OffsetForLeaderTopic),
+        FieldRow(
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "4+",
+            default=-2,
+            about="The broker ID of the follower that asks; -1 for a consumer, -2 for debugging.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetForLeaderTopic",
+            "4+",
+            struct=OffsetForLeaderTopic,
+            about="The partitions to look at, by topic.",
+        ),
     )

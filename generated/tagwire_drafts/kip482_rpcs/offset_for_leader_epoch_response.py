@@ -17,18 +17,21 @@ __all__ = ["OffsetForLeaderEpochResponse", "OffsetForLeaderPartitionResult", "Of
 
 class OffsetForLeaderPartitionResult(Struct):
     """`OffsetForLeaderTopicResult.partitions[]` of OffsetForLeaderEpochResponse,
-    version 4 on."""
+    version 4 on. The result for each partition of the topic."""
 
     __slots__ = ("error_code", "partition_index", "leader_epoch", "end_offset", "unknown_tags")
 
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0, or an error such as FENCED_LEADER_EPOCH (74) or
+    UNKNOWN_LEADER_EPOCH (75)."""
     partition_index: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The partition's number in its topic, counted from 0."""
     leader_epoch: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The latest epoch, up to the requested one, that has
+    records, or -1 if there is none."""
     end_offset: int
-    """int64, version 4 on."""
+    """int64, version 4 on. The offset after the last record of that epoch, or -1
+    if there is none."""
 
     @constructor
     def __init__(
@@ -47,22 +50,52 @@ class OffsetForLeaderPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
-        FieldRow("partition_index", "PartitionIndex", "int32", "4+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "4+", default=-1),
-        FieldRow("end_offset", "EndOffset", "int64", "4+", default=0),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0, or an error such as FENCED_LEADER_EPOCH (74) or UNKNOWN_LEADER_EPOCH (75).",
+        ),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "4+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "4+",
+            default=-1,
+            about="The latest epoch, up to the requested one, that has records, or -1 if there is none.",
+        ),
+        FieldRow(
+            "end_offset",
+            "EndOffset",
+            "int64",
+            "4+",
+            default=0,
+            about="The offset after the last record of that epoch, or -1 if there is none.",
+        ),
     )
 
 
 class OffsetForLeaderTopicResult(Struct):
-    """`topics[]` of OffsetForLeaderEpochResponse, version 4 on."""
+    """`topics[]` of OffsetForLeaderEpochResponse, version 4 on. The results, by
+    topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 4 on."""
+    """string, version 4 on. The topic's name."""
     partitions: tuple[OffsetForLeaderPartitionResult, ...]
-    """[]OffsetForLeaderPartitionResult, version 4 on."""
+    """[]OffsetForLeaderPartitionResult, version 4 on. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -77,22 +110,30 @@ class OffsetForLeaderTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "4+", default=""),
+        FieldRow("name", "Name", "string", "4+", default="", about="The topic's name."),
         FieldRow(
-            "partitions", "Partitions", "[]OffsetForLeaderPartitionResult", "4+", struct=OffsetForLeaderPartitionResult
+            "partitions",
+            "Partitions",
+            "[]OffsetForLeaderPartitionResult",
+            "4+",
+            struct=OffsetForLeaderPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class OffsetForLeaderEpochResponse(Message["ResponseHeader"]):
-    """OffsetForLeaderEpochResponse (response, API key 23), version 4."""
+    """OffsetForLeaderEpochResponse (response, API key 23), version 4.
+
+    The end of the leader epoch in each partition."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 4 on."""
+    """int32, version 4 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[OffsetForLeaderTopicResult, ...]
-    """[]OffsetForLeaderTopicResult, version 4 on."""
+    """[]OffsetForLeaderTopicResult, version 4 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -116,6 +157,20 @@ class OffsetForLeaderEpochResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "4+", default=0),
-        FieldRow("topics", "Topics", "[]OffsetForLeaderTopicResult", "4+", struct=OffsetForLeaderTopicResult),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "4+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]OffsetForLeaderTopicResult",
+            "4+",
+            struct=OffsetForLeaderTopicResult,
+            about="The results, by topic.",
+        ),
     )

@@ -16,14 +16,16 @@ __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
 
 class PartitionProduceData(Struct):
-    """`TopicProduceData.partitions[]` of ProduceRequest, version 9 on."""
+    """`TopicProduceData.partitions[]` of ProduceRequest, version 9 on. The records
+    for each partition of the topic."""
 
     __slots__ = ("partition_index", "records", "unknown_tags")
 
     partition_index: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The partition's number in its topic, counted from 0."""
     records: bytes | None
-    """bytes, version 9 on, nullable, records of v2 in 9+."""
+    """bytes, version 9 on, nullable, records of v2 in 9+. The records: a single
+    batch of magic 2."""
 
     @constructor
     def __init__(
@@ -34,20 +36,37 @@ class PartitionProduceData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "9+", default=0),
-        FieldRow("records", "Records", "bytes", "9+", default=b"", nullable="9+", record_formats=(("9+", "v2"),)),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "9+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "records",
+            "Records",
+            "bytes",
+            "9+",
+            default=b"",
+            nullable="9+",
+            record_formats=(("9+", "v2"),),
+            about="The records: a single batch of magic 2.",
+        ),
     )
 
 
 class TopicProduceData(Struct):
-    """`topics[]` of ProduceRequest, version 9 on."""
+    """`topics[]` of ProduceRequest, version 9 on. The records to write, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 9 on."""
+    """string, version 9 on. The topic's name."""
     partitions: tuple[PartitionProduceData, ...]
-    """[]PartitionProduceData, version 9 on."""
+    """[]PartitionProduceData, version 9 on. The records for each partition of the
+    topic."""
 
     @constructor
     def __init__(
@@ -62,24 +81,35 @@ class TopicProduceData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "9+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionProduceData", "9+", struct=PartitionProduceData),
+        FieldRow("name", "Name", "string", "9+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionProduceData",
+            "9+",
+            struct=PartitionProduceData,
+            about="The records for each partition of the topic.",
+        ),
     )
 
 
 class ProduceRequest(Message["RequestHeader"]):
-    """ProduceRequest (request, API key 0), version 9."""
+    """ProduceRequest (request, API key 0), version 9.
+
+    Writes record batches to partitions. With Acks 0 there is no response."""
 
     __slots__ = ("transactional_id", "acks", "timeout_ms", "topics", "unknown_tags")
 
     transactional_id: str | None
-    """string, version 9 on, nullable."""
+    """string, version 9 on, nullable. The `transactional.id` of the producer, or
+    null outside of transactions."""
     acks: int
-    """int16, version 9 on."""
+    """int16, version 9 on. Who must have the records before the broker answers: 0
+    nobody, 1 the leader, -1 all in-sync replicas."""
     timeout_ms: int
-    """int32, version 9 on."""
+    """int32, version 9 on. How long to wait for the replicas, in milliseconds."""
     topics: tuple[TopicProduceData, ...]
-    """[]TopicProduceData, version 9 on."""
+    """[]TopicProduceData, version 9 on. The records to write, by topic."""
 
     @constructor
     def __init__(
@@ -107,8 +137,37 @@ class ProduceRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(9, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "9+", default="", nullable="9+"),
-        FieldRow("acks", "Acks", "int16", "9+", default=0),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "9+", default=0),
-        FieldRow("topics", "Topics", "[]TopicProduceData", "9+", struct=TopicProduceData),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "9+",
+            default="",
+            nullable="9+",
+            about="The `transactional.id` of the producer, or null outside of transactions.",
+        ),
+        FieldRow(
+            "acks",
+            "Acks",
+            "int16",
+            "9+",
+            default=0,
+            about="Who must have the records before the broker answers: 0 nobody, 1 the leader, -1 all in-sync replicas.",
+        ),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "9+",
+            default=0,
+            about="How long to wait for the replicas, in milliseconds.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TopicProduceData",
+            "9+",
+            struct=TopicProduceData,
+            about="The records to write, by topic.",
+        ),
     )

@@ -16,14 +16,15 @@ __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "ProduceResp
 
 
 class BatchIndexAndErrorMessage(Struct):
-    """`PartitionProduceResponse.record_errors[]` of ProduceResponse, version 9 on."""
+    """`PartitionProduceResponse.record_errors[]` of ProduceResponse, version 9 on.
+    The records that made the broker reject the batch (KIP-467)."""
 
     __slots__ = ("batch_index", "batch_index_error_message", "unknown_tags")
 
     batch_index: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The record's position in the batch, counted from 0."""
     batch_index_error_message: str | None
-    """string, version 9 on, nullable."""
+    """string, version 9 on, nullable. Why the record was rejected, or null."""
 
     @constructor
     def __init__(
@@ -38,13 +39,29 @@ class BatchIndexAndErrorMessage(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("batch_index", "BatchIndex", "int32", "9+", default=0),
-        FieldRow("batch_index_error_message", "BatchIndexErrorMessage", "string", "9+", default=None, nullable="9+"),
+        FieldRow(
+            "batch_index",
+            "BatchIndex",
+            "int32",
+            "9+",
+            default=0,
+            about="The record's position in the batch, counted from 0.",
+        ),
+        FieldRow(
+            "batch_index_error_message",
+            "BatchIndexErrorMessage",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            about="Why the record was rejected, or null.",
+        ),
     )
 
 
 class PartitionProduceResponse(Struct):
-    """`TopicProduceResponse.partitions[]` of ProduceResponse, version 9 on."""
+    """`TopicProduceResponse.partitions[]` of ProduceResponse, version 9 on. The
+    result for each partition of the topic."""
 
     __slots__ = (
         "partition_index",
@@ -58,19 +75,24 @@ class PartitionProduceResponse(Struct):
     )
 
     partition_index: int
-    """int32, version 9 on."""
+    """int32, version 9 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 9 on."""
+    """int16, version 9 on. 0, or an error such as NOT_LEADER_OR_FOLLOWER (6),
+    MESSAGE_TOO_LARGE (10) or OUT_OF_ORDER_SEQUENCE_NUMBER (45)."""
     base_offset: int
-    """int64, version 9 on."""
+    """int64, version 9 on. The offset of the first record, or -1 on errors."""
     log_append_time_ms: int
-    """int64, version 9 on."""
+    """int64, version 9 on. When the broker wrote the records, in milliseconds
+    since 1970; -1 if they keep their own timestamps."""
     log_start_offset: int
-    """int64, version 9 on."""
+    """int64, version 9 on. The first offset that the partition still has, or -1 if
+    unknown."""
     record_errors: tuple[BatchIndexAndErrorMessage, ...]
-    """[]BatchIndexAndErrorMessage, version 9 on."""
+    """[]BatchIndexAndErrorMessage, version 9 on. The records that made the broker
+    reject the batch (KIP-467)."""
     error_message: str | None
-    """string, version 9 on, nullable."""
+    """string, version 9 on, nullable. Why the request failed for this partition,
+    or null."""
 
     @constructor
     def __init__(
@@ -95,27 +117,76 @@ class PartitionProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "9+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "9+", default=0),
-        FieldRow("base_offset", "BaseOffset", "int64", "9+", default=0),
-        FieldRow("log_append_time_ms", "LogAppendTimeMs", "int64", "9+", default=-1),
-        FieldRow("log_start_offset", "LogStartOffset", "int64", "9+", default=-1),
         FieldRow(
-            "record_errors", "RecordErrors", "[]BatchIndexAndErrorMessage", "9+", struct=BatchIndexAndErrorMessage
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "9+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
         ),
-        FieldRow("error_message", "ErrorMessage", "string", "9+", default=None, nullable="9+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "9+",
+            default=0,
+            about="0, or an error such as NOT_LEADER_OR_FOLLOWER (6), MESSAGE_TOO_LARGE (10) or OUT_OF_ORDER_SEQUENCE_NUMBER (45).",
+        ),
+        FieldRow(
+            "base_offset",
+            "BaseOffset",
+            "int64",
+            "9+",
+            default=0,
+            about="The offset of the first record, or -1 on errors.",
+        ),
+        FieldRow(
+            "log_append_time_ms",
+            "LogAppendTimeMs",
+            "int64",
+            "9+",
+            default=-1,
+            about="When the broker wrote the records, in milliseconds since 1970; -1 if they keep their own timestamps.",
+        ),
+        FieldRow(
+            "log_start_offset",
+            "LogStartOffset",
+            "int64",
+            "9+",
+            default=-1,
+            about="The first offset that the partition still has, or -1 if unknown.",
+        ),
+        FieldRow(
+            "record_errors",
+            "RecordErrors",
+            "[]BatchIndexAndErrorMessage",
+            "9+",
+            struct=BatchIndexAndErrorMessage,
+            about="The records that made the broker reject the batch (KIP-467).",
+        ),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "9+",
+            default=None,
+            nullable="9+",
+            about="Why the request failed for this partition, or null.",
+        ),
     )
 
 
 class TopicProduceResponse(Struct):
-    """`responses[]` of ProduceResponse, version 9 on."""
+    """`responses[]` of ProduceResponse, version 9 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 9 on."""
+    """string, version 9 on. The topic's name."""
     partitions: tuple[PartitionProduceResponse, ...]
-    """[]PartitionProduceResponse, version 9 on."""
+    """[]PartitionProduceResponse, version 9 on. The result for each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -130,20 +201,30 @@ class TopicProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "9+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionProduceResponse", "9+", struct=PartitionProduceResponse),
+        FieldRow("name", "Name", "string", "9+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionProduceResponse",
+            "9+",
+            struct=PartitionProduceResponse,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class ProduceResponse(Message["ResponseHeader"]):
-    """ProduceResponse (response, API key 0), version 9."""
+    """ProduceResponse (response, API key 0), version 9.
+
+    Reports for each partition at which offset its records were written."""
 
     __slots__ = ("responses", "throttle_time_ms", "unknown_tags")
 
     responses: tuple[TopicProduceResponse, ...]
-    """[]TopicProduceResponse, version 9 on."""
+    """[]TopicProduceResponse, version 9 on. The results, by topic."""
     throttle_time_ms: int
-    """int32, version 9 on."""
+    """int32, version 9 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -167,6 +248,20 @@ class ProduceResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(9, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("responses", "Responses", "[]TopicProduceResponse", "9+", struct=TopicProduceResponse),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "9+", default=0),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]TopicProduceResponse",
+            "9+",
+            struct=TopicProduceResponse,
+            about="The results, by topic.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "9+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

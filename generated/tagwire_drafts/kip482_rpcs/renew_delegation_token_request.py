@@ -16,14 +16,18 @@ __all__ = ["RenewDelegationTokenRequest"]
 
 
 class RenewDelegationTokenRequest(Message["RequestHeader"]):
-    """RenewDelegationTokenRequest (request, API key 39), version 2."""
+    """RenewDelegationTokenRequest (request, API key 39), version 2.
+
+    Lets a delegation token expire later (KIP-48)."""
 
     __slots__ = ("hmac", "renew_period_ms", "unknown_tags")
 
     hmac: bytes
-    """bytes, version 2 on, sensitive."""
+    """bytes, version 2 on, sensitive. The token's HMAC, which clients use in
+    base64 as SCRAM password."""
     renew_period_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The token expires after this many milliseconds, but not
+    after its maximum lifetime; -1 for the broker's default."""
 
     @constructor
     def __init__(
@@ -43,6 +47,21 @@ class RenewDelegationTokenRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("hmac", "Hmac", "bytes", "2+", default=b"", sensitive=True),
-        FieldRow("renew_period_ms", "RenewPeriodMs", "int64", "2+", default=0),
+        FieldRow(
+            "hmac",
+            "Hmac",
+            "bytes",
+            "2+",
+            default=b"",
+            sensitive=True,
+            about="The token's HMAC, which clients use in base64 as SCRAM password.",
+        ),
+        FieldRow(
+            "renew_period_ms",
+            "RenewPeriodMs",
+            "int64",
+            "2+",
+            default=0,
+            about="The token expires after this many milliseconds, but not after its maximum lifetime; -1 for the broker's default.",
+        ),
     )

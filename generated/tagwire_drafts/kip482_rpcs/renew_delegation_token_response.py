@@ -16,16 +16,20 @@ __all__ = ["RenewDelegationTokenResponse"]
 
 
 class RenewDelegationTokenResponse(Message["ResponseHeader"]):
-    """RenewDelegationTokenResponse (response, API key 39), version 2."""
+    """RenewDelegationTokenResponse (response, API key 39), version 2.
+
+    The new expiry time of the token."""
 
     __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise an ErrorCode."""
     expiry_timestamp_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. When the token expires unless it is renewed, in
+    milliseconds since 1970."""
     throttle_time_ms: int
-    """int32, version 2 on."""
+    """int32, version 2 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
 
     @constructor
     def __init__(
@@ -51,7 +55,21 @@ class RenewDelegationTokenResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", "2+", default=0),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "2+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0, about="0 on success, otherwise an ErrorCode."),
+        FieldRow(
+            "expiry_timestamp_ms",
+            "ExpiryTimestampMs",
+            "int64",
+            "2+",
+            default=0,
+            about="When the token expires unless it is renewed, in milliseconds since 1970.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "2+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
     )

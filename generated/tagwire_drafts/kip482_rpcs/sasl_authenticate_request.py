@@ -16,12 +16,16 @@ __all__ = ["SaslAuthenticateRequest"]
 
 
 class SaslAuthenticateRequest(Message["RequestHeader"]):
-    """SaslAuthenticateRequest (request, API key 36), version 2."""
+    """SaslAuthenticateRequest (request, API key 36), version 2.
+
+    Carries a token of the SASL mechanism to the broker, in one or more rounds
+    after SaslHandshake (KIP-152)."""
 
     __slots__ = ("auth_bytes", "unknown_tags")
 
     auth_bytes: bytes
-    """bytes, version 2 on, sensitive."""
+    """bytes, version 2 on, sensitive. The bytes of the mechanism, such as a user
+    name and a password for PLAIN."""
 
     @constructor
     def __init__(self, *, auth_bytes: bytes = b"", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -37,4 +41,14 @@ class SaslAuthenticateRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("auth_bytes", "AuthBytes", "bytes", "2+", default=b"", sensitive=True),)
+    FIELDS = (
+        FieldRow(
+            "auth_bytes",
+            "AuthBytes",
+            "bytes",
+            "2+",
+            default=b"",
+            sensitive=True,
+            about="The bytes of the mechanism, such as a user name and a password for PLAIN.",
+        ),
+    )

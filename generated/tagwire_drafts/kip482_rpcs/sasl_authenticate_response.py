@@ -16,18 +16,22 @@ __all__ = ["SaslAuthenticateResponse"]
 
 
 class SaslAuthenticateResponse(Message["ResponseHeader"]):
-    """SaslAuthenticateResponse (response, API key 36), version 2."""
+    """SaslAuthenticateResponse (response, API key 36), version 2.
+
+    The broker's answer in the same round."""
 
     __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or SASL_AUTHENTICATION_FAILED (58)."""
     error_message: str | None
-    """string, version 2 on, nullable."""
+    """string, version 2 on, nullable. Why the request failed, or null."""
     auth_bytes: bytes
-    """bytes, version 2 on, sensitive."""
+    """bytes, version 2 on, sensitive. The bytes of the mechanism, such as a
+    challenge."""
     session_lifetime_ms: int
-    """int64, version 2 on."""
+    """int64, version 2 on. How long the session lasts before the client must
+    authenticate again, in milliseconds; 0 for no limit (KIP-368)."""
 
     @constructor
     def __init__(
@@ -55,8 +59,31 @@ class SaslAuthenticateResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("error_message", "ErrorMessage", "string", "2+", default="", nullable="2+"),
-        FieldRow("auth_bytes", "AuthBytes", "bytes", "2+", default=b"", sensitive=True),
-        FieldRow("session_lifetime_ms", "SessionLifetimeMs", "int64", "2+", default=0),
+        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0, about="0, or SASL_AUTHENTICATION_FAILED (58)."),
+        FieldRow(
+            "error_message",
+            "ErrorMessage",
+            "string",
+            "2+",
+            default="",
+            nullable="2+",
+            about="Why the request failed, or null.",
+        ),
+        FieldRow(
+            "auth_bytes",
+            "AuthBytes",
+            "bytes",
+            "2+",
+            default=b"",
+            sensitive=True,
+            about="The bytes of the mechanism, such as a challenge.",
+        ),
+        FieldRow(
+            "session_lifetime_ms",
+            "SessionLifetimeMs",
+            "int64",
+            "2+",
+            default=0,
+            about="How long the session lasts before the client must authenticate again, in milliseconds; 0 for no limit (KIP-368).",
+        ),
     )

@@ -16,12 +16,14 @@ __all__ = ["SaslHandshakeRequest"]
 
 
 class SaslHandshakeRequest(Message["RequestHeader"]):
-    """SaslHandshakeRequest (request, API key 17), version 2."""
+    """SaslHandshakeRequest (request, API key 17), version 2.
+
+    Chooses the SASL mechanism (KIP-43)."""
 
     __slots__ = ("mechanism", "unknown_tags")
 
     mechanism: str
-    """string, version 2 on."""
+    """string, version 2 on. The SASL mechanism, such as `SCRAM-SHA-512`."""
 
     @constructor
     def __init__(self, *, mechanism: str = "", unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -37,4 +39,8 @@ class SaslHandshakeRequest(Message["RequestHeader"]):
     LATEST_STABLE = 2
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("mechanism", "Mechanism", "string", "2+", default=""),)
+    FIELDS = (
+        FieldRow(
+            "mechanism", "Mechanism", "string", "2+", default="", about="The SASL mechanism, such as `SCRAM-SHA-512`."
+        ),
+    )

@@ -16,14 +16,17 @@ __all__ = ["SaslHandshakeResponse"]
 
 
 class SaslHandshakeResponse(Message["ResponseHeader"]):
-    """SaslHandshakeResponse (response, API key 17), version 2."""
+    """SaslHandshakeResponse (response, API key 17), version 2.
+
+    Reports whether the broker supports the mechanism."""
 
     __slots__ = ("error_code", "mechanisms", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0, or UNSUPPORTED_SASL_MECHANISM (33) if the mechanism
+    is none of those listed."""
     mechanisms: tuple[str, ...]
-    """[]string, version 2 on."""
+    """[]string, version 2 on. The SASL mechanisms that the broker supports."""
 
     @constructor
     def __init__(
@@ -43,6 +46,13 @@ class SaslHandshakeResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
-        FieldRow("mechanisms", "Mechanisms", "[]string", "2+"),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0, or UNSUPPORTED_SASL_MECHANISM (33) if the mechanism is none of those listed.",
+        ),
+        FieldRow("mechanisms", "Mechanisms", "[]string", "2+", about="The SASL mechanisms that the broker supports."),
     )

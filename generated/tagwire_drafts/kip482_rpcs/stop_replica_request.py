@@ -16,14 +16,15 @@ __all__ = ["StopReplicaRequest", "StopReplicaTopic"]
 
 
 class StopReplicaTopic(Struct):
-    """`topics[]` of StopReplicaRequest, version 2 on."""
+    """`topics[]` of StopReplicaRequest, version 2 on. The replicas to stop, by
+    topic."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, version 2 on."""
+    """[]int32, version 2 on. The partition numbers to stop."""
 
     @constructor
     def __init__(
@@ -34,26 +35,31 @@ class StopReplicaTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "2+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "2+"),
+        FieldRow("name", "Name", "string", "2+", default="", about="The topic's name."),
+        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "2+", about="The partition numbers to stop."),
     )
 
 
 class StopReplicaRequest(Message["RequestHeader"]):
-    """StopReplicaRequest (request, API key 5), version 2."""
+    """StopReplicaRequest (request, API key 5), version 2.
+
+    The ZooKeeper-based controller instructs a broker to stop replicas, and
+    maybe to delete them. Removed in Kafka 4.0."""
 
     __slots__ = ("controller_id", "controller_epoch", "broker_epoch", "delete_partitions", "topics", "unknown_tags")
 
     controller_id: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The node ID of the controller."""
     controller_epoch: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The controller's epoch, which grows with each
+    controller election."""
     broker_epoch: int
-    """int64, version 2 on."""
+    """int64, version 2 on. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     delete_partitions: bool
-    """bool, version 2 on."""
+    """bool, version 2 on. Whether to also delete the replicas."""
     topics: tuple[StopReplicaTopic, ...]
-    """[]StopReplicaTopic, version 2 on."""
+    """[]StopReplicaTopic, version 2 on. The replicas to stop, by topic."""
 
     @constructor
     def __init__(
@@ -83,9 +89,37 @@ class StopReplicaRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "2+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "2+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "2+", default=-1),
-        FieldRow("delete_partitions", "DeletePartitions", "bool", "2+", default=False),
-        FieldRow("topics", "Topics", "[]StopReplicaTopic", "2+", struct=StopReplicaTopic),
+        FieldRow("controller_id", "ControllerId", "int32", "2+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "2+",
+            default=0,
+            about="The controller's epoch, which grows with each controller election.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "2+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "delete_partitions",
+            "DeletePartitions",
+            "bool",
+            "2+",
+            default=False,
+            about="Whether to also delete the replicas.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]StopReplicaTopic",
+            "2+",
+            struct=StopReplicaTopic,
+            about="The replicas to stop, by topic.",
+        ),
     )

@@ -16,16 +16,18 @@ __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
 
 
 class StopReplicaPartitionError(Struct):
-    """`partition_errors[]` of StopReplicaResponse, version 2 on."""
+    """`partition_errors[]` of StopReplicaResponse, version 2 on. The result for
+    each replica."""
 
     __slots__ = ("topic_name", "partition_index", "error_code", "unknown_tags")
 
     topic_name: str
-    """string, version 2 on."""
+    """string, version 2 on. The topic's name."""
     partition_index: int
-    """int32, version 2 on."""
+    """int32, version 2 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -42,21 +44,38 @@ class StopReplicaPartitionError(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "2+", default=""),
-        FieldRow("partition_index", "PartitionIndex", "int32", "2+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
+        FieldRow("topic_name", "TopicName", "string", "2+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "2+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class StopReplicaResponse(Message["ResponseHeader"]):
-    """StopReplicaResponse (response, API key 5), version 2."""
+    """StopReplicaResponse (response, API key 5), version 2.
+
+    Reports for each replica whether it was stopped."""
 
     __slots__ = ("error_code", "partition_errors", "unknown_tags")
 
     error_code: int
-    """int16, version 2 on."""
+    """int16, version 2 on. 0 on success, otherwise the ErrorCode of the request as
+    a whole."""
     partition_errors: tuple[StopReplicaPartitionError, ...]
-    """[]StopReplicaPartitionError, version 2 on."""
+    """[]StopReplicaPartitionError, version 2 on. The result for each replica."""
 
     @constructor
     def __init__(
@@ -80,8 +99,20 @@ class StopReplicaResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(2, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("error_code", "ErrorCode", "int16", "2+", default=0),
         FieldRow(
-            "partition_errors", "PartitionErrors", "[]StopReplicaPartitionError", "2+", struct=StopReplicaPartitionError
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "2+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode of the request as a whole.",
+        ),
+        FieldRow(
+            "partition_errors",
+            "PartitionErrors",
+            "[]StopReplicaPartitionError",
+            "2+",
+            struct=StopReplicaPartitionError,
+            about="The result for each replica.",
         ),
     )

@@ -16,14 +16,16 @@ __all__ = ["SyncGroupRequest", "SyncGroupRequestAssignment"]
 
 
 class SyncGroupRequestAssignment(Struct):
-    """`assignments[]` of SyncGroupRequest, version 4 on."""
+    """`assignments[]` of SyncGroupRequest, version 4 on. The assignment of each
+    member, from the leader; empty from others."""
 
     __slots__ = ("member_id", "assignment", "unknown_tags")
 
     member_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The ID of the member."""
     assignment: bytes
-    """bytes, version 4 on."""
+    """bytes, version 4 on. What the member gets: for consumers a
+    ConsumerProtocolAssignment."""
 
     @constructor
     def __init__(
@@ -34,26 +36,38 @@ class SyncGroupRequestAssignment(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("member_id", "MemberId", "string", "4+", default=""),
-        FieldRow("assignment", "Assignment", "bytes", "4+", default=b""),
+        FieldRow("member_id", "MemberId", "string", "4+", default="", about="The ID of the member."),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "bytes",
+            "4+",
+            default=b"",
+            about="What the member gets: for consumers a ConsumerProtocolAssignment.",
+        ),
     )
 
 
 class SyncGroupRequest(Message["RequestHeader"]):
-    """SyncGroupRequest (request, API key 14), version 4."""
+    """SyncGroupRequest (request, API key 14), version 4.
+
+    A member of a classic group asks for its assignment; the leader sends the
+    assignments of all members."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "assignments", "unknown_tags")
 
     group_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The group's ID, the `group.id` of its members."""
     generation_id: int
-    """int32, version 4 on."""
+    """int32, version 4 on. The generation from the response to JoinGroup."""
     member_id: str
-    """string, version 4 on."""
+    """string, version 4 on. The ID of the member."""
     group_instance_id: str | None
-    """string, version 4 on, nullable."""
+    """string, version 4 on, nullable. The member's `group.instance.id` if its
+    membership is static (KIP-345), or null."""
     assignments: tuple[SyncGroupRequestAssignment, ...]
-    """[]SyncGroupRequestAssignment, version 4 on."""
+    """[]SyncGroupRequestAssignment, version 4 on. The assignment of each member,
+    from the leader; empty from others."""
 
     @constructor
     def __init__(
@@ -83,9 +97,33 @@ class SyncGroupRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("group_id", "GroupId", "string", "4+", default=""),
-        FieldRow("generation_id", "GenerationId", "int32", "4+", default=0),
-        FieldRow("member_id", "MemberId", "string", "4+", default=""),
-        FieldRow("group_instance_id", "GroupInstanceId", "string", "4+", default=None, nullable="4+"),
-        FieldRow("assignments", "Assignments", "[]SyncGroupRequestAssignment", "4+", struct=SyncGroupRequestAssignment),
+        FieldRow(
+            "group_id", "GroupId", "string", "4+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "generation_id",
+            "GenerationId",
+            "int32",
+            "4+",
+            default=0,
+            about="The generation from the response to JoinGroup.",
+        ),
+        FieldRow("member_id", "MemberId", "string", "4+", default="", about="The ID of the member."),
+        FieldRow(
+            "group_instance_id",
+            "GroupInstanceId",
+            "string",
+            "4+",
+            default=None,
+            nullable="4+",
+            about="The member's `group.instance.id` if its membership is static (KIP-345), or null.",
+        ),
+        FieldRow(
+            "assignments",
+            "Assignments",
+            "[]SyncGroupRequestAssignment",
+            "4+",
+            struct=SyncGroupRequestAssignment,
+            about="The assignment of each member, from the leader; empty from others.",
+        ),
     )

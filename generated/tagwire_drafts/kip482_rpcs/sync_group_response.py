@@ -16,16 +16,21 @@ __all__ = ["SyncGroupResponse"]
 
 
 class SyncGroupResponse(Message["ResponseHeader"]):
-    """SyncGroupResponse (response, API key 14), version 4."""
+    """SyncGroupResponse (response, API key 14), version 4.
+
+    The member's assignment, once the leader has sent it."""
 
     __slots__ = ("throttle_time_ms", "error_code", "assignment", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 4 on."""
+    """int32, version 4 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     error_code: int
-    """int16, version 4 on."""
+    """int16, version 4 on. 0, or an error such as REBALANCE_IN_PROGRESS (27),
+    which asks the member to rejoin."""
     assignment: bytes
-    """bytes, version 4 on."""
+    """bytes, version 4 on. What the member gets: for consumers a
+    ConsumerProtocolAssignment; empty on errors."""
 
     @constructor
     def __init__(
@@ -51,7 +56,28 @@ class SyncGroupResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(4, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "4+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "4+", default=0),
-        FieldRow("assignment", "Assignment", "bytes", "4+", default=b""),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "4+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "4+",
+            default=0,
+            about="0, or an error such as REBALANCE_IN_PROGRESS (27), which asks the member to rejoin.",
+        ),
+        FieldRow(
+            "assignment",
+            "Assignment",
+            "bytes",
+            "4+",
+            default=b"",
+            about="What the member gets: for consumers a ConsumerProtocolAssignment; empty on errors.",
+        ),
     )

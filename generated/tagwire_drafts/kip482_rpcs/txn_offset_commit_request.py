@@ -17,18 +17,20 @@ __all__ = ["TxnOffsetCommitRequest", "TxnOffsetCommitRequestPartition", "TxnOffs
 
 class TxnOffsetCommitRequestPartition(Struct):
     """`TxnOffsetCommitRequestTopic.partitions[]` of TxnOffsetCommitRequest,
-    version 3 on."""
+    version 3 on. The offset of each partition of the topic."""
 
     __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
 
     partition_index: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The partition's number in its topic, counted from 0."""
     committed_offset: int
-    """int64, version 3 on."""
+    """int64, version 3 on. The offset of the next record that the group will read."""
     committed_leader_epoch: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The leader epoch of the last record consumed before the
+    offset, or -1 if unknown (KIP-320)."""
     committed_metadata: str | None
-    """string, version 3 on, nullable."""
+    """string, version 3 on, nullable. Any string that the consumer wants to keep
+    with the offset, or null."""
 
     @constructor
     def __init__(
@@ -47,22 +49,53 @@ class TxnOffsetCommitRequestPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "3+", default=0),
-        FieldRow("committed_offset", "CommittedOffset", "int64", "3+", default=0),
-        FieldRow("committed_leader_epoch", "CommittedLeaderEpoch", "int32", "3+", default=-1),
-        FieldRow("committed_metadata", "CommittedMetadata", "string", "3+", default="", nullable="3+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "3+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "committed_offset",
+            "CommittedOffset",
+            "int64",
+            "3+",
+            default=0,
+            about="The offset of the next record that the group will read.",
+        ),
+        FieldRow(
+            "committed_leader_epoch",
+            "CommittedLeaderEpoch",
+            "int32",
+            "3+",
+            default=-1,
+            about="The leader epoch of the last record consumed before the offset, or -1 if unknown (KIP-320).",
+        ),
+        FieldRow(
+            "committed_metadata",
+            "CommittedMetadata",
+            "string",
+            "3+",
+            default="",
+            nullable="3+",
+            about="Any string that the consumer wants to keep with the offset, or null.",
+        ),
     )
 
 
 class TxnOffsetCommitRequestTopic(Struct):
-    """`topics[]` of TxnOffsetCommitRequest, version 3 on."""
+    """`topics[]` of TxnOffsetCommitRequest, version 3 on. The offsets to commit,
+    by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 3 on."""
+    """string, version 3 on. The topic's name."""
     partitions: tuple[TxnOffsetCommitRequestPartition, ...]
-    """[]TxnOffsetCommitRequestPartition, version 3 on."""
+    """[]TxnOffsetCommitRequestPartition, version 3 on. The offset of each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -77,32 +110,38 @@ class TxnOffsetCommitRequestTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "3+", default=""),
+        FieldRow("name", "Name", "string", "3+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitRequestPartition",
             "3+",
             struct=TxnOffsetCommitRequestPartition,
+            about="The offset of each partition of the topic.",
         ),
     )
 
 
 class TxnOffsetCommitRequest(Message["RequestHeader"]):
-    """TxnOffsetCommitRequest (request, API key 28), version 3."""
+    """TxnOffsetCommitRequest (request, API key 28), version 3.
+
+    Commits offsets of a group within a transaction: they take effect if it
+    commits (KIP-98)."""
 
     __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "topics", "unknown_tags")
 
     transactional_id: str
-    """string, version 3 on."""
+    """string, version 3 on. The `transactional.id` of the producer."""
     group_id: str
-    """string, version 3 on."""
+    """string, version 3 on. The group's ID, the `group.id` of its members."""
     producer_id: int
-    """int64, version 3 on."""
+    """int64, version 3 on. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, version 3 on."""
+    """int16, version 3 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     topics: tuple[TxnOffsetCommitRequestTopic, ...]
-    """[]TxnOffsetCommitRequestTopic, version 3 on."""
+    """[]TxnOffsetCommitRequestTopic, version 3 on. The offsets to commit, by
+    topic."""
 
     @constructor
     def __init__(
@@ -132,9 +171,39 @@ class TxnOffsetCommitRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("transactional_id", "TransactionalId", "string", "3+", default=""),
-        FieldRow("group_id", "GroupId", "string", "3+", default=""),
-        FieldRow("producer_id", "ProducerId", "int64", "3+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "3+", default=0),
-        FieldRow("topics", "Topics", "[]TxnOffsetCommitRequestTopic", "3+", struct=TxnOffsetCommitRequestTopic),
+        FieldRow(
+            "transactional_id",
+            "TransactionalId",
+            "string",
+            "3+",
+            default="",
+            about="The `transactional.id` of the producer.",
+        ),
+        FieldRow(
+            "group_id", "GroupId", "string", "3+", default="", about="The group's ID, the `group.id` of its members."
+        ),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "3+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "3+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TxnOffsetCommitRequestTopic",
+            "3+",
+            struct=TxnOffsetCommitRequestTopic,
+            about="The offsets to commit, by topic.",
+        ),
     )

@@ -17,14 +17,15 @@ __all__ = ["TxnOffsetCommitResponse", "TxnOffsetCommitResponsePartition", "TxnOf
 
 class TxnOffsetCommitResponsePartition(Struct):
     """`TxnOffsetCommitResponseTopic.partitions[]` of TxnOffsetCommitResponse,
-    version 3 on."""
+    version 3 on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 3 on."""
+    """int32, version 3 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 3 on."""
+    """int16, version 3 on. 0, or an error such as ILLEGAL_GENERATION (22) or
+    INVALID_PRODUCER_EPOCH (47)."""
 
     @constructor
     def __init__(
@@ -35,20 +36,35 @@ class TxnOffsetCommitResponsePartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "3+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "3+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "3+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "3+",
+            default=0,
+            about="0, or an error such as ILLEGAL_GENERATION (22) or INVALID_PRODUCER_EPOCH (47).",
+        ),
     )
 
 
 class TxnOffsetCommitResponseTopic(Struct):
-    """`topics[]` of TxnOffsetCommitResponse, version 3 on."""
+    """`topics[]` of TxnOffsetCommitResponse, version 3 on. The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 3 on."""
+    """string, version 3 on. The topic's name."""
     partitions: tuple[TxnOffsetCommitResponsePartition, ...]
-    """[]TxnOffsetCommitResponsePartition, version 3 on."""
+    """[]TxnOffsetCommitResponsePartition, version 3 on. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -63,26 +79,30 @@ class TxnOffsetCommitResponseTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "3+", default=""),
+        FieldRow("name", "Name", "string", "3+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitResponsePartition",
             "3+",
             struct=TxnOffsetCommitResponsePartition,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class TxnOffsetCommitResponse(Message["ResponseHeader"]):
-    """TxnOffsetCommitResponse (response, API key 28), version 3."""
+    """TxnOffsetCommitResponse (response, API key 28), version 3.
+
+    Reports for each partition whether its offset is part of the transaction."""
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 3 on."""
+    """int32, version 3 on. How long a quota throttles the client, in milliseconds,
+    or 0. Since KIP-219 the client does the waiting."""
     topics: tuple[TxnOffsetCommitResponseTopic, ...]
-    """[]TxnOffsetCommitResponseTopic, version 3 on."""
+    """[]TxnOffsetCommitResponseTopic, version 3 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -106,6 +126,20 @@ class TxnOffsetCommitResponse(Message["ResponseHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(3, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "3+", default=0),
-        FieldRow("topics", "Topics", "[]TxnOffsetCommitResponseTopic", "3+", struct=TxnOffsetCommitResponseTopic),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "3+",
+            default=0,
+            about="How long a quota throttles the client, in milliseconds, or 0. Since KIP-219 the client does the waiting.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]TxnOffsetCommitResponseTopic",
+            "3+",
+            struct=TxnOffsetCommitResponseTopic,
+            about="The results, by topic.",
+        ),
     )

@@ -23,7 +23,7 @@ __all__ = [
 
 class UpdateMetadataPartitionState(Struct):
     """`UpdateMetadataTopicState.partition_states[]` of UpdateMetadataRequest,
-    version 6 on."""
+    version 6 on. The state of one partition."""
 
     __slots__ = (
         "partition_index",
@@ -38,21 +38,26 @@ class UpdateMetadataPartitionState(Struct):
     )
 
     partition_index: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The partition's number in its topic, counted from 0."""
     controller_epoch: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The epoch of the controller that set this state."""
     leader: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The ID of the broker that leads the partition, or a
+    negative number if there is none."""
     leader_epoch: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The partition's leader epoch, which grows with each
+    election."""
     isr: tuple[int, ...]
-    """[]int32, version 6 on."""
+    """[]int32, version 6 on. The broker IDs of the in-sync replicas, the leader's
+    included."""
     zk_version: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The version of the partition's state in ZooKeeper."""
     replicas: tuple[int, ...]
-    """[]int32, version 6 on."""
+    """[]int32, version 6 on. The broker IDs of all replicas, the preferred leader
+    first."""
     offline_replicas: tuple[int, ...]
-    """[]int32, version 6 on."""
+    """[]int32, version 6 on. The broker IDs of replicas that are offline, because
+    the broker or its disk is down (KIP-112)."""
 
     @constructor
     def __init__(
@@ -79,26 +84,71 @@ class UpdateMetadataPartitionState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "6+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "6+", default=0),
-        FieldRow("leader", "Leader", "int32", "6+", default=0),
-        FieldRow("leader_epoch", "LeaderEpoch", "int32", "6+", default=0),
-        FieldRow("isr", "Isr", "[]int32", "6+"),
-        FieldRow("zk_version", "ZkVersion", "int32", "6+", default=0),
-        FieldRow("replicas", "Replicas", "[]int32", "6+"),
-        FieldRow("offline_replicas", "OfflineReplicas", "[]int32", "6+"),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "6+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "6+",
+            default=0,
+            about="The epoch of the controller that set this state.",
+        ),
+        FieldRow(
+            "leader",
+            "Leader",
+            "int32",
+            "6+",
+            default=0,
+            about="The ID of the broker that leads the partition, or a negative number if there is none.",
+        ),
+        FieldRow(
+            "leader_epoch",
+            "LeaderEpoch",
+            "int32",
+            "6+",
+            default=0,
+            about="The partition's leader epoch, which grows with each election.",
+        ),
+        FieldRow("isr", "Isr", "[]int32", "6+", about="The broker IDs of the in-sync replicas, the leader's included."),
+        FieldRow(
+            "zk_version",
+            "ZkVersion",
+            "int32",
+            "6+",
+            default=0,
+            about="The version of the partition's state in ZooKeeper.",
+        ),
+        FieldRow(
+            "replicas", "Replicas", "[]int32", "6+", about="The broker IDs of all replicas, the preferred leader first."
+        ),
+        FieldRow(
+            "offline_replicas",
+            "OfflineReplicas",
+            "[]int32",
+            "6+",
+            about="The broker IDs of replicas that are offline, because the broker or its disk is down (KIP-112).",
+        ),
     )
 
 
 class UpdateMetadataTopicState(Struct):
-    """`topic_states[]` of UpdateMetadataRequest, version 6 on."""
+    """`topic_states[]` of UpdateMetadataRequest, version 6 on. The state of the
+    partitions, by topic."""
 
     __slots__ = ("topic_name", "partition_states", "unknown_tags")
 
     topic_name: str
-    """string, version 6 on."""
+    """string, version 6 on. The topic's name."""
     partition_states: tuple[UpdateMetadataPartitionState, ...]
-    """[]UpdateMetadataPartitionState, version 6 on."""
+    """[]UpdateMetadataPartitionState, version 6 on. The state of each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -113,30 +163,33 @@ class UpdateMetadataTopicState(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic_name", "TopicName", "string", "6+", default=""),
+        FieldRow("topic_name", "TopicName", "string", "6+", default="", about="The topic's name."),
         FieldRow(
             "partition_states",
             "PartitionStates",
             "[]UpdateMetadataPartitionState",
             "6+",
             struct=UpdateMetadataPartitionState,
+            about="The state of each partition of the topic.",
         ),
     )
 
 
 class UpdateMetadataEndpoint(Struct):
-    """`UpdateMetadataBroker.endpoints[]` of UpdateMetadataRequest, version 6 on."""
+    """`UpdateMetadataBroker.endpoints[]` of UpdateMetadataRequest, version 6 on.
+    The addresses of the broker, by listener."""
 
     __slots__ = ("port", "host", "listener", "security_protocol", "unknown_tags")
 
     port: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The TCP port to connect to."""
     host: str
-    """string, version 6 on."""
+    """string, version 6 on. The host name or IP address to connect to."""
     listener: str
-    """string, version 6 on."""
+    """string, version 6 on. The listener's name, such as `PLAINTEXT`."""
     security_protocol: int
-    """int16, version 6 on."""
+    """int16, version 6 on. How connections are secured: 0 PLAINTEXT, 1 SSL, 2
+    SASL_PLAINTEXT, 3 SASL_SSL."""
 
     @constructor
     def __init__(
@@ -155,24 +208,34 @@ class UpdateMetadataEndpoint(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("port", "Port", "int32", "6+", default=0),
-        FieldRow("host", "Host", "string", "6+", default=""),
-        FieldRow("listener", "Listener", "string", "6+", default=""),
-        FieldRow("security_protocol", "SecurityProtocol", "int16", "6+", default=0),
+        FieldRow("port", "Port", "int32", "6+", default=0, about="The TCP port to connect to."),
+        FieldRow("host", "Host", "string", "6+", default="", about="The host name or IP address to connect to."),
+        FieldRow("listener", "Listener", "string", "6+", default="", about="The listener's name, such as `PLAINTEXT`."),
+        FieldRow(
+            "security_protocol",
+            "SecurityProtocol",
+            "int16",
+            "6+",
+            default=0,
+            about="How connections are secured: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
+        ),
     )
 
 
 class UpdateMetadataBroker(Struct):
-    """`live_brokers[]` of UpdateMetadataRequest, version 6 on."""
+    """`live_brokers[]` of UpdateMetadataRequest, version 6 on. The brokers that
+    are alive."""
 
     __slots__ = ("id", "endpoints", "rack", "unknown_tags")
 
     id: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The ID of the broker."""
     endpoints: tuple[UpdateMetadataEndpoint, ...]
-    """[]UpdateMetadataEndpoint, version 6 on."""
+    """[]UpdateMetadataEndpoint, version 6 on. The addresses of the broker, by
+    listener."""
     rack: str | None
-    """string, version 6 on, nullable."""
+    """string, version 6 on, nullable. The broker's rack or availability zone
+    (`broker.rack`), or null if none is configured."""
 
     @constructor
     def __init__(
@@ -189,27 +252,48 @@ class UpdateMetadataBroker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("id", "Id", "int32", "6+", default=0),
-        FieldRow("endpoints", "Endpoints", "[]UpdateMetadataEndpoint", "6+", struct=UpdateMetadataEndpoint),
-        FieldRow("rack", "Rack", "string", "6+", default="", nullable="6+"),
+        FieldRow("id", "Id", "int32", "6+", default=0, about="The ID of the broker."),
+        FieldRow(
+            "endpoints",
+            "Endpoints",
+            "[]UpdateMetadataEndpoint",
+            "6+",
+            struct=UpdateMetadataEndpoint,
+            about="The addresses of the broker, by listener.",
+        ),
+        FieldRow(
+            "rack",
+            "Rack",
+            "string",
+            "6+",
+            default="",
+            nullable="6+",
+            about="The broker's rack or availability zone (`broker.rack`), or null if none is configured.",
+        ),
     )
 
 
 class UpdateMetadataRequest(Message["RequestHeader"]):
-    """UpdateMetadataRequest (request, API key 6), version 6."""
+    """UpdateMetadataRequest (request, API key 6), version 6.
+
+    The ZooKeeper-based controller sends a broker the metadata with which it
+    answers clients. Removed in Kafka 4.0."""
 
     __slots__ = ("controller_id", "controller_epoch", "broker_epoch", "topic_states", "live_brokers", "unknown_tags")
 
     controller_id: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The node ID of the controller."""
     controller_epoch: int
-    """int32, version 6 on."""
+    """int32, version 6 on. The controller's epoch, which grows with each
+    controller election."""
     broker_epoch: int
-    """int64, version 6 on."""
+    """int64, version 6 on. The epoch that the broker got when it registered.
+    Requests with an old one are rejected (KIP-380)."""
     topic_states: tuple[UpdateMetadataTopicState, ...]
-    """[]UpdateMetadataTopicState, version 6 on."""
+    """[]UpdateMetadataTopicState, version 6 on. The state of the partitions, by
+    topic."""
     live_brokers: tuple[UpdateMetadataBroker, ...]
-    """[]UpdateMetadataBroker, version 6 on."""
+    """[]UpdateMetadataBroker, version 6 on. The brokers that are alive."""
 
     @constructor
     def __init__(
@@ -239,9 +323,37 @@ class UpdateMetadataRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
     FIELDS = (
-        FieldRow("controller_id", "ControllerId", "int32", "6+", default=0),
-        FieldRow("controller_epoch", "ControllerEpoch", "int32", "6+", default=0),
-        FieldRow("broker_epoch", "BrokerEpoch", "int64", "6+", default=-1),
-        FieldRow("topic_states", "TopicStates", "[]UpdateMetadataTopicState", "6+", struct=UpdateMetadataTopicState),
-        FieldRow("live_brokers", "LiveBrokers", "[]UpdateMetadataBroker", "6+", struct=UpdateMetadataBroker),
+        FieldRow("controller_id", "ControllerId", "int32", "6+", default=0, about="The node ID of the controller."),
+        FieldRow(
+            "controller_epoch",
+            "ControllerEpoch",
+            "int32",
+            "6+",
+            default=0,
+            about="The controller's epoch, which grows with each controller election.",
+        ),
+        FieldRow(
+            "broker_epoch",
+            "BrokerEpoch",
+            "int64",
+            "6+",
+            default=-1,
+            about="The epoch that the broker got when it registered. Requests with an old one are rejected (KIP-380).",
+        ),
+        FieldRow(
+            "topic_states",
+            "TopicStates",
+            "[]UpdateMetadataTopicState",
+            "6+",
+            struct=UpdateMetadataTopicState,
+            about="The state of the partitions, by topic.",
+        ),
+        FieldRow(
+            "live_brokers",
+            "LiveBrokers",
+            "[]UpdateMetadataBroker",
+            "6+",
+            struct=UpdateMetadataBroker,
+            about="The brokers that are alive.",
+        ),
     )

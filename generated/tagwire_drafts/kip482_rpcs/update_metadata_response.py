@@ -16,12 +16,14 @@ __all__ = ["UpdateMetadataResponse"]
 
 
 class UpdateMetadataResponse(Message["ResponseHeader"]):
-    """UpdateMetadataResponse (response, API key 6), version 6."""
+    """UpdateMetadataResponse (response, API key 6), version 6.
+
+    Reports whether the broker took over the metadata."""
 
     __slots__ = ("error_code", "unknown_tags")
 
     error_code: int
-    """int16, version 6 on."""
+    """int16, version 6 on. 0 on success, otherwise an ErrorCode."""
 
     @constructor
     def __init__(self, *, error_code: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -37,4 +39,6 @@ class UpdateMetadataResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 6
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(6, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("error_code", "ErrorCode", "int16", "6+", default=0),)
+    FIELDS = (
+        FieldRow("error_code", "ErrorCode", "int16", "6+", default=0, about="0 on success, otherwise an ErrorCode."),
+    )

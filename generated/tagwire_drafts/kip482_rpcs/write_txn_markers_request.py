@@ -16,14 +16,15 @@ __all__ = ["WritableTxnMarker", "WritableTxnMarkerTopic", "WriteTxnMarkersReques
 
 
 class WritableTxnMarkerTopic(Struct):
-    """`WritableTxnMarker.topics[]` of WriteTxnMarkersRequest, version 1 on."""
+    """`WritableTxnMarker.topics[]` of WriteTxnMarkersRequest, version 1 on. The
+    partitions that get the marker, by topic."""
 
     __slots__ = ("name", "partition_indexes", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The topic's name."""
     partition_indexes: tuple[int, ...]
-    """[]int32, version 1 on."""
+    """[]int32, version 1 on. The partition numbers that get the marker."""
 
     @constructor
     def __init__(
@@ -34,26 +35,31 @@ class WritableTxnMarkerTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
-        FieldRow("partition_indexes", "PartitionIndexes", "[]int32", "1+"),
+        FieldRow("name", "Name", "string", "1+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_indexes", "PartitionIndexes", "[]int32", "1+", about="The partition numbers that get the marker."
+        ),
     )
 
 
 class WritableTxnMarker(Struct):
-    """`markers[]` of WriteTxnMarkersRequest, version 1 on."""
+    """`markers[]` of WriteTxnMarkersRequest, version 1 on. The markers to write."""
 
     __slots__ = ("producer_id", "producer_epoch", "transaction_result", "topics", "coordinator_epoch", "unknown_tags")
 
     producer_id: int
-    """int64, version 1 on."""
+    """int64, version 1 on. The producer's ID, which InitProducerId assigned."""
     producer_epoch: int
-    """int16, version 1 on."""
+    """int16, version 1 on. The producer's epoch. A higher one fences older
+    producers with the same transactional ID."""
     transaction_result: bool
-    """bool, version 1 on."""
+    """bool, version 1 on. True for a commit marker, false for an abort marker."""
     topics: tuple[WritableTxnMarkerTopic, ...]
-    """[]WritableTxnMarkerTopic, version 1 on."""
+    """[]WritableTxnMarkerTopic, version 1 on. The partitions that get the marker,
+    by topic."""
     coordinator_epoch: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The epoch of the transaction coordinator, to reject
+    markers of a previous one."""
 
     @constructor
     def __init__(
@@ -74,21 +80,59 @@ class WritableTxnMarker(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "1+", default=0),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "1+", default=0),
-        FieldRow("transaction_result", "TransactionResult", "bool", "1+", default=False),
-        FieldRow("topics", "Topics", "[]WritableTxnMarkerTopic", "1+", struct=WritableTxnMarkerTopic),
-        FieldRow("coordinator_epoch", "CoordinatorEpoch", "int32", "1+", default=0),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "1+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "producer_epoch",
+            "ProducerEpoch",
+            "int16",
+            "1+",
+            default=0,
+            about="The producer's epoch. A higher one fences older producers with the same transactional ID.",
+        ),
+        FieldRow(
+            "transaction_result",
+            "TransactionResult",
+            "bool",
+            "1+",
+            default=False,
+            about="True for a commit marker, false for an abort marker.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]WritableTxnMarkerTopic",
+            "1+",
+            struct=WritableTxnMarkerTopic,
+            about="The partitions that get the marker, by topic.",
+        ),
+        FieldRow(
+            "coordinator_epoch",
+            "CoordinatorEpoch",
+            "int32",
+            "1+",
+            default=0,
+            about="The epoch of the transaction coordinator, to reject markers of a previous one.",
+        ),
     )
 
 
 class WriteTxnMarkersRequest(Message["RequestHeader"]):
-    """WriteTxnMarkersRequest (request, API key 27), version 1."""
+    """WriteTxnMarkersRequest (request, API key 27), version 1.
+
+    The transaction coordinator tells the leaders of partitions to write the
+    markers that end transactions (KIP-98)."""
 
     __slots__ = ("markers", "unknown_tags")
 
     markers: tuple[WritableTxnMarker, ...]
-    """[]WritableTxnMarker, version 1 on."""
+    """[]WritableTxnMarker, version 1 on. The markers to write."""
 
     @constructor
     def __init__(
@@ -106,4 +150,8 @@ class WriteTxnMarkersRequest(Message["RequestHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     OPTIONAL_FIELDS = OptionalFields(Versions(1, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("markers", "Markers", "[]WritableTxnMarker", "1+", struct=WritableTxnMarker),)
+    FIELDS = (
+        FieldRow(
+            "markers", "Markers", "[]WritableTxnMarker", "1+", struct=WritableTxnMarker, about="The markers to write."
+        ),
+    )

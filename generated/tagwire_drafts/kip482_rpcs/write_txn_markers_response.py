@@ -22,14 +22,15 @@ __all__ = [
 
 class WritableTxnMarkerPartitionResult(Struct):
     """`WritableTxnMarkerTopicResult.partitions[]` of WriteTxnMarkersResponse,
-    version 1 on."""
+    version 1 on. The result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "unknown_tags")
 
     partition_index: int
-    """int32, version 1 on."""
+    """int32, version 1 on. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, version 1 on."""
+    """int16, version 1 on. 0 on success, otherwise the ErrorCode for this
+    partition."""
 
     @constructor
     def __init__(
@@ -40,20 +41,36 @@ class WritableTxnMarkerPartitionResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "1+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "1+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "1+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "1+",
+            default=0,
+            about="0 on success, otherwise the ErrorCode for this partition.",
+        ),
     )
 
 
 class WritableTxnMarkerTopicResult(Struct):
-    """`WritableTxnMarkerResult.topics[]` of WriteTxnMarkersResponse, version 1 on."""
+    """`WritableTxnMarkerResult.topics[]` of WriteTxnMarkersResponse, version 1 on.
+    The results, by topic."""
 
     __slots__ = ("name", "partitions", "unknown_tags")
 
     name: str
-    """string, version 1 on."""
+    """string, version 1 on. The topic's name."""
     partitions: tuple[WritableTxnMarkerPartitionResult, ...]
-    """[]WritableTxnMarkerPartitionResult, version 1 on."""
+    """[]WritableTxnMarkerPartitionResult, version 1 on. The result for each
+    partition of the topic."""
 
     @constructor
     def __init__(
@@ -68,26 +85,28 @@ class WritableTxnMarkerTopicResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "1+", default=""),
+        FieldRow("name", "Name", "string", "1+", default="", about="The topic's name."),
         FieldRow(
             "partitions",
             "Partitions",
             "[]WritableTxnMarkerPartitionResult",
             "1+",
             struct=WritableTxnMarkerPartitionResult,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class WritableTxnMarkerResult(Struct):
-    """`markers[]` of WriteTxnMarkersResponse, version 1 on."""
+    """`markers[]` of WriteTxnMarkersResponse, version 1 on. The result for each
+    marker, by producer."""
 
     __slots__ = ("producer_id", "topics", "unknown_tags")
 
     producer_id: int
-    """int64, version 1 on."""
+    """int64, version 1 on. The producer's ID, which InitProducerId assigned."""
     topics: tuple[WritableTxnMarkerTopicResult, ...]
-    """[]WritableTxnMarkerTopicResult, version 1 on."""
+    """[]WritableTxnMarkerTopicResult, version 1 on. The results, by topic."""
 
     @constructor
     def __init__(
@@ -102,18 +121,35 @@ class WritableTxnMarkerResult(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("producer_id", "ProducerId", "int64", "1+", default=0),
-        FieldRow("topics", "Topics", "[]WritableTxnMarkerTopicResult", "1+", struct=WritableTxnMarkerTopicResult),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "1+",
+            default=0,
+            about="The producer's ID, which InitProducerId assigned.",
+        ),
+        FieldRow(
+            "topics",
+            "Topics",
+            "[]WritableTxnMarkerTopicResult",
+            "1+",
+            struct=WritableTxnMarkerTopicResult,
+            about="The results, by topic.",
+        ),
     )
 
 
 class WriteTxnMarkersResponse(Message["ResponseHeader"]):
-    """WriteTxnMarkersResponse (response, API key 27), version 1."""
+    """WriteTxnMarkersResponse (response, API key 27), version 1.
+
+    Reports for each partition whether the marker was written."""
 
     __slots__ = ("markers", "unknown_tags")
 
     markers: tuple[WritableTxnMarkerResult, ...]
-    """[]WritableTxnMarkerResult, version 1 on."""
+    """[]WritableTxnMarkerResult, version 1 on. The result for each marker, by
+    producer."""
 
     @constructor
     def __init__(
@@ -131,4 +167,13 @@ class WriteTxnMarkersResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 1
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     OPTIONAL_FIELDS = OptionalFields(Versions(1, 32767), length_varint="zigzag", counts_tag=False)
-    FIELDS = (FieldRow("markers", "Markers", "[]WritableTxnMarkerResult", "1+", struct=WritableTxnMarkerResult),)
+    FIELDS = (
+        FieldRow(
+            "markers",
+            "Markers",
+            "[]WritableTxnMarkerResult",
+            "1+",
+            struct=WritableTxnMarkerResult,
+            about="The result for each marker, by producer.",
+        ),
+    )

@@ -28,7 +28,8 @@ __all__ = ["Filter", "FooRequest", "Origin"]
 
 
 class Filter(Struct):
-    """`filters[]` of FooRequest, all versions."""
+    """`filters[]` of FooRequest, all versions. Which foos are wanted: those that
+    meet any filter."""
 
     __slots__ = ("lowest_baz", "highest_baz", "bar", "limit", "unknown_tags")
 
@@ -95,7 +96,8 @@ class Filter(Struct):
 
 
 class Origin(Struct):
-    """`origin` of FooRequest, version 9 on."""
+    """`origin` of FooRequest, version 9 on. Where the request came from, if a
+    proxy passed it on."""
 
     __slots__ = ("host", "hops", "unknown_tags")
 
@@ -119,7 +121,10 @@ class Origin(Struct):
 
 
 class FooRequest(Message["RequestHeader"]):
-    """FooRequest (request, API key 9000), versions 0-9."""
+    """FooRequest (request, API key 9000), versions 0-9.
+
+    Asks for foos: a request made for the response that the proposal has as its
+    example."""
 
     __slots__ = ("filters", "newest", "user_agent", "max_wait_ms", "origin", "trace_id", "unknown_tags")
 

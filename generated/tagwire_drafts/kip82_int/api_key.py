@@ -10,4 +10,6 @@ class ApiKey(IntEnum):
     """The API keys of the requests, by name."""
 
     PRODUCE = 0
+    """Writes messages to partitions."""
     FETCH = 1
+    """Reads records from partitions."""

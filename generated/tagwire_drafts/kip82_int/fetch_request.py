@@ -21,16 +21,19 @@ __all__ = ["FetchPartition", "FetchRequest", "FetchTopic"]
 
 
 class FetchPartition(Struct):
-    """`FetchTopic.partitions[]` of FetchRequest, all versions."""
+    """`FetchTopic.partitions[]` of FetchRequest, all versions. The partitions of
+    the topic to fetch."""
 
     __slots__ = ("partition", "fetch_offset", "partition_max_bytes", "unknown_tags")
 
     partition: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     fetch_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the first record to read. For a follower
+    also how much it has."""
     partition_max_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes to return for this partition. A larger
+    first batch is returned anyway (KIP-74)."""
 
     @constructor
     def __init__(
@@ -47,21 +50,42 @@ class FetchPartition(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition", "Partition", "int32", "0+", default=0),
-        FieldRow("fetch_offset", "FetchOffset", "int64", "0+", default=0),
-        FieldRow("partition_max_bytes", "PartitionMaxBytes", "int32", "0+", default=0),
+        FieldRow(
+            "partition",
+            "Partition",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "fetch_offset",
+            "FetchOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first record to read. For a follower also how much it has.",
+        ),
+        FieldRow(
+            "partition_max_bytes",
+            "PartitionMaxBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes to return for this partition. A larger first batch is returned anyway (KIP-74).",
+        ),
     )
 
 
 class FetchTopic(Struct):
-    """`topics[]` of FetchRequest, all versions."""
+    """`topics[]` of FetchRequest, all versions. The partitions to fetch, by topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[FetchPartition, ...]
-    """[]FetchPartition, all versions."""
+    """[]FetchPartition, all versions. The partitions of the topic to fetch."""
 
     @constructor
     def __init__(
@@ -72,24 +96,36 @@ class FetchTopic(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]FetchPartition", "0+", struct=FetchPartition),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]FetchPartition",
+            "0+",
+            struct=FetchPartition,
+            about="The partitions of the topic to fetch.",
+        ),
     )
 
 
 class FetchRequest(Message["RequestHeader"]):
-    """FetchRequest (request, API key 1), versions 0-3."""
+    """FetchRequest (request, API key 1), versions 0-3.
+
+    Reads records from partitions. Consumers and followers send it; followers
+    also report with FetchOffset what they have."""
 
     __slots__ = ("replica_id", "max_wait_ms", "min_bytes", "topics", "unknown_tags")
 
     replica_id: int
-    """int32, all versions. The follower's broker id, -1 for a consumer."""
+    """int32, all versions. The broker ID of the follower, or -1 for a consumer."""
     max_wait_ms: int
-    """int32, all versions."""
+    """int32, all versions. How long the broker may wait for MinBytes to be
+    available, in milliseconds."""
     min_bytes: int
-    """int32, all versions."""
+    """int32, all versions. How many bytes must be available before the broker
+    responds early."""
     topics: tuple[FetchTopic, ...]
-    """[]FetchTopic, all versions."""
+    """[]FetchTopic, all versions. The partitions to fetch, by topic."""
 
     @constructor
     def __init__(
@@ -117,9 +153,30 @@ class FetchRequest(Message["RequestHeader"]):
     HEADER_VERSIONS = ((Versions(0, 32767), 1),)
     FIELDS = (
         FieldRow(
-            "replica_id", "ReplicaId", "int32", "0+", default=-1, about="The follower's broker id, -1 for a consumer."
+            "replica_id",
+            "ReplicaId",
+            "int32",
+            "0+",
+            default=-1,
+            about="The broker ID of the follower, or -1 for a consumer.",
         ),
-        FieldRow("max_wait_ms", "MaxWaitMs", "int32", "0+", default=0),
-        FieldRow("min_bytes", "MinBytes", "int32", "0+", default=0),
-        FieldRow("topics", "Topics", "[]FetchTopic", "0+", struct=FetchTopic),
+        FieldRow(
+            "max_wait_ms",
+            "MaxWaitMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long the broker may wait for MinBytes to be available, in milliseconds.",
+        ),
+        FieldRow(
+            "min_bytes",
+            "MinBytes",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes must be available before the broker responds early.",
+        ),
+        FieldRow(
+            "topics", "Topics", "[]FetchTopic", "0+", struct=FetchTopic, about="The partitions to fetch, by topic."
+        ),
     )

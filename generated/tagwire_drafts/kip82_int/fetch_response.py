@@ -21,19 +21,23 @@ __all__ = ["FetchResponse", "FetchableTopicResponse", "PartitionData"]
 
 
 class PartitionData(Struct):
-    """`FetchableTopicResponse.partitions[]` of FetchResponse, all versions."""
+    """`FetchableTopicResponse.partitions[]` of FetchResponse, all versions. The
+    result for each partition of the topic."""
 
     __slots__ = ("partition_index", "error_code", "high_watermark", "records", "unknown_tags")
 
     partition_index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as OFFSET_OUT_OF_RANGE (1) or
+    NOT_LEADER_OR_FOLLOWER (6)."""
     high_watermark: int
-    """int64, all versions."""
+    """int64, all versions. The offset after the last record that all in-sync
+    replicas have. Consumers see no records from there on."""
     records: bytes | None
     """records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2
-    and records of kip82-int in 3+."""
+    and records of kip82-int in 3+. The messages, the last of which can be
+    cut off."""
 
     @constructor
     def __init__(
@@ -52,9 +56,30 @@ class PartitionData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("partition_index", "PartitionIndex", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("high_watermark", "HighWatermark", "int64", "0+", default=0),
+        FieldRow(
+            "partition_index",
+            "PartitionIndex",
+            "int32",
+            "0+",
+            default=0,
+            about="The partition's number in its topic, counted from 0.",
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as OFFSET_OUT_OF_RANGE (1) or NOT_LEADER_OR_FOLLOWER (6).",
+        ),
+        FieldRow(
+            "high_watermark",
+            "HighWatermark",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset after the last record that all in-sync replicas have. Consumers see no records from there on.",
+        ),
         FieldRow(
             "records",
             "Records",
@@ -63,19 +88,20 @@ class PartitionData(Struct):
             default=None,
             nullable="0+",
             record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "kip82-int")),
+            about="The messages, the last of which can be cut off.",
         ),
     )
 
 
 class FetchableTopicResponse(Struct):
-    """`responses[]` of FetchResponse, all versions."""
+    """`responses[]` of FetchResponse, all versions. The results, by topic."""
 
     __slots__ = ("topic", "partitions", "unknown_tags")
 
     topic: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partitions: tuple[PartitionData, ...]
-    """[]PartitionData, all versions."""
+    """[]PartitionData, all versions. The result for each partition of the topic."""
 
     @constructor
     def __init__(
@@ -86,20 +112,30 @@ class FetchableTopicResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("topic", "Topic", "string", "0+", default=""),
-        FieldRow("partitions", "Partitions", "[]PartitionData", "0+", struct=PartitionData),
+        FieldRow("topic", "Topic", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partitions",
+            "Partitions",
+            "[]PartitionData",
+            "0+",
+            struct=PartitionData,
+            about="The result for each partition of the topic.",
+        ),
     )
 
 
 class FetchResponse(Message["ResponseHeader"]):
-    """FetchResponse (response, API key 1), versions 0-3."""
+    """FetchResponse (response, API key 1), versions 0-3.
+
+    Records of each partition, and how far they may be read."""
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
 
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota delayed the response, in
+    milliseconds, or 0."""
     responses: tuple[FetchableTopicResponse, ...]
-    """[]FetchableTopicResponse, all versions."""
+    """[]FetchableTopicResponse, all versions. The results, by topic."""
 
     @constructor
     def __init__(
@@ -122,6 +158,21 @@ class FetchResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     FIELDS = (
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
-        FieldRow("responses", "Responses", "[]FetchableTopicResponse", "0+", struct=FetchableTopicResponse),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota delayed the response, in milliseconds, or 0.",
+        ),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]FetchableTopicResponse",
+            "0+",
+            struct=FetchableTopicResponse,
+            about="The results, by topic.",
+        ),
     )

@@ -30,9 +30,10 @@ class Header(Struct):
     __slots__ = ("key", "value")
 
     key: int
-    """int32."""
+    """int32. The header's number, which a register gives a name."""
     value: bytes
-    """bytes, length: int32."""
+    """bytes, length: int32. The header's value, which only the applications
+    understand."""
 
     @constructor
     def __init__(
@@ -45,34 +46,44 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("key", "Key", "int32", "0+", default=0),
-        FieldRow("value", "Value", "bytes", "0+", default=b"", framing=Framing(length="int32")),
+        FieldRow("key", "Key", "int32", "0+", default=0, about="The header's number, which a register gives a name."),
+        FieldRow(
+            "value",
+            "Value",
+            "bytes",
+            "0+",
+            default=b"",
+            about="The header's value, which only the applications understand.",
+            framing=Framing(length="int32"),
+        ),
     )
 
 
 class MessageKip82Int(RecordFormat):
-    """The record format kip82-int."""
+    """The record format kip82-int. A message as the first draft of KIP-82 had it:
+    headers have int32 keys."""
 
     __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "headers", "value")
 
     offset: int
-    """int64, rewritten in place. The message's offset; in a wrapper's content it
-    may be relative to the wrapper."""
+    """int64, rewritten in place. The message's offset. A wrapper has that of its
+    last message; those inside can be relative to it."""
     magic: int
-    """int8, always 2."""
+    """int8, always 2. The number of the record format."""
     attributes: int
     """int8, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x10 has_headers."""
+    (create, append), 0x10 has_headers. Flags of the message."""
     timestamp: int
     """int64. Milliseconds since 1970, or -1 for none."""
     key: bytes | None
-    """bytes, length: int32, nullable."""
+    """bytes, length: int32, nullable. The message's key, or null. Compaction keeps
+    the last message of each key."""
     headers: tuple[Header, ...]
-    """[]Header, length: rest, there when attributes.has_headers is 1. By key,
-    ascending, each key once."""
+    """[]Header, length: rest, there when attributes.has_headers is 1. The headers
+    by ascending key, each key once."""
     value: bytes | None
-    """bytes, length: int32, nullable. Where the message is a wrapper, other
-    messages, packed."""
+    """bytes, length: int32, nullable. The message's value, or null. In a wrapper:
+    the other messages, compressed."""
 
     @constructor
     def __init__(
@@ -104,18 +115,43 @@ class MessageKip82Int(RecordFormat):
             "int64",
             "0+",
             default=0,
-            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            about="The message's offset. A wrapper has that of its last message; those inside can be relative to it.",
             framing=Framing(rewritten=True),
         ),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
+        FieldRow(
+            "message_size",
+            "MessageSize",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32",
+            "0+",
+            default=0,
+            about="The CRC-32 of everything from Magic on.",
+            framing=Framing(covers="magic"),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=2,
+            about="The number of the record format.",
+            framing=Framing(equals=2),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
+            about="Flags of the message.",
             framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
@@ -125,13 +161,23 @@ class MessageKip82Int(RecordFormat):
             ),
         ),
         FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
+        FieldRow(
+            "key",
+            "Key",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The message's key, or null. Compaction keeps the last message of each key.",
+            framing=Framing(length="int32"),
+        ),
         FieldRow(
             "headers_length",
             "HeadersLength",
             "int32",
             "0+",
             default=0,
+            about="How many bytes the headers take.",
             framing=Framing(length_of="headers", when=Condition(equals=16, field="attributes", mask=16)),
         ),
         FieldRow(
@@ -140,7 +186,7 @@ class MessageKip82Int(RecordFormat):
             "[]Header",
             "0+",
             struct=Header,
-            about="By key, ascending, each key once.",
+            about="The headers by ascending key, each key once.",
             framing=Framing(
                 ascending=Order(field="key", unsigned=True),
                 count="rest",
@@ -156,7 +202,7 @@ class MessageKip82Int(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            about="Where the message is a wrapper, other messages, packed.",
+            about="The message's value, or null. In a wrapper: the other messages, compressed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",

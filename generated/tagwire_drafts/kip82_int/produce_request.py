@@ -21,15 +21,16 @@ __all__ = ["PartitionProduceData", "ProduceRequest", "TopicProduceData"]
 
 
 class PartitionProduceData(Struct):
-    """`TopicProduceData.partition_data[]` of ProduceRequest, all versions."""
+    """`TopicProduceData.partition_data[]` of ProduceRequest, all versions. The
+    records for each partition of the topic."""
 
     __slots__ = ("index", "records", "unknown_tags")
 
     index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     records: bytes | None
     """records, all versions, nullable, records of v0 in 0-1 and records of v1 in 2
-    and records of kip82-int in 3+."""
+    and records of kip82-int in 3+. The messages to write."""
 
     @constructor
     def __init__(
@@ -40,7 +41,9 @@ class PartitionProduceData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("index", "Index", "int32", "0+", default=0),
+        FieldRow(
+            "index", "Index", "int32", "0+", default=0, about="The partition's number in its topic, counted from 0."
+        ),
         FieldRow(
             "records",
             "Records",
@@ -49,19 +52,22 @@ class PartitionProduceData(Struct):
             default=None,
             nullable="0+",
             record_formats=(("0-1", "v0"), ("2", "v1"), ("3+", "kip82-int")),
+            about="The messages to write.",
         ),
     )
 
 
 class TopicProduceData(Struct):
-    """`topic_data[]` of ProduceRequest, all versions."""
+    """`topic_data[]` of ProduceRequest, all versions. The records to write, by
+    topic."""
 
     __slots__ = ("name", "partition_data", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_data: tuple[PartitionProduceData, ...]
-    """[]PartitionProduceData, all versions."""
+    """[]PartitionProduceData, all versions. The records for each partition of the
+    topic."""
 
     @constructor
     def __init__(
@@ -76,23 +82,32 @@ class TopicProduceData(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
-        FieldRow("partition_data", "PartitionData", "[]PartitionProduceData", "0+", struct=PartitionProduceData),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
+        FieldRow(
+            "partition_data",
+            "PartitionData",
+            "[]PartitionProduceData",
+            "0+",
+            struct=PartitionProduceData,
+            about="The records for each partition of the topic.",
+        ),
     )
 
 
 class ProduceRequest(Message["RequestHeader"]):
-    """ProduceRequest (request, API key 0), versions 0-3."""
+    """ProduceRequest (request, API key 0), versions 0-3.
+
+    Writes messages to partitions. With Acks 0 there is no response."""
 
     __slots__ = ("acks", "timeout_ms", "topic_data", "unknown_tags")
 
     acks: int
-    """int16, all versions. How many replicas must have the records: 0 for none, 1
-    for the leader, -1 for all in sync."""
+    """int16, all versions. Who must have the records before the broker answers: 0
+    nobody, 1 the leader, -1 all in-sync replicas."""
     timeout_ms: int
-    """int32, all versions. How long to wait for them."""
+    """int32, all versions. How long to wait for the replicas, in milliseconds."""
     topic_data: tuple[TopicProduceData, ...]
-    """[]TopicProduceData, all versions."""
+    """[]TopicProduceData, all versions. The records to write, by topic."""
 
     @constructor
     def __init__(
@@ -123,8 +138,22 @@ class ProduceRequest(Message["RequestHeader"]):
             "int16",
             "0+",
             default=0,
-            about="How many replicas must have the records: 0 for none, 1 for the leader, -1 for all in sync.",
+            about="Who must have the records before the broker answers: 0 nobody, 1 the leader, -1 all in-sync replicas.",
         ),
-        FieldRow("timeout_ms", "TimeoutMs", "int32", "0+", default=0, about="How long to wait for them."),
-        FieldRow("topic_data", "TopicData", "[]TopicProduceData", "0+", struct=TopicProduceData),
+        FieldRow(
+            "timeout_ms",
+            "TimeoutMs",
+            "int32",
+            "0+",
+            default=0,
+            about="How long to wait for the replicas, in milliseconds.",
+        ),
+        FieldRow(
+            "topic_data",
+            "TopicData",
+            "[]TopicProduceData",
+            "0+",
+            struct=TopicProduceData,
+            about="The records to write, by topic.",
+        ),
     )

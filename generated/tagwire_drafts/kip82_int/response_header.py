@@ -12,12 +12,15 @@ __all__ = ["ResponseHeader"]
 
 
 class ResponseHeader(Message):
-    """ResponseHeader (header), version 0."""
+    """ResponseHeader (header), version 0.
+
+    What each response begins with."""
 
     __slots__ = ("correlation_id", "unknown_tags")
 
     correlation_id: int
-    """int32, all versions."""
+    """int32, all versions. The number from the header of the request that this
+    answers."""
 
     @constructor
     def __init__(self, *, correlation_id: int = 0, unknown_tags: Mapping[int, bytes] = NO_TAGS) -> None:
@@ -31,4 +34,13 @@ class ResponseHeader(Message):
     VERSIONS = Versions(0, 0)
     FLEXIBLE_VERSIONS = NONE
     LATEST_STABLE = 0
-    FIELDS = (FieldRow("correlation_id", "CorrelationId", "int32", "0+", default=0),)
+    FIELDS = (
+        FieldRow(
+            "correlation_id",
+            "CorrelationId",
+            "int32",
+            "0+",
+            default=0,
+            about="The number from the header of the request that this answers.",
+        ),
+    )

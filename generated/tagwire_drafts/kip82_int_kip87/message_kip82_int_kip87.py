@@ -30,9 +30,10 @@ class Header(Struct):
     __slots__ = ("key", "value")
 
     key: int
-    """int32."""
+    """int32. The header's number, which a register gives a name."""
     value: bytes
-    """bytes, length: int32."""
+    """bytes, length: int32. The header's value, which only the applications
+    understand."""
 
     @constructor
     def __init__(
@@ -45,34 +46,45 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("key", "Key", "int32", "0+", default=0),
-        FieldRow("value", "Value", "bytes", "0+", default=b"", framing=Framing(length="int32")),
+        FieldRow("key", "Key", "int32", "0+", default=0, about="The header's number, which a register gives a name."),
+        FieldRow(
+            "value",
+            "Value",
+            "bytes",
+            "0+",
+            default=b"",
+            about="The header's value, which only the applications understand.",
+            framing=Framing(length="int32"),
+        ),
     )
 
 
 class MessageKip82IntKip87(RecordFormat):
-    """The record format kip82-int+kip87."""
+    """The record format kip82-int+kip87. A message with the headers of KIP-82's
+    first draft and the tombstone flag of KIP-87."""
 
     __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "headers", "value")
 
     offset: int
-    """int64, rewritten in place. The message's offset; in a wrapper's content it
-    may be relative to the wrapper."""
+    """int64, rewritten in place. The message's offset. A wrapper has that of its
+    last message; those inside can be relative to it."""
     magic: int
-    """int8, always 2."""
+    """int8, always 2. The number of the record format."""
     attributes: int
     """int8, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x10 has_headers, 0x20 is_tombstone."""
+    (create, append), 0x10 has_headers, 0x20 is_tombstone. Flags of the
+    message."""
     timestamp: int
     """int64. Milliseconds since 1970, or -1 for none."""
     key: bytes | None
-    """bytes, length: int32, nullable."""
+    """bytes, length: int32, nullable. The message's key, or null. Compaction keeps
+    the last message of each key."""
     headers: tuple[Header, ...]
-    """[]Header, length: rest, there when attributes.has_headers is 1. By key,
-    ascending, each key once."""
+    """[]Header, length: rest, there when attributes.has_headers is 1. The headers
+    by ascending key, each key once."""
     value: bytes | None
-    """bytes, length: int32, nullable. Where the message is a wrapper, other
-    messages, packed."""
+    """bytes, length: int32, nullable. The message's value, or null; a tombstone
+    can have one. In a wrapper: the other messages, compressed."""
 
     @constructor
     def __init__(
@@ -104,18 +116,43 @@ class MessageKip82IntKip87(RecordFormat):
             "int64",
             "0+",
             default=0,
-            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            about="The message's offset. A wrapper has that of its last message; those inside can be relative to it.",
             framing=Framing(rewritten=True),
         ),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
+        FieldRow(
+            "message_size",
+            "MessageSize",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32",
+            "0+",
+            default=0,
+            about="The CRC-32 of everything from Magic on.",
+            framing=Framing(covers="magic"),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=2,
+            about="The number of the record format.",
+            framing=Framing(equals=2),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
+            about="Flags of the message.",
             framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
@@ -126,13 +163,23 @@ class MessageKip82IntKip87(RecordFormat):
             ),
         ),
         FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
+        FieldRow(
+            "key",
+            "Key",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The message's key, or null. Compaction keeps the last message of each key.",
+            framing=Framing(length="int32"),
+        ),
         FieldRow(
             "headers_length",
             "HeadersLength",
             "int32",
             "0+",
             default=0,
+            about="How many bytes the headers take.",
             framing=Framing(length_of="headers", when=Condition(equals=16, field="attributes", mask=16)),
         ),
         FieldRow(
@@ -141,7 +188,7 @@ class MessageKip82IntKip87(RecordFormat):
             "[]Header",
             "0+",
             struct=Header,
-            about="By key, ascending, each key once.",
+            about="The headers by ascending key, each key once.",
             framing=Framing(
                 ascending=Order(field="key", unsigned=True),
                 count="rest",
@@ -157,7 +204,7 @@ class MessageKip82IntKip87(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            about="Where the message is a wrapper, other messages, packed.",
+            about="The message's value, or null; a tombstone can have one. In a wrapper: the other messages, compressed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",

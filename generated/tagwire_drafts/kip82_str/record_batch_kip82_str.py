@@ -40,9 +40,9 @@ class Header(Struct):
     __slots__ = ("key", "value")
 
     key: str
-    """string, length: uvarint."""
+    """string, length: uvarint. The header's name."""
     value: bytes
-    """bytes, length: rest."""
+    """bytes, length: rest. The header's value."""
 
     @constructor
     def __init__(
@@ -55,9 +55,21 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("length", "Length", "uvarint", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("key", "Key", "string", "0+", default="", framing=Framing(length="uvarint")),
-        FieldRow("value", "Value", "bytes", "0+", default=b"", framing=Framing(length="rest")),
+        FieldRow(
+            "length",
+            "Length",
+            "uvarint",
+            "0+",
+            default=0,
+            about="How many bytes of the header follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "key", "Key", "string", "0+", default="", about="The header's name.", framing=Framing(length="uvarint")
+        ),
+        FieldRow(
+            "value", "Value", "bytes", "0+", default=b"", about="The header's value.", framing=Framing(length="rest")
+        ),
     )
 
 
@@ -67,17 +79,24 @@ class Message(Struct):
     __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
 
     attributes: int
-    """int8, 0x01 key_is_null, 0x02 value_is_null."""
+    """int8, 0x01 key_is_null, 0x02 value_is_null. Flags of the message: whether
+    key and value are null."""
     timestamp_delta: int
-    """varlong, relative to first_timestamp."""
+    """varlong, relative to first_timestamp. The record's timestamp minus that of
+    the batch, in milliseconds."""
     offset_delta: int
-    """uvarint, relative to first_offset."""
+    """uvarint, relative to first_offset. The record's offset minus that of the
+    batch."""
     key: bytes | None
-    """bytes, length: uvarint, nullable, there when attributes.key_is_null is 0."""
+    """bytes, length: uvarint, nullable, there when attributes.key_is_null is 0.
+    The message's key, or null. Compaction keeps the last message of each
+    key."""
     value: bytes | None
-    """bytes, length: uvarint, nullable, there when attributes.value_is_null is 0."""
+    """bytes, length: uvarint, nullable, there when attributes.value_is_null is 0.
+    The message's value, or null for a tombstone."""
     headers: tuple[Header, ...]
-    """[]Header, length: rest."""
+    """[]Header, length: rest. Headers in the order that the producer chose; keys
+    can repeat."""
 
     @constructor
     def __init__(
@@ -98,13 +117,22 @@ class Message(Struct):
         self.headers = tuple(headers)
 
     FIELDS = (
-        FieldRow("length", "Length", "uvarint", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow(
+            "length",
+            "Length",
+            "uvarint",
+            "0+",
+            default=0,
+            about="How many bytes of the message follow.",
+            framing=Framing(length_of="rest"),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
+            about="Flags of the message: whether key and value are null.",
             framing=Framing(bits=(Bits("key_is_null", 1), Bits("value_is_null", 2))),
         ),
         FieldRow(
@@ -113,10 +141,17 @@ class Message(Struct):
             "varlong",
             "0+",
             default=0,
+            about="The record's timestamp minus that of the batch, in milliseconds.",
             framing=Framing(relative_to="first_timestamp"),
         ),
         FieldRow(
-            "offset_delta", "OffsetDelta", "uvarint", "0+", default=0, framing=Framing(relative_to="first_offset")
+            "offset_delta",
+            "OffsetDelta",
+            "uvarint",
+            "0+",
+            default=0,
+            about="The record's offset minus that of the batch.",
+            framing=Framing(relative_to="first_offset"),
         ),
         FieldRow(
             "key",
@@ -125,6 +160,7 @@ class Message(Struct):
             "0+",
             default=None,
             nullable="0+",
+            about="The message's key, or null. Compaction keeps the last message of each key.",
             framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=1)),
         ),
         FieldRow(
@@ -134,14 +170,24 @@ class Message(Struct):
             "0+",
             default=None,
             nullable="0+",
+            about="The message's value, or null for a tombstone.",
             framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=2)),
         ),
-        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, framing=Framing(count="rest")),
+        FieldRow(
+            "headers",
+            "Headers",
+            "[]Header",
+            "0+",
+            struct=Header,
+            about="Headers in the order that the producer chose; keys can repeat.",
+            framing=Framing(count="rest"),
+        ),
     )
 
 
 class RecordBatchKip82Str(RecordFormat):
-    """The record format kip82-str."""
+    """The record format kip82-str. A record batch as the later drafts of KIP-82
+    had it: headers have string keys."""
 
     __slots__ = (
         "first_offset",
@@ -157,26 +203,34 @@ class RecordBatchKip82Str(RecordFormat):
     )
 
     first_offset: int
-    """int64, rewritten in place."""
+    """int64, rewritten in place. The offset of the first message. The broker sets
+    it, so that no checksum covers it."""
     magic: int
-    """int8, always 2."""
+    """int8, always 2. The number of the record format, at the same position in all
+    formats."""
     attributes: int
     """int16, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x10 is_transactional, 0x20 is_control."""
+    (create, append), 0x10 is_transactional, 0x20 is_control. Flags of the
+    batch."""
     last_offset_delta: int
-    """int32."""
+    """int32. The last record's offset minus the base offset. Compaction can remove
+    that record and keep this."""
     first_timestamp: int
-    """int64."""
+    """int64. The timestamp of the first message, or -1. Other messages count from
+    it."""
     max_timestamp: int
-    """int64, rewritten in place."""
+    """int64, rewritten in place. The highest timestamp of the records, or -1. With
+    log append time: when the broker wrote the batch."""
     pid: int
-    """int64."""
+    """int64. The ID of an idempotent or transactional producer, or -1."""
     epoch: int
-    """int16."""
+    """int16. The producer's epoch, or -1."""
     first_sequence: int
-    """int32."""
+    """int32. The sequence number of the first message, by which brokers detect
+    duplicates and gaps, or -1."""
     messages: tuple[Message, ...]
-    """[]Message, length: rest."""
+    """[]Message, length: rest. The messages; compressed together if the attributes
+    name a codec."""
 
     @constructor
     def __init__(
@@ -208,16 +262,49 @@ class RecordBatchKip82Str(RecordFormat):
     FORMAT = "kip82-str"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("first_offset", "FirstOffset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
-        FieldRow("length", "Length", "int32", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
+        FieldRow(
+            "first_offset",
+            "FirstOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first message. The broker sets it, so that no checksum covers it.",
+            framing=Framing(rewritten=True),
+        ),
+        FieldRow(
+            "length",
+            "Length",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes of the batch follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32",
+            "0+",
+            default=0,
+            about="The CRC-32 of everything from Magic on.",
+            framing=Framing(covers="magic"),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=2,
+            about="The number of the record format, at the same position in all formats.",
+            framing=Framing(equals=2),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int16",
             "0+",
             default=0,
+            about="Flags of the batch.",
             framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
@@ -227,18 +314,50 @@ class RecordBatchKip82Str(RecordFormat):
                 )
             ),
         ),
-        FieldRow("last_offset_delta", "LastOffsetDelta", "int32", "0+", default=0),
-        FieldRow("first_timestamp", "FirstTimestamp", "int64", "0+", default=-1),
-        FieldRow("max_timestamp", "MaxTimestamp", "int64", "0+", default=-1, framing=Framing(rewritten=True)),
-        FieldRow("pid", "Pid", "int64", "0+", default=-1),
-        FieldRow("epoch", "Epoch", "int16", "0+", default=-1),
-        FieldRow("first_sequence", "FirstSequence", "int32", "0+", default=-1),
+        FieldRow(
+            "last_offset_delta",
+            "LastOffsetDelta",
+            "int32",
+            "0+",
+            default=0,
+            about="The last record's offset minus the base offset. Compaction can remove that record and keep this.",
+        ),
+        FieldRow(
+            "first_timestamp",
+            "FirstTimestamp",
+            "int64",
+            "0+",
+            default=-1,
+            about="The timestamp of the first message, or -1. Other messages count from it.",
+        ),
+        FieldRow(
+            "max_timestamp",
+            "MaxTimestamp",
+            "int64",
+            "0+",
+            default=-1,
+            about="The highest timestamp of the records, or -1. With log append time: when the broker wrote the batch.",
+            framing=Framing(rewritten=True),
+        ),
+        FieldRow(
+            "pid", "Pid", "int64", "0+", default=-1, about="The ID of an idempotent or transactional producer, or -1."
+        ),
+        FieldRow("epoch", "Epoch", "int16", "0+", default=-1, about="The producer's epoch, or -1."),
+        FieldRow(
+            "first_sequence",
+            "FirstSequence",
+            "int32",
+            "0+",
+            default=-1,
+            about="The sequence number of the first message, by which brokers detect duplicates and gaps, or -1.",
+        ),
         FieldRow(
             "messages",
             "Messages",
             "[]Message",
             "0+",
             struct=Message,
+            about="The messages; compressed together if the attributes name a codec.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 count="rest",

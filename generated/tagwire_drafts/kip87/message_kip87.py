@@ -19,25 +19,27 @@ __all__ = ["MessageKip87"]
 
 
 class MessageKip87(RecordFormat):
-    """The record format kip87."""
+    """The record format kip87. A message as KIP-87 proposed it: a flag makes it a
+    tombstone, not a null value."""
 
     __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "value")
 
     offset: int
-    """int64, rewritten in place. The message's offset; in a wrapper's content it
-    may be relative to the wrapper."""
+    """int64, rewritten in place. The message's offset. A wrapper has that of its
+    last message; those inside can be relative to it."""
     magic: int
-    """int8, always 2."""
+    """int8, always 2. The number of the record format."""
     attributes: int
     """int8, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x20 is_tombstone."""
+    (create, append), 0x20 is_tombstone. Flags of the message."""
     timestamp: int
     """int64. Milliseconds since 1970, or -1 for none."""
     key: bytes | None
-    """bytes, length: int32, nullable."""
+    """bytes, length: int32, nullable. The message's key, or null. Compaction keeps
+    the last message of each key."""
     value: bytes | None
-    """bytes, length: int32, nullable. Where the message is a wrapper, other
-    messages, packed."""
+    """bytes, length: int32, nullable. The message's value, or null; a tombstone
+    can have one. In a wrapper: the other messages, compressed."""
 
     @constructor
     def __init__(
@@ -67,18 +69,43 @@ class MessageKip87(RecordFormat):
             "int64",
             "0+",
             default=0,
-            about="The message's offset; in a wrapper's content it may be relative to the wrapper.",
+            about="The message's offset. A wrapper has that of its last message; those inside can be relative to it.",
             framing=Framing(rewritten=True),
         ),
-        FieldRow("message_size", "MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest")),
-        FieldRow("crc", "Crc", "crc32", "0+", default=0, framing=Framing(covers="magic")),
-        FieldRow("magic", "Magic", "int8", "0+", default=2, framing=Framing(equals=2)),
+        FieldRow(
+            "message_size",
+            "MessageSize",
+            "int32",
+            "0+",
+            default=0,
+            about="How many bytes follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32",
+            "0+",
+            default=0,
+            about="The CRC-32 of everything from Magic on.",
+            framing=Framing(covers="magic"),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=2,
+            about="The number of the record format.",
+            framing=Framing(equals=2),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
+            about="Flags of the message.",
             framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
@@ -88,7 +115,16 @@ class MessageKip87(RecordFormat):
             ),
         ),
         FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32")),
+        FieldRow(
+            "key",
+            "Key",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The message's key, or null. Compaction keeps the last message of each key.",
+            framing=Framing(length="int32"),
+        ),
         FieldRow(
             "value",
             "Value",
@@ -96,7 +132,7 @@ class MessageKip87(RecordFormat):
             "0+",
             default=None,
             nullable="0+",
-            about="Where the message is a wrapper, other messages, packed.",
+            about="The message's value, or null; a tombstone can have one. In a wrapper: the other messages, compressed.",
             framing=Framing(
                 compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
                 length="int32",

@@ -22,18 +22,20 @@ __all__ = ["PartitionProduceResponse", "ProduceResponse", "TopicProduceResponse"
 
 class PartitionProduceResponse(Struct):
     """`TopicProduceResponse.partition_responses[]` of ProduceResponse, all
-    versions."""
+    versions. The result for each partition of the topic."""
 
     __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "unknown_tags")
 
     index: int
-    """int32, all versions."""
+    """int32, all versions. The partition's number in its topic, counted from 0."""
     error_code: int
-    """int16, all versions."""
+    """int16, all versions. 0, or an error such as NOT_LEADER_OR_FOLLOWER (6),
+    MESSAGE_TOO_LARGE (10) or OUT_OF_ORDER_SEQUENCE_NUMBER (45)."""
     base_offset: int
-    """int64, all versions."""
+    """int64, all versions. The offset of the first record, or -1 on errors."""
     log_append_time_ms: int
-    """int64, version 2 on, ignorable."""
+    """int64, version 2 on, ignorable. When the broker wrote the records, in
+    milliseconds since 1970; -1 if they keep their own timestamps."""
 
     @constructor
     def __init__(
@@ -52,22 +54,47 @@ class PartitionProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("index", "Index", "int32", "0+", default=0),
-        FieldRow("error_code", "ErrorCode", "int16", "0+", default=0),
-        FieldRow("base_offset", "BaseOffset", "int64", "0+", default=0),
-        FieldRow("log_append_time_ms", "LogAppendTimeMs", "int64", "2+", default=-1, ignorable=True),
+        FieldRow(
+            "index", "Index", "int32", "0+", default=0, about="The partition's number in its topic, counted from 0."
+        ),
+        FieldRow(
+            "error_code",
+            "ErrorCode",
+            "int16",
+            "0+",
+            default=0,
+            about="0, or an error such as NOT_LEADER_OR_FOLLOWER (6), MESSAGE_TOO_LARGE (10) or OUT_OF_ORDER_SEQUENCE_NUMBER (45).",
+        ),
+        FieldRow(
+            "base_offset",
+            "BaseOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first record, or -1 on errors.",
+        ),
+        FieldRow(
+            "log_append_time_ms",
+            "LogAppendTimeMs",
+            "int64",
+            "2+",
+            default=-1,
+            ignorable=True,
+            about="When the broker wrote the records, in milliseconds since 1970; -1 if they keep their own timestamps.",
+        ),
     )
 
 
 class TopicProduceResponse(Struct):
-    """`responses[]` of ProduceResponse, all versions."""
+    """`responses[]` of ProduceResponse, all versions. The results, by topic."""
 
     __slots__ = ("name", "partition_responses", "unknown_tags")
 
     name: str
-    """string, all versions."""
+    """string, all versions. The topic's name."""
     partition_responses: tuple[PartitionProduceResponse, ...]
-    """[]PartitionProduceResponse, all versions."""
+    """[]PartitionProduceResponse, all versions. The result for each partition of
+    the topic."""
 
     @constructor
     def __init__(
@@ -82,26 +109,30 @@ class TopicProduceResponse(Struct):
         self.unknown_tags = unknown_tags
 
     FIELDS = (
-        FieldRow("name", "Name", "string", "0+", default=""),
+        FieldRow("name", "Name", "string", "0+", default="", about="The topic's name."),
         FieldRow(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
             "0+",
             struct=PartitionProduceResponse,
+            about="The result for each partition of the topic.",
         ),
     )
 
 
 class ProduceResponse(Message["ResponseHeader"]):
-    """ProduceResponse (response, API key 0), versions 0-3."""
+    """ProduceResponse (response, API key 0), versions 0-3.
+
+    Reports for each partition at which offset its messages were written."""
 
     __slots__ = ("responses", "throttle_time_ms", "unknown_tags")
 
     responses: tuple[TopicProduceResponse, ...]
-    """[]TopicProduceResponse, all versions."""
+    """[]TopicProduceResponse, all versions. The results, by topic."""
     throttle_time_ms: int
-    """int32, version 1 on, ignorable."""
+    """int32, version 1 on, ignorable. How long a quota delayed the response, in
+    milliseconds, or 0."""
 
     @constructor
     def __init__(
@@ -124,6 +155,21 @@ class ProduceResponse(Message["ResponseHeader"]):
     LATEST_STABLE = 3
     HEADER_VERSIONS = ((Versions(0, 32767), 0),)
     FIELDS = (
-        FieldRow("responses", "Responses", "[]TopicProduceResponse", "0+", struct=TopicProduceResponse),
-        FieldRow("throttle_time_ms", "ThrottleTimeMs", "int32", "1+", default=0, ignorable=True),
+        FieldRow(
+            "responses",
+            "Responses",
+            "[]TopicProduceResponse",
+            "0+",
+            struct=TopicProduceResponse,
+            about="The results, by topic.",
+        ),
+        FieldRow(
+            "throttle_time_ms",
+            "ThrottleTimeMs",
+            "int32",
+            "1+",
+            default=0,
+            ignorable=True,
+            about="How long a quota delayed the response, in milliseconds, or 0.",
+        ),
     )

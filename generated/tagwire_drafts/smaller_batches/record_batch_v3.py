@@ -41,9 +41,9 @@ class Header(Struct):
     __slots__ = ("key", "value")
 
     key: str
-    """string, length: varint."""
+    """string, length: varint. The header's name."""
     value: bytes | None
-    """bytes, length: varint, nullable."""
+    """bytes, length: varint, nullable. The header's value, or null."""
 
     @constructor
     def __init__(
@@ -56,8 +56,19 @@ class Header(Struct):
         self.value = value
 
     FIELDS = (
-        FieldRow("key", "Key", "string", "0+", default="", framing=Framing(length="varint")),
-        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
+        FieldRow(
+            "key", "Key", "string", "0+", default="", about="The header's name.", framing=Framing(length="varint")
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The header's value, or null.",
+            framing=Framing(length="varint"),
+        ),
     )
 
 
@@ -67,17 +78,23 @@ class Record(Struct):
     __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
 
     attributes: int
-    """int8, there when attributes.ignore_message_attributes is 0."""
+    """int8, there when attributes.ignore_message_attributes is 0. Not used: 0.
+    Left out if the batch says so."""
     timestamp_delta: int
-    """varlong, relative to base_timestamp."""
+    """varlong, relative to base_timestamp. The record's timestamp minus that of
+    the batch, in milliseconds."""
     offset_delta: int
-    """varint, relative to base_offset."""
+    """varint, relative to base_offset. The record's offset minus that of the
+    batch."""
     key: bytes | None
-    """bytes, length: varint, nullable."""
+    """bytes, length: varint, nullable. The record's key, or null. Compaction keeps
+    the last record of each key."""
     value: bytes | None
-    """bytes, length: varint, nullable."""
+    """bytes, length: varint, nullable. The record's value, or null for a
+    tombstone."""
     headers: tuple[Header, ...]
-    """[]Header, length: varint."""
+    """[]Header, length: varint. Headers in the order that the producer chose; keys
+    can repeat."""
 
     @constructor
     def __init__(
@@ -98,13 +115,22 @@ class Record(Struct):
         self.headers = tuple(headers)
 
     FIELDS = (
-        FieldRow("length", "Length", "varint", "0+", default=0, framing=Framing(length_of="rest")),
+        FieldRow(
+            "length",
+            "Length",
+            "varint",
+            "0+",
+            default=0,
+            about="How many bytes of the record follow.",
+            framing=Framing(length_of="rest"),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int8",
             "0+",
             default=0,
+            about="Not used: 0. Left out if the batch says so.",
             framing=Framing(when=Condition(equals=0, field="attributes", mask=128)),
         ),
         FieldRow(
@@ -113,17 +139,53 @@ class Record(Struct):
             "varlong",
             "0+",
             default=0,
+            about="The record's timestamp minus that of the batch, in milliseconds.",
             framing=Framing(relative_to="base_timestamp"),
         ),
-        FieldRow("offset_delta", "OffsetDelta", "varint", "0+", default=0, framing=Framing(relative_to="base_offset")),
-        FieldRow("key", "Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
-        FieldRow("value", "Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint")),
-        FieldRow("headers", "Headers", "[]Header", "0+", struct=Header, framing=Framing(count="varint")),
+        FieldRow(
+            "offset_delta",
+            "OffsetDelta",
+            "varint",
+            "0+",
+            default=0,
+            about="The record's offset minus that of the batch.",
+            framing=Framing(relative_to="base_offset"),
+        ),
+        FieldRow(
+            "key",
+            "Key",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The record's key, or null. Compaction keeps the last record of each key.",
+            framing=Framing(length="varint"),
+        ),
+        FieldRow(
+            "value",
+            "Value",
+            "bytes",
+            "0+",
+            default=None,
+            nullable="0+",
+            about="The record's value, or null for a tombstone.",
+            framing=Framing(length="varint"),
+        ),
+        FieldRow(
+            "headers",
+            "Headers",
+            "[]Header",
+            "0+",
+            struct=Header,
+            about="Headers in the order that the producer chose; keys can repeat.",
+            framing=Framing(count="varint"),
+        ),
     )
 
 
 class RecordBatchV3(RecordFormat):
-    """The record format v3."""
+    """The record format v3. A proposed batch of magic 3 with shorter headers:
+    varints, and no attributes byte for each record."""
 
     __slots__ = (
         "base_offset",
@@ -140,29 +202,36 @@ class RecordBatchV3(RecordFormat):
     )
 
     base_offset: int
-    """int64, rewritten in place."""
+    """int64, rewritten in place. The offset of the first record. The broker sets
+    it, so that no checksum covers it."""
     partition_leader_epoch: int
-    """int32, rewritten in place."""
+    """int32, rewritten in place. The leader epoch in which the batch was written
+    (KIP-101), or -1. The broker sets it."""
     magic: int
-    """int8, always 3."""
+    """int8, always 3. The number of the record format, at the same position in all
+    formats."""
     attributes: int
     """int16, 0x07 compression (none, gzip, snappy, lz4, zstd), 0x08 timestamp_type
     (create, append), 0x10 is_transactional, 0x20 is_control, 0x40
-    has_delete_horizon, 0x80 ignore_message_attributes."""
+    has_delete_horizon, 0x80 ignore_message_attributes. Flags of the batch."""
     last_offset_delta: int
-    """uvarint."""
+    """uvarint. The last record's offset minus the base offset. Compaction can
+    remove that record and keep this."""
     base_timestamp: int
-    """uvarlong."""
+    """uvarlong. The timestamp that records count from. With HasDeleteHorizon: when
+    tombstones may be removed."""
     max_timestamp_delta: int
-    """uvarlong, relative to base_timestamp, rewritten in place."""
+    """uvarlong, relative to base_timestamp, rewritten in place. The highest
+    timestamp of the records, as the difference to BaseTimestamp."""
     producer_id: int
-    """int64."""
+    """int64. The ID of an idempotent or transactional producer, or -1."""
     producer_epoch: int
-    """int16."""
+    """int16. The producer's epoch, or -1."""
     base_sequence: int
-    """int32."""
+    """int32. The sequence number of the first record, by which brokers detect
+    duplicates and gaps, or -1."""
     records: tuple[Record, ...]
-    """[]Record."""
+    """[]Record. The records; compressed together if the attributes name a codec."""
 
     @constructor
     def __init__(
@@ -196,19 +265,58 @@ class RecordBatchV3(RecordFormat):
     FORMAT = "v3"
     DISCRIMINATOR = "magic"
     FIELDS = (
-        FieldRow("base_offset", "BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True)),
-        FieldRow("batch_length", "BatchLength", "uvarint", "0+", default=0, framing=Framing(length_of="rest")),
         FieldRow(
-            "partition_leader_epoch", "PartitionLeaderEpoch", "int32", "0+", default=-1, framing=Framing(rewritten=True)
+            "base_offset",
+            "BaseOffset",
+            "int64",
+            "0+",
+            default=0,
+            about="The offset of the first record. The broker sets it, so that no checksum covers it.",
+            framing=Framing(rewritten=True),
         ),
-        FieldRow("magic", "Magic", "int8", "0+", default=3, framing=Framing(equals=3)),
-        FieldRow("crc", "Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes")),
+        FieldRow(
+            "batch_length",
+            "BatchLength",
+            "uvarint",
+            "0+",
+            default=0,
+            about="How many bytes of the batch follow.",
+            framing=Framing(length_of="rest"),
+        ),
+        FieldRow(
+            "partition_leader_epoch",
+            "PartitionLeaderEpoch",
+            "int32",
+            "0+",
+            default=-1,
+            about="The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it.",
+            framing=Framing(rewritten=True),
+        ),
+        FieldRow(
+            "magic",
+            "Magic",
+            "int8",
+            "0+",
+            default=3,
+            about="The number of the record format, at the same position in all formats.",
+            framing=Framing(equals=3),
+        ),
+        FieldRow(
+            "crc",
+            "Crc",
+            "crc32c",
+            "0+",
+            default=0,
+            about="The CRC-32C of everything from Attributes on.",
+            framing=Framing(covers="attributes"),
+        ),
         FieldRow(
             "attributes",
             "Attributes",
             "int16",
             "0+",
             default=0,
+            about="Flags of the batch.",
             framing=Framing(
                 bits=(
                     Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
@@ -220,26 +328,65 @@ class RecordBatchV3(RecordFormat):
                 )
             ),
         ),
-        FieldRow("last_offset_delta", "LastOffsetDelta", "uvarint", "0+", default=0),
-        FieldRow("base_timestamp", "BaseTimestamp", "uvarlong", "0+", default=0, framing=Framing(signed=True)),
+        FieldRow(
+            "last_offset_delta",
+            "LastOffsetDelta",
+            "uvarint",
+            "0+",
+            default=0,
+            about="The last record's offset minus the base offset. Compaction can remove that record and keep this.",
+        ),
+        FieldRow(
+            "base_timestamp",
+            "BaseTimestamp",
+            "uvarlong",
+            "0+",
+            default=0,
+            about="The timestamp that records count from. With HasDeleteHorizon: when tombstones may be removed.",
+            framing=Framing(signed=True),
+        ),
         FieldRow(
             "max_timestamp_delta",
             "MaxTimestampDelta",
             "uvarlong",
             "0+",
             default=0,
+            about="The highest timestamp of the records, as the difference to BaseTimestamp.",
             framing=Framing(relative_to="base_timestamp", rewritten=True, signed=True),
         ),
-        FieldRow("producer_id", "ProducerId", "int64", "0+", default=-1),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1),
-        FieldRow("base_sequence", "BaseSequence", "int32", "0+", default=-1),
-        FieldRow("count", "Count", "int32", "0+", default=0, framing=Framing(count_of="records")),
+        FieldRow(
+            "producer_id",
+            "ProducerId",
+            "int64",
+            "0+",
+            default=-1,
+            about="The ID of an idempotent or transactional producer, or -1.",
+        ),
+        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1, about="The producer's epoch, or -1."),
+        FieldRow(
+            "base_sequence",
+            "BaseSequence",
+            "int32",
+            "0+",
+            default=-1,
+            about="The sequence number of the first record, by which brokers detect duplicates and gaps, or -1.",
+        ),
+        FieldRow(
+            "count",
+            "Count",
+            "int32",
+            "0+",
+            default=0,
+            about="How many records follow.",
+            framing=Framing(count_of="records"),
+        ),
         FieldRow(
             "records",
             "Records",
             "[]Record",
             "0+",
             struct=Record,
+            about="The records; compressed together if the attributes name a codec.",
             framing=Framing(
                 compression=Compression(
                     "attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))

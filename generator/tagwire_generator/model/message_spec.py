@@ -48,6 +48,7 @@ class MessageSummary:
     aliases: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     """The fields that hold integers, as paths of attributes: what a register can name."""
+    about: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as JSON."""
@@ -186,6 +187,11 @@ class MessageSpec:
         struct = self.struct(field.struct).about if field.struct else ""
         return field.about or struct or (field.enum.about if field.enum else "")
 
+    def about_of_struct(self, struct: StructSpec) -> str:
+        """What the spec says about a struct, or else about the first field that has it."""
+        fields = [field for owner in (self.root, *self.structs) for field in owner.fields]
+        return struct.about or next((each.about for each in fields if each.struct == struct.name and each.about), "")
+
     @property
     def enums(self) -> tuple[RegisterSpec, ...]:
         """The registers that fields have as their enums, each once."""
@@ -202,6 +208,7 @@ class MessageSpec:
             valid_versions=str(self.valid_versions),
             flexible_versions=str(self.flexible_versions),
             aliases=self.aliases,
+            about=self.about,
             file=self.file,
             line=self.line,
             column=self.column,

@@ -68,7 +68,7 @@ FORMAT_KEYS: Final[Mapping[str, Callable[[Node], Any]]] = {
     "discriminator": text,
     "claims": _claims,
 }
-"""How the keys are read that only the head of a record format has; beside them it has name and type."""
+"""How the keys are read that only the head of a record format has; it also has name, type and about."""
 
 _STAND_INS: Final[dict[str, Any]] = {
     "name": "Unreadable",
@@ -83,7 +83,7 @@ def read_message(reading: Reading, node: Object, *, file: str, component: str) -
     """Read a message; None if something is wrong with it, which is then among the problems."""
     part = Part(node)
     is_gone = _is_gone(node)
-    keys = ("name", "type") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
+    keys = ("name", "type", "about") if reading.is_format else _GONE_KEYS if is_gone else tuple(MESSAGE_KEYS)
     if is_shared_struct(node):
         keys = tuple(key for key in keys if key in key_kinds("sharedStruct"))
     values = {key: value for key in keys if (value := reading.value(part, key, MESSAGE_KEYS[key][1])) is not None}

@@ -54,7 +54,7 @@ def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
             if field.struct == struct.name:
                 places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
     where = f"{' and '.join(places) or 'Unused'} of {spec.name}, {in_versions(struct.versions)}."
-    return prose(sentences(where, struct.about, deprecated_part(struct)))
+    return prose(sentences(where, spec.about_of_struct(struct), deprecated_part(struct)))
 
 
 def field_doc(field: FieldSpec) -> str:

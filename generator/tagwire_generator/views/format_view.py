@@ -15,7 +15,7 @@ from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.views.data_view import DataViews, FieldView, StructView
-from tagwire_generator.views.docstrings import prose
+from tagwire_generator.views.docstrings import prose, sentences
 
 __all__ = ["FormatModuleView", "format_view"]
 
@@ -76,7 +76,7 @@ class _FormatViews(DataViews):
     def struct_doc(self, struct: StructSpec) -> str:
         assert self.spec.format is not None
         what = "The record format" if struct is self.spec.root else f"A {struct.name.lower()} of the record format"
-        return f"{what} {self.spec.format.name}."
+        return sentences(f"{what} {self.spec.format.name}.", self.spec.about if struct is self.spec.root else "")
 
     def head(self) -> list[tuple[str, str]]:
         assert self.spec.format is not None

@@ -9,6 +9,7 @@ from tagwire_generator.model import MessageSummary
 from tagwire_generator.model.python_names import snake_case
 from tagwire_generator.project.history import History
 from tagwire_generator.project.spec_files import HEADER_NAMES
+from tagwire_generator.views.docstrings import prose
 from tagwire_generator.views.imports import Imports
 
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
@@ -50,6 +51,8 @@ class PackageView:
     """Class and module of each shared struct, by class."""
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
+    api_key_docs: Mapping[str, str]
+    """The docstring of each API key, the first sentence of its request, by enum name; without those whose request has no documentation."""
     releases: tuple[tuple[str, str], ...]
     """Each message and the text of its history (`tagwire.frames.releases`); empty if the specs have none."""
     releases_doc: str
@@ -62,7 +65,11 @@ def package_view(
     there = sorted((each for each in summaries if each.valid_versions != "none"), key=lambda each: each.name)
     present = [each for each in there if each.kind != "struct"]
     keys = sorted(
-        (each.api_key, snake_case(each.name.removesuffix("Request") or each.name).upper())
+        (
+            each.api_key,
+            snake_case(each.name.removesuffix("Request") or each.name).upper(),
+            prose(_first_sentence(each.about)),
+        )
         for each in present
         if each.kind == "request" and each.api_key is not None
     )
@@ -82,7 +89,8 @@ def package_view(
         aliases=tuple(sorted((alias, entries[each.name]) for each in present for alias in each.aliases)),
         registers=tuple((name, snake_case(name)) for name in sorted(registers)),
         structs=tuple((each.name, snake_case(each.name)) for each in there if each.kind == "struct"),
-        api_keys=tuple((name, key) for key, name in keys),
+        api_keys=tuple((name, key) for key, name, _ in keys),
+        api_key_docs={name: doc for _, name, doc in keys if doc},
         releases=tuple(_releases(entries, history)) if history else (),
         releases_doc=f"Which releases have which versions of the messages of {package}: see `tagwire.frames.releases`.",
     )
@@ -94,6 +102,11 @@ def _registry(names: Collection[str], types: Imports) -> str:
     if not any(headers):
         return registry
     return f"{registry}[{', '.join(name or types.use('typing', 'Any') for name in headers)}]"
+
+
+def _first_sentence(text: str) -> str:
+    sentence, end, _ = text.partition(". ")
+    return f"{sentence}." if end else text
 
 
 def _counted(present: Sequence[MessageSummary]) -> str:

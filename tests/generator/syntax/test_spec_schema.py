@@ -38,7 +38,7 @@ def properties(name: str) -> dict[str, Any]:
         ("struct", [*struct.STRUCT_KEYS, *MEMBER_KEYS]),
         ("field", [*FIELD_KEYS, *MEMBER_KEYS]),
         ("optionalField", [*OPTIONAL_FIELD_KEYS, *MEMBER_KEYS]),
-        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "fields"]),
+        ("format", ["$schema", *message.FORMAT_KEYS, "name", "type", "about", "fields"]),
         ("formatField", [*FORMAT_FIELD_KEYS, "fields"]),
     ],
 )
