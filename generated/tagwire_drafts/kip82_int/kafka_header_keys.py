@@ -6,7 +6,7 @@ from tagwire.message import KeyRange, Register
 __all__ = ["KafkaHeaderKeys", "RANGES", "key_of", "name_of"]
 
 
-class KafkaHeaderKeys(Register):
+class KafkaHeaderKeys(Register, names=("MessageKip82Int.headers.key",)):
     """Header keys that all applications know, and who assigns the others."""
 
     CLIENT_ID_KEY = 1, "client.id"

@@ -52,7 +52,7 @@ class PackageView:
     api_keys: tuple[tuple[str, int], ...]
     """Enum name and API key of each request, by key."""
     api_key_docs: Mapping[str, str]
-    """The docstring of each API key, the first sentence of its request, by enum name; without those whose request has no documentation."""
+    """The first sentence about each request that has an `about`, by enum name."""
     releases: tuple[tuple[str, str], ...]
     """Each message and the text of its history (`tagwire.frames.releases`); empty if the specs have none."""
     releases_doc: str
