@@ -1,6 +1,7 @@
 """Network captures made to be slow or large: packets that wait, and bytes in which a frame may begin anywhere."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from io import BytesIO
 
@@ -23,7 +24,7 @@ def test_packets_that_wait_for_one_that_is_missing() -> None:
 
     def work_of(count: int) -> Callable[[], object]:
         def work() -> None:
-            side = _Direction(RequestHeaders({}, messages.registry), 0)
+            side = _Direction(RequestHeaders(Counter(), messages.registry), 0)
             for number in range(count, 0, -1):
                 assert not list(side.segment(number * 10, bytes(10), 0.0))
             assert sum(1 for _ in side.close())
@@ -64,7 +65,7 @@ def test_a_search_looks_at_each_byte_once(
         data = stream(count)
 
         def work() -> None:
-            heads = RequestHeaders({}, messages.registry) if is_request else ResponseHeaders({})
+            heads = RequestHeaders(Counter(), messages.registry) if is_request else ResponseHeaders(Counter())
             frames = DirectionFrames(heads, is_start=False)
             for place in range(0, len(data), width):
                 list(frames.feed(data[place : place + width]))

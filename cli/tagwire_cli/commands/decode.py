@@ -98,8 +98,10 @@ def command(
         return
     if requests_file is not None and kind != "response":
         raise click.UsageError("--requests needs --frame response.")
-    decoder, files = _decoder(registry, words, kind, requests_file, how, is_hex=is_hex)
+    asked = None if requests_file is None else Asked(registry, requests_file, how.limits, is_hex=is_hex)
+    decoder, files = _decoder(registry, words, kind, asked, how)
     placed = frames(one_file(files), how.limits, is_hex=is_hex)
+    placed = placed if asked is None else asked.checked(placed)
     if not _print_all(placed, decoder, how.indent, keep_going=keep_going):
         raise click.exceptions.Exit(1)
 
@@ -133,10 +135,8 @@ def _decoder(
     registry: "Registry",
     words: Sequence[str],
     kind: str,
-    requests_file: str | None,
+    asked: Asked | None,
     how: frame_json.Reading,
-    *,
-    is_hex: bool,
 ) -> "tuple[frame_json.Decoder, Sequence[str]]":
     """What reads a frame of this kind, and the words that are left."""
     if kind == "message":
@@ -145,8 +145,7 @@ def _decoder(
     require_headers(registry)
     if kind == "request":
         return frame_json.request_decoder(registry, how), words
-    if requests_file is not None:
-        asked = Asked(registry, requests_file, how.limits, is_hex=is_hex)
+    if asked is not None:
         return frame_json.response_decoder(registry, asked, how), words
     message, version, files = response_of(registry, words, "API VERSION, or --requests FILE")
     api_key = message.API_KEY

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 import click
 
 import tagwire
+from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.input.captures import Capture, message_of, read_captures, read_faults, round_trip
+from tagwire_cli.input.captures import api_of, captured_frames, digest, read_faults, round_trip
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
@@ -21,6 +22,7 @@ from tagwire_cli.output.tables import Column, print_table
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
+    from tagwire.message import Message
 
 __all__ = ["command"]
 
@@ -47,10 +49,10 @@ Next:
 class _Outcome:
     """What became of the frames of a file."""
 
-    good: list[Capture] = field(default_factory=list)
-    refused: list[tuple[Capture, TagwireError]] = field(default_factory=list)
+    good: list[CapturedFrame] = field(default_factory=list)
+    refused: list[tuple[CapturedFrame, TagwireError]] = field(default_factory=list)
     """Senders' faults."""
-    failed: list[tuple[Capture, str]] = field(default_factory=list)
+    failed: list[tuple[CapturedFrame, str]] = field(default_factory=list)
     """Frames that should have passed, or should not."""
     lacking: int = 0
     """Frames of APIs and versions that the package does not have."""
@@ -74,7 +76,9 @@ def command(file: Path, package: str | None) -> None:
       tagwire demo tests/data/captures/captures.jsonl.gz
     """
     registry = find_registry(package)
-    captures = read_captures(file)
+    captures = [*captured_frames(str(file), registry)]
+    for each in captures:
+        api_of(each, str(file))  # raises for a response without one
     faults = read_faults(file)
     outcome = _replayed(registry, captures, faults)
     if outcome.good:
@@ -88,17 +92,17 @@ def command(file: Path, package: str | None) -> None:
     say(_NEXT, lines=True)
 
 
-def _replayed(registry: "Registry", captures: Sequence[Capture], faults: dict[str, str]) -> _Outcome:
+def _replayed(registry: "Registry", captures: Sequence[CapturedFrame], faults: dict[str, str]) -> _Outcome:
     outcome = _Outcome()
     with progress_bar("frames") as tell:
         for number, capture in enumerate(captures):
-            _replay(registry, capture, capture.digest in faults, outcome)
+            _replay(registry, capture, digest(capture) in faults, outcome)
             if tell is not None and number % 100 == 0:
                 tell(number, len(captures))
     return outcome
 
 
-def _replay(registry: "Registry", capture: Capture, is_fault: bool, outcome: _Outcome) -> None:
+def _replay(registry: "Registry", capture: CapturedFrame, is_fault: bool, outcome: _Outcome) -> None:
     if not is_fault and not _has_version(registry, capture):
         outcome.lacking += 1
         return
@@ -122,19 +126,19 @@ def _replay(registry: "Registry", capture: Capture, is_fault: bool, outcome: _Ou
         outcome.good.append(capture)
 
 
-def _has_version(registry: "Registry", capture: Capture) -> bool:
+def _has_version(registry: "Registry", capture: CapturedFrame) -> bool:
     try:
-        message = message_of(registry, capture)
+        message = _message(registry, capture)
     except TagwireError:
         return False
-    return capture.version in message.VERSIONS or message.FALLBACK is not None
+    return _version(capture) in message.VERSIONS or message.FALLBACK is not None
 
 
-def _print_clients(registry: "Registry", captures: Sequence[Capture]) -> None:
+def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
     """A row for each client with many frames: how many, and of which APIs; the others share the last row."""
-    by_client: dict[str, list[Capture]] = defaultdict(list)
+    by_client: dict[str, list[CapturedFrame]] = defaultdict(list)
     for capture in captures:
-        by_client[capture.client].append(capture)
+        by_client[_client(capture)].append(capture)
     rows = []
     ranked = sorted(by_client.items(), key=lambda item: (-len(item[1]), item[0]))
     if len(ranked) > _CLIENTS_SHOWN:
@@ -151,16 +155,29 @@ def _print_clients(registry: "Registry", captures: Sequence[Capture]) -> None:
     say()
 
 
-def _api_name(registry: "Registry", capture: Capture) -> str:
-    return message_of(registry, capture).NAME.removesuffix("Request").removesuffix("Response")
+def _client(capture: CapturedFrame) -> str:
+    return capture.client or "?"
+
+
+def _version(capture: CapturedFrame) -> int:
+    return capture.api[1] if capture.api else -1
+
+
+def _message(registry: "Registry", capture: CapturedFrame) -> "type[Message]":
+    """Return the class of a frame. Raises UnknownMessageError for an API that the package does not have."""
+    return registry.find(capture.direction, capture.api[0] if capture.api else -1)
+
+
+def _api_name(registry: "Registry", capture: CapturedFrame) -> str:
+    return _message(registry, capture).NAME.removesuffix("Request").removesuffix("Response")
 
 
 def _print_summary(registry: "Registry", outcome: _Outcome) -> None:
     good = outcome.good
     requests = sum(capture.is_request for capture in good)
     size = sum(len(capture.data) for capture in good)
-    pairs = {(each.api_key, each.version) for each in good if each.version in message_of(registry, each).VERSIONS}
-    apis = {api_key for api_key, _ in pairs}
+    pairs = {each.api for each in good if _version(each) in _message(registry, each).VERSIONS}
+    apis = {api_key for api in pairs if api for api_key in api[:1]}
     clients = {capture.client for capture in good}
     spoken = f"{count(len(clients), 'client')}, {count(len(apis), 'API')}, {count(len(pairs), 'version')}"
     rate = f"{len(good) / outcome.seconds:,.0f} messages per second" if outcome.seconds else "immediately"
@@ -177,24 +194,26 @@ def _print_faults(registry: "Registry", outcome: _Outcome, faults: dict[str, str
     if outcome.refused:
         say(f"Refused {count(len(outcome.refused), 'frame')} as expected, because the sender was at fault.")
     for capture, error in outcome.refused:
-        say(f"  {capture.client}, {_what(registry, capture)}: {faults[capture.digest]}")
+        say(f"  {_client(capture)}, {_what(registry, capture)}: {faults[digest(capture)]}")
         say(f"    {error}")
 
 
 def _print_failures(registry: "Registry", outcome: _Outcome) -> None:
     for capture, reason in outcome.failed[:_FAILURES_SHOWN]:
-        say(f"tagwire: {capture.client}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True)
+        say(
+            f"tagwire: {_client(capture)}, {_what(registry, capture)}, {capture.data.hex()[:32]}...: {reason}", err=True
+        )
     if outcome.failed:
         say(f"tagwire: {count(len(outcome.failed), 'frame')} failed", err=True)
     elif not outcome.good:
         say("tagwire: no frames to decode", err=True)
 
 
-def _what(registry: "Registry", capture: Capture) -> str:
-    return f"{message_of(registry, capture).NAME} v{capture.version}"
+def _what(registry: "Registry", capture: CapturedFrame) -> str:
+    return f"{_message(registry, capture).NAME} v{_version(capture)}"
 
 
-def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
+def _explain_one(registry: "Registry", captures: Sequence[CapturedFrame]) -> None:
     """A request of a length that fits the screen, the one with the most fields."""
     from tagwire.explain.trace import trace_request
     from tagwire_cli.explaining.coloured import print_text, wants_colour
@@ -204,5 +223,5 @@ def _explain_one(registry: "Registry", captures: Sequence[Capture]) -> None:
     if not traces:
         return
     capture, trace = max(traces, key=lambda pair: sum(1 for _ in pair[1].root.walk()))
-    say(f"One request from {capture.client}, as `tagwire explain --request` prints it:\n", lines=True)
+    say(f"One request from {_client(capture)}, as `tagwire explain --request` prints it:\n", lines=True)
     print_text([], [trace], colour=wants_colour("auto"))

@@ -12,7 +12,7 @@ from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import limits_of, selection_options
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.frame_stream import at
-from tagwire_cli.input.selected import order_hint, parts, source
+from tagwire_cli.input.selected import order_hint, source
 from tagwire_cli.output.tables import write_json_line, write_line
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def command(
         selected = make(tuple(rest))
     except SelectionError as error:
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH") from None
-    for number, (place, data) in enumerate(parts(file, kind, bounds, is_hex=is_hex), 1):
+    for number, (place, data) in enumerate(selected.parts(file, kind, is_hex=is_hex), 1):
         with at(place, b"" if is_hex else data):
             version = selected.version_of(data)
             rows = [] if version is None else selected.rows(data, version)

@@ -1,20 +1,19 @@
 """`tagwire redact`: captures and frames without their secrets."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire.errors import TagwireError
+from tagwire.errors import DecodeError, TagwireError
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire_cli.arguments import completion
 from tagwire_cli.arguments.options import frames_option, package_option, requests_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.arguments.words import message_of, one_file, response_of
 from tagwire_cli.input.asked import Asked
-from tagwire_cli.input.bytes import InputError, read_bytes
-from tagwire_cli.input.capture_lines import capture_lines
+from tagwire_cli.input.captures import api_of, captured_frames
 from tagwire_cli.input.frame_stream import at, frames
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import refuse_terminal, write_bytes, write_json_line
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from tagwire.frames.redaction import Redaction
     from tagwire.frames.registry import Registry
 
+    Api = tuple[int, int]
     Redact = Callable[[bytes], bytes]
     Part = tuple[str, bytes, Redact, Callable[[bytes], None]]
     """The place of a frame, its bytes, what redacts it, and what writes it."""
@@ -70,12 +70,13 @@ def command(
     if kind is None and (requests_file is not None or is_hex):
         raise click.UsageError("--requests and --hex need --frames.")
     if kind is None:
-        parts = _capture(redaction, one_file(words))
+        parts = _capture(redaction, registry, one_file(words))
     else:
         if not is_hex:
             refuse_terminal()
-        redact, files = _redactor(registry, redaction, kind, words, requests_file, is_hex=is_hex)
-        parts = _stream(redact, one_file(files), is_hex=is_hex)
+        asked = None if requests_file is None else Asked(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
+        redact, files = _redactor(registry, redaction, kind, words, asked)
+        parts = _stream(redact, one_file(files), asked, is_hex=is_hex)
     failed = 0
     for place, data, redact, write in parts:
         try:
@@ -91,35 +92,46 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _capture(redaction: "Redaction", file: str) -> "Iterator[Part]":
-    """The frames of a capture, and what writes their lines."""
-    name = "captured frames" if file == "-" else file
-    for line in capture_lines(read_bytes(file, is_hex=False), name):
-        if line.is_request:
-            redact: Redact = redaction.request
-        elif line.api is None:
-            raise InputError(f"{name}: line {line.number}: a response needs api_key and api_version")
-        else:
-            redact = partial(_response, redaction, line.api)
-        yield f"line {line.number}", line.data, redact, partial(_write_row, line.row)
+def _capture(redaction: "Redaction", registry: "Registry", file: str) -> "Iterator[Part]":
+    """Read the frames of a capture; each comes with the function that writes its line."""
+    for frame in captured_frames(file, registry):
+        redact: Redact = redaction.request
+        if not frame.is_request:
+            redact = partial(_response, redaction, api_of(frame, file), frame.rivals)
+        yield f"line {frame.number}", frame.data, redact, partial(_write_row, frame.row)
 
 
-def _response(redaction: "Redaction", asked: tuple[int, int], frame: bytes) -> bytes:
-    return redaction.response(frame, *asked)
+def _response(redaction: "Redaction", api: "Api", rivals: "Sequence[Api]", frame: bytes) -> bytes:
+    """Redact a response. Raises TagwireError if it may answer another request, in which other bytes are secret."""
+    redacted = redaction.response(frame, *api)
+    for rival in rivals:
+        try:
+            is_same = redaction.response(frame, *rival) == redacted
+        except DecodeError:
+            continue
+        except TagwireError:  # of an unknown API: nobody knows its secrets
+            is_same = False
+        if not is_same:
+            raise TagwireError(
+                f"its correlation ID is ambiguous: requests of API {api[0]} v{api[1]} and API {rival[0]} v{rival[1]} "
+                "have it, and the secrets in the response depend on which one it answers; redact each connection alone"
+            )
+    return redacted
 
 
-def _write_row(row: dict[str, Any], frame: bytes) -> None:
-    write_json_line(row | {"hex": frame.hex()})
+def _write_row(row: "Mapping[str, Any]", frame: bytes) -> None:
+    write_json_line({**row, "hex": frame.hex()})
 
 
-def _stream(redact: "Redact", file: str, *, is_hex: bool) -> "Iterator[Part]":
+def _stream(redact: "Redact", file: str, asked: Asked | None, *, is_hex: bool) -> "Iterator[Part]":
     """The frames of a stream, and what writes them."""
 
     def write(frame: bytes) -> None:
         data = len(frame).to_bytes(4, "big") + frame
         write_bytes(data.hex().encode() + b"\n" if is_hex else data)
 
-    for place, frame in frames(file, DEFAULT_LIMITS, is_hex=is_hex):
+    placed = frames(file, DEFAULT_LIMITS, is_hex=is_hex)
+    for place, frame in placed if asked is None else asked.checked(placed):
         yield place, frame, redact, write
 
 
@@ -128,9 +140,7 @@ def _redactor(
     redaction: "Redaction",
     kind: str,
     words: Sequence[str],
-    requests_file: str | None,
-    *,
-    is_hex: bool,
+    asked: Asked | None,
 ) -> "tuple[Redact, Sequence[str]]":
     """What redacts a frame of this kind, and the words that are left."""
     if kind == "message":
@@ -139,9 +149,13 @@ def _redactor(
     require_headers(registry)
     if kind == "request":
         return redaction.request, words
-    if requests_file is not None:
-        asked = Asked(registry, requests_file, DEFAULT_LIMITS, is_hex=is_hex)
-        return lambda data: redaction.response(data, *asked(data)), words
+    if asked is not None:
+
+        def paired(frame: bytes) -> bytes:
+            api = asked(frame)
+            return _response(redaction, api, asked.rivals(frame, api), frame)
+
+        return paired, words
     response, version, files = response_of(registry, words)
     api_key = response.API_KEY
     assert api_key is not None, "a response has an API key"

@@ -14,7 +14,7 @@ from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.bytes import InputError
 from tagwire_cli.input.frame_stream import at
 from tagwire_cli.input.json import json_of
-from tagwire_cli.input.selected import Selected, order_hint, parts, source
+from tagwire_cli.input.selected import Selected, order_hint, source
 from tagwire_cli.output.tables import refuse_terminal, write_bytes
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def command(
         raise click.BadParameter(f"{error}{order_hint(words)}", param_hint="PATH=VALUE") from None
     fields = zip(selected.selection.fields, named, strict=True)
     values = [_parsed(path, row, text, is_json=is_json) for row, (path, text, is_json) in fields]
-    for place, data in parts(file, kind, bounds, is_hex=is_hex):
+    for place, data in selected.parts(file, kind, is_hex=is_hex):
         with at(place):
             version = selected.version_of(data)
             if version is not None:

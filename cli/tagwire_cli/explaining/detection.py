@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from tagwire.captures import is_capture
 from tagwire.frames.packets import MAGIC, tcp_segment
 from tagwire.log.directory import partition_folders
 from tagwire.log.names import log_file
 from tagwire.text_format import count
-from tagwire_cli.explaining.frame_sources import is_capture
 from tagwire_cli.input.bytes import InputError, read_bytes
 from tagwire_cli.input.encodings import bytes_of, encoding_of
 

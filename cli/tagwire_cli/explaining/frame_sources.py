@@ -1,28 +1,20 @@
-"""Many frames out of one input: a stream with sizes, or a file of captured ones with both directions.
+"""Many frames out of one input: a stream with sizes, or a capture of both directions."""
 
-A captured response needs the API and version of its request: they are noted
-with it, or its request is in the same file, on the same connection, with the
-same correlation id.
-"""
-
-import json
 import sys
-import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from typing import Final, NamedTuple
 
 import click
 
-from tagwire.frames.pcap import MAGIC, NetworkGap, network_frames
+from tagwire.captures import CapturedFrame, frames_of_stream, paired
+from tagwire.errors import DecodeError
 from tagwire.frames.registry import Registry
 from tagwire.frames.splitter import FrameSplitter
 from tagwire_cli.arguments.numbers import whole_number
 from tagwire_cli.input.bytes import InputError
-from tagwire_cli.input.capture_lines import CaptureLine, beginning, capture_lines
 
-__all__ = ["InputFrame", "captured_frames", "frame_of", "is_capture", "is_stream", "stream_frames"]
-__all__ += ["wanted"]
+__all__ = ["InputFrame", "captured_frames", "input_frame", "is_stream", "stream_frames", "wanted"]
 
 _NAME: Final = "captured frames"
 
@@ -43,15 +35,13 @@ class InputFrame(NamedTuple):
 
 
 def is_stream(data: bytes) -> bool:
-    """Whether sizes lead from the first byte to the last. That happens by chance once in four thousand million."""
+    """Whether sizes lead from the first byte to the last. A coincidence has a chance of one in 2^32."""
     splitter = FrameSplitter(max_size=len(data))
-    place = 0
-    while place + 4 < len(data):
-        size = int.from_bytes(data[place : place + 4], "big", signed=True)
-        if not 0 < size <= splitter.max_size:
-            return False
-        place += 4 + size
-    return 0 < len(data) == place
+    splitter.feed(data)
+    try:
+        return bool(data) and all(splitter) and not splitter.pending
+    except DecodeError:
+        return False
 
 
 def stream_frames(data: bytes) -> Iterator[InputFrame]:
@@ -65,65 +55,21 @@ def stream_frames(data: bytes) -> Iterator[InputFrame]:
     splitter.close()
 
 
-def is_capture(data: bytes) -> bool:
-    """Whether it is a network capture, or its first line a captured frame; gzipped or not."""
-    if data[:4] in MAGIC:
-        return True
-    try:
-        first = beginning(data, 1 << 24).lstrip().partition(b"\n")[0]
-        row = json.loads(first)
-        return isinstance(row, dict) and "dir" in row and "hex" in row
-    except (ValueError, zlib.error, RecursionError):
-        return False
-
-
 def captured_frames(data: bytes, port: int, registry: Registry) -> Iterator[InputFrame]:
-    """The frames of a network capture, or of a file with a JSON object a line: dir (req or resp), hex, and of
-    responses api_key and api_version. There `run` and `conn` tell connections apart.
+    """Read the frames of a capture, with the API of each response.
 
-    A response has the API and version of its request. A gap in a network capture appears in its place, as a fault.
-    Raises InputError for a line that is not a frame, CaptureError.
+    A gap in a network capture, and a line that isn't a captured frame, appear in their position as errors. Raises
+    CaptureError.
     """
-    rows = list(_network(data, port, registry) if data[:4] in MAGIC else _lines(data))
-    asked: dict[tuple[str, bytes], tuple[int, int]] = {}
-    for connection, frame in rows:
-        if frame.fault:
-            yield frame
-            continue
-        number = frame.data[4:8] if frame.is_request else frame.data[:4]
-        if frame.is_request:
-            key, version = frame.data[:2], frame.data[2:4]
-            asked[connection, number] = (
-                int.from_bytes(key, "big", signed=True),
-                int.from_bytes(version, "big", signed=True),
-            )
-            yield frame
-        else:
-            yield frame if frame.api else frame._replace(api=asked.get((connection, number)))
+    frames = frames_of_stream(BytesIO(data), _NAME, registry, port=port, keeps_damaged=True)
+    return map(input_frame, paired(frames, registry))
 
 
-def _network(data: bytes, port: int, registry: Registry) -> Iterator[tuple[str, InputFrame]]:
-    """Sort by time, because frames after a gap are found late."""
-    found = sorted(network_frames(BytesIO(data), port, registry), key=lambda each: each.time)
-    for number, each in enumerate(found, 1):
-        title = f"frame {number}, {'request' if each.is_request else 'response'}, {each.connection}"
-        if isinstance(each, NetworkGap):
-            yield each.connection, InputFrame(number, title, b"", fault=str(each))
-        else:
-            yield each.connection, InputFrame(number, title, each.data, each.is_request)
-
-
-def _lines(data: bytes) -> Iterator[tuple[str, InputFrame]]:
-    for line in capture_lines(data, _NAME):
-        yield line.connection, frame_of(line)
-
-
-def frame_of(line: CaptureLine) -> InputFrame:
-    """The frame of a line; a response has its API if the line says it."""
-    client = line.row.get("client_label")
-    who = f", {client}" if isinstance(client, str) and client.isprintable() else ""
-    title = f"frame {line.number}, {'request' if line.is_request else 'response'}{who}"
-    return InputFrame(line.number, title, line.data, line.is_request, None if line.is_request else line.api)
+def input_frame(frame: CapturedFrame) -> InputFrame:
+    """Return a captured frame with its title."""
+    who = frame.client or (frame.conn if not frame.row else None)
+    title = f"frame {frame.number}, {frame.direction}{f', {who}' if who and who.isprintable() else ''}"
+    return InputFrame(frame.number, title, frame.data, frame.is_request, frame.api, frame.gap)
 
 
 def wanted(frames: Iterator[InputFrame], only: str | None) -> Iterator[InputFrame]:

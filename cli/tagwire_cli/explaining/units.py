@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import click
 
+from tagwire.captures import is_capture
 from tagwire.errors import DecodeError, TagwireError
 from tagwire.explain.trace import Trace, trace, trace_request, trace_response
 from tagwire.frames.registry import Registry
@@ -22,7 +23,6 @@ from tagwire_cli.explaining.explained import Explained, explained
 from tagwire_cli.explaining.frame_sources import (
     InputFrame,
     captured_frames,
-    is_capture,
     is_stream,
     stream_frames,
     wanted,

@@ -1,10 +1,14 @@
-"""Which API and version a response answers: that of the request with its correlation id, from a file of requests."""
+"""Which API and version a response in a stream answers, from a stream of the requests."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from tagwire.errors import TagwireError
+from tagwire.frames.pairing import Pairing
+from tagwire.text_format import count
 from tagwire_cli.input.frame_stream import at, frames
 
 if TYPE_CHECKING:
@@ -13,24 +17,58 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked"]
 
+Api = tuple[int, int]
+
 
 class Asked:
-    """Which API and version a response answers: those of the request with its correlation id."""
+    """The requests of a connection, which its responses are paired with."""
 
     def __init__(self, registry: "Registry", file: str, limits: "Limits", *, is_hex: bool) -> None:
         self._file = file
-        self._by_id: dict[int, tuple[int, int]] = {}
-        headers = (registry.request_header, registry.response_header)
-        if any("correlation_id" not in header.__slots__ for header in headers):
-            raise click.UsageError("--requests needs correlation ids, which the headers of this package lack.")
+        self._pairing = Pairing[Api](registry)
+        self._apis: dict[bytes, list[Api]] = defaultdict(list)
+        self._ambiguous: dict[bytes, str] = {}
+        if not self._pairing.has_ids or "RequestHeader" not in registry:
+            raise click.UsageError("--requests needs correlation IDs, which the headers of this package do not have.")
         for place, data in frames(file, limits, is_hex=is_hex):
             with at(f"{file}: {place}"):
                 header, _ = registry.decode_header(data, strict=False)
-            self._by_id[header.correlation_id] = (header.request_api_key, header.request_api_version)
+            api = header.request_api_key, header.request_api_version
+            if self._pairing.ask(None, data, api):
+                self._apis[data[4:8]].append(api)
 
-    def __call__(self, data: bytes) -> tuple[int, int]:
-        # The first four bytes, in every version of a response's header.
-        correlation_id = int.from_bytes(data[:4], "big", signed=True)
-        if len(data) < 4 or correlation_id not in self._by_id:
-            raise TagwireError(f"no request in {self._file} has correlation id {correlation_id}")
-        return self._by_id[correlation_id]
+    def checked(self, placed: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+        """Return the responses, whose places come with them, after counting them if that is needed.
+
+        A correlation ID that requests of several APIs share tells nothing unless each of them has a response.
+        """
+        shared = {id: apis for id, apis in self._apis.items() if len({*apis}) > 1}
+        if not shared:
+            return placed
+        responses = [*placed]
+        found = Counter(data[:4] for _, data in responses)
+        for id, apis in shared.items():
+            if found[id] != len(apis):
+                self._ambiguous[id] = (
+                    f"correlation ID {_number(id)} is ambiguous: {len(apis)} requests of {len({*apis})} APIs or "
+                    f"versions in {self._file} have it, and {count(found[id], 'response')}; give API and version, or "
+                    "the frames of one connection alone"
+                )
+        return iter(responses)
+
+    def __call__(self, data: bytes) -> Api:
+        """Return API key and version of the request that a response answers."""
+        found = self._pairing.answer(None, data) if len(data) >= 4 else None
+        if data[:4] in self._ambiguous:
+            raise TagwireError(self._ambiguous[data[:4]])
+        if found is None:
+            raise TagwireError(f"no request in {self._file} has correlation ID {_number(data[:4])}")
+        return found
+
+    def rivals(self, data: bytes, api: Api) -> tuple[Api, ...]:
+        """Return the APIs of the other requests with the correlation ID of a response."""
+        return tuple({*self._apis[data[:4]]} - {api})
+
+
+def _number(id: bytes) -> int:
+    return int.from_bytes(id, "big", signed=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tagwire.limits import Limits
     from tagwire.message import Message
 
-__all__ = ["Selected", "order_hint", "parts", "source"]
+__all__ = ["Selected", "order_hint", "source"]
 
 
 class Selected:
@@ -35,11 +35,20 @@ class Selected:
         selection: "Selection | RequestSelection | ResponseSelection",
         version_of: Callable[[bytes], int | None],
         limits: "Limits",
+        asked: Asked | None = None,
     ) -> None:
         self.selection = selection
+        self._asked = asked
         self.version_of = version_of
         """The version of the message in these bytes; None where it is another message."""
         self._limits = limits
+
+    def parts(self, file: str, kind: str | None, *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
+        """Read the messages or frames of a file, with their positions; the position of a single message is ""."""
+        if kind is None:
+            return iter([("", read_bytes(file, is_hex=is_hex))])
+        found = frames(file, self._limits, is_hex=is_hex)
+        return found if self._asked is None else self._asked.checked(found)
 
     def rows(self, data: bytes, version: int) -> list[Any]:
         """The rows, as tuples. Raises DecodeError."""
@@ -120,15 +129,7 @@ def _source(
         api_key, version = asked(data)
         return version if api_key == response.API_KEY else None
 
-    return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits), rest
-
-
-def parts(file: str, kind: str | None, limits: "Limits", *, is_hex: bool) -> Iterator[tuple[str, bytes]]:
-    """The messages or frames of a file, with their places; the place of a message alone is ""."""
-    if kind is None:
-        yield "", read_bytes(file, is_hex=is_hex)
-    else:
-        yield from frames(file, limits, is_hex=is_hex)
+    return lambda paths: Selected(registry.select_response(response, *paths), version_of, limits, asked), rest
 
 
 def _first(words: Sequence[str], wanted: str) -> tuple[str, Sequence[str]]:

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
+from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
 from tagwire.frames.message_index import UnknownMessageError
+from tagwire.frames.pairing import Pairing
 from tagwire.frames.registry import Registry
 from tagwire.text_format import encodable
 from tagwire_spark.errors import PipelineError, described
-from tagwire_spark.rpc.captured_frames import CapturedFrame
 
 __all__ = ["Exchange", "Side", "exchange_row", "exchanges", "refused"]
 
@@ -35,35 +37,45 @@ class Side(NamedTuple):
     error: TagwireError | None = None
 
 
-def exchanges(frames: Iterable[CapturedFrame]) -> Iterator[Exchange]:
-    """Pairs as they are complete; in the end, frames whose other side was not captured, in their order.
+def exchanges(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[Exchange]:
+    """Return pairs as soon as they are complete, and in the end the frames whose other side was not captured.
 
-    Frames wait for their other side in memory. A gap of a capture is an exchange of its own.
+    A response may be captured before its request. Frames wait for their other side in memory. A gap in a capture is an
+    exchange of its own.
     """
-    waiting: dict[tuple[Any, ...], CapturedFrame] = {}
+    pairing = Pairing[CapturedFrame](registry)
+    early: dict[Any, list[CapturedFrame]] = {}
     for frame in frames:
+        connection = (frame.run, frame.conn)
         if frame.gap:
+            pairing.miss(connection)
             yield _exchange(frame)
             continue
-        key = (frame.run, frame.connection, frame.correlation_id)
-        other = waiting.pop(key, None)
-        if other is not None and not _fit(other, frame):  # the id was used again
-            yield _exchange(other)
-            other = None
-        if other is None:
-            waiting[key] = frame
+        other: CapturedFrame | None = None
+        key = pairing.key(connection, frame.data, is_request=frame.is_request)
+        if not frame.is_request:
+            other = pairing.answer(connection, frame.data, partial(_fit, frame))
+            if other is None:
+                early.setdefault(key, []).append(frame)
+        elif pairing.is_silent(frame.data):
+            yield _exchange(frame)
+            continue
         else:
+            other = next((each for each in early.get(key, ()) if _fit(each, frame)), None)
+            if other is None:
+                pairing.wait(connection, frame.data, frame)
+            else:
+                early[key].remove(other)
+        if other is not None:
             yield _exchange(frame, other)
-    for frame in waiting.values():
+    rest = [*pairing.rest(), *(frame for waiting in early.values() for frame in waiting)]
+    for frame in sorted(rest, key=lambda each: each.number):
         yield _exchange(frame)
 
 
-def _fit(first: CapturedFrame, second: CapturedFrame) -> bool:
-    """Whether they are a request and a response which, where that was noted, is of the same API and version."""
-    request, response = (first, second) if first.is_request else (second, first)
-    if not request.is_request or response.is_request:
-        return False
-    return response.api_key is None or (response.api_key, response.version) == _api(Exchange(request, None))
+def _fit(response: CapturedFrame, request: CapturedFrame) -> bool:
+    """Whether the API of the response, if it was noted, is that of the request."""
+    return response.api is None or response.api == _api(Exchange(request, None))
 
 
 def _exchange(*frames: CapturedFrame) -> Exchange:
@@ -83,18 +95,18 @@ def exchange_row(exchange: Exchange, registry: Registry, *, body: str, strict: b
     else:
         asked = _read_request(request, registry, body, strict) if request else Side()
         answered = _read_response(response, registry, key, version, body, strict) if response else Side()
-    times = [frame.time if frame else None for frame in exchange]
+    times = [frame.milliseconds if frame else None for frame in exchange]
     return {
-        "line": first.line,
+        "line": first.number,
         "run": _shown(first.run),
-        "connection": _shown(first.connection),
+        "connection": _shown(first.conn),
         "clientLabel": _shown(first.client),
         "clientId": getattr(asked.header, "client_id", None),
         "apiKey": key,
         "api": _api_name(registry, key),
         "apiVersion": version,
         "headerVersion": _header_version(registry, key, version),
-        "correlationId": first.correlation_id,
+        "correlationId": _correlation_id(first),
         "request": asked.body,
         "response": answered.body,
         "responseVersion": answered.version,
@@ -114,7 +126,14 @@ def _api(exchange: Exchange) -> tuple[int | None, int | None]:
     if request is not None and len(request.data) >= 4:
         key, version = request.data[:2], request.data[2:4]
         return int.from_bytes(key, "big", signed=True), int.from_bytes(version, "big", signed=True)
-    return (response.api_key, response.version) if response else (None, None)
+    return response.api if response is not None and response.api is not None else (None, None)
+
+
+def _correlation_id(frame: CapturedFrame) -> int | None:
+    """The ID at the position where every header version has it; None in a frame that ends before it."""
+    start = 4 if frame.is_request else 0
+    data = frame.data[start : start + 4]
+    return int.from_bytes(data, "big", signed=True) if len(data) == 4 else None
 
 
 def _api_name(registry: Registry, key: int | None) -> str | None:

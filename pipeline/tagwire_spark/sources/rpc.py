@@ -193,7 +193,7 @@ def _structs(side: str, wanted: Decoding, rows: list[dict[str, Any]]) -> Any:
 def _rows(file: str, state: FileState | None, query: RpcQuery) -> Iterator[dict[str, Any]]:
     registry = find_registry(query.package)
     body = "bytes" if query.structs is not None else query.body
-    for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage)):
+    for exchange in exchanges(captured_frames(file, query.port, registry, state, query.storage), registry):
         row = exchange_row(exchange, registry, body=body, strict=query.strict)
         if query.api_key not in (None, row["apiKey"]) and not exchange.is_gap:  # a gap may have hidden any API
             continue

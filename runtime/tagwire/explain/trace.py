@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tagwire.errors import DecodeError
+from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.explain.nodes import Node
 from tagwire.explain.spans import SpanRecorder, Spans, kinds_of
 from tagwire.interpreter.fault_places import read_on
@@ -140,8 +140,8 @@ def trace_request(registry: "Registry", data: Any, *, strict: bool = True, limit
     session.read_message(registry.request_header, body.header_version(version), whole=False)
     if version in body.VERSIONS:
         session.read_message(body, version, whole=True)
-    elif session.error is None:
-        session.stop(_no_such_version(body, version, session.pos))
+    else:
+        session.refuse_version(body, version)
     return session.trace(body.NAME, version)
 
 
@@ -154,16 +154,20 @@ def trace_response(
     strict: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Trace:
-    """What the frame of a response to a request with this API key and version holds; else as `trace`.
+    """Trace the frame of a response to a request with this API key and version; else as `trace`.
 
-    A response by which a peer says that it lacks the version (`Message.FALLBACK`)
-    is traced in the version that it is written in.
+    If a peer does not have the version, its response (`Message.FALLBACK`) is traced in the version that it is written
+    in. A version that the package does not have is an error in the trace.
     """
     buf = as_bytes(data)
     body = registry.response(api_key)
-    with suppress(DecodeError):  # the trace says where
+    with suppress(DecodeError, UnsupportedVersionError):  # the trace shows where
         version = registry.decode_response(buf, api_key, version, strict=strict, limits=limits).version
     session = _Session(buf, strict, limits, frame="response")
+    if version not in body.VERSIONS:
+        session.read(_header_before(registry.response_header, len(buf)), whole=False)
+        session.refuse_version(body, version)
+        return session.trace(body.NAME, version)
     session.read_message(registry.response_header, body.header_version(version), whole=False)
     session.read_message(body, version, whole=True)
     return session.trace(body.NAME, version)
@@ -180,17 +184,6 @@ def _header_before(header: "type[Message]", offset: int) -> Layout:
             break
         items.append(item)
     return Layout(header.NAME, None, StructLayout(root.name, tuple(items)))
-
-
-def _no_such_version(body: "type[Message]", version: int, offset: int) -> DecodeError:
-    return DecodeError(
-        message_name=body.NAME,
-        version=version,
-        path="",
-        offset=offset,
-        found=f"a body of version {version}",
-        expected=f"one of the versions {body.VERSIONS}",
-    )
 
 
 class _Session:
@@ -269,6 +262,22 @@ class _Session:
         self.spans.messages.append(layout.name)
         if layout.root.has_sensitive and not any(root is layout.root for root in self.spans.secrets):
             self.spans.secrets.append(layout.root)
+
+    def refuse_version(self, body: "type[Message]", version: int) -> None:
+        """Stop before a body in a version that the package does not have; it may have the secrets of other versions."""
+        layouts = (layout_of(body, each) for each in body.VERSIONS)
+        self.spans.secrets += [layout.root for layout in layouts if layout.root.has_sensitive]
+        if self.error is None:
+            self.stop(
+                DecodeError(
+                    message_name=body.NAME,
+                    version=version,
+                    path="",
+                    offset=self.pos,
+                    found=f"a body of version {version}",
+                    expected=f"one of the versions {body.VERSIONS}",
+                )
+            )
 
     def stop(self, error: DecodeError, within: int | None = None) -> None:
         self.error = error

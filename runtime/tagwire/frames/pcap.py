@@ -7,6 +7,7 @@ ends, when its connection begins again, or when too much data waits for it. Need
 `pcap`.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
@@ -129,10 +130,10 @@ class _Connection:
     """Both directions of a connection. Responses are known by the ids of the requests before them."""
 
     def __init__(self, name: str, registry: "Registry | None", start: int | None = None) -> None:
-        asked: dict[int, None] = {}
+        waiting: Counter[int] = Counter()
         self._name = name
-        self._responses = ResponseHeaders(asked)
-        self._sides = {True: _Direction(RequestHeaders(asked, registry), start), False: _Direction(self._responses)}
+        self._responses = ResponseHeaders(waiting)
+        self._sides = {True: _Direction(RequestHeaders(waiting, registry), start), False: _Direction(self._responses)}
 
     def starts_at(self, start: int, *, is_request: bool) -> bool:
         """Whether a direction begins with this number."""

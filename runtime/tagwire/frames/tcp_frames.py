@@ -9,6 +9,7 @@ The search reads each byte once, and keeps no more than the largest frame.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -38,18 +39,21 @@ class LostBytes(NamedTuple):
 
 
 class RequestHeaders:
-    """What the first bytes of a request look like: a size, an API key and a version that the registry has."""
+    """Recognises the first bytes of a request: a size, an API key and a version that the registry has.
+
+    `waiting` counts the requests without a response by correlation ID.
+    """
 
     width: Final = 12
     pattern: Final = re.compile(rb"(?=[\x00-\x06][\s\S]{3}[\x00-\x7f][\s\S]\x00[\s\S]{5})")
 
-    def __init__(self, asked: dict[int, None], registry: "Registry | None") -> None:
-        self._asked = asked
+    def __init__(self, waiting: Counter[int], registry: "Registry | None") -> None:
+        self._waiting = waiting
         self._registry = registry
 
     @property
     def is_sure(self) -> bool:
-        """Whether a head that holds hardly stands in other bytes by chance."""
+        """Whether a match is very unlikely to be a coincidence."""
         return self._registry is not None
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
@@ -70,45 +74,48 @@ class RequestHeaders:
         return self.holds(data, behind)
 
     def take(self, frame: bytes) -> None:
-        """Note a request: its response has its correlation id."""
+        """Count a request: its response has its correlation ID."""
         if len(frame) >= 8:
-            number = _int32(frame, 4)
-            self._asked.pop(number, None)  # used again: it is the last that was asked
-            self._asked[number] = None
+            self._waiting[_int32(frame, 4)] += 1
 
 
 class ResponseHeaders:
-    """What the first bytes of a response look like: a size, and the correlation id of a request that waits for it.
+    """Recognises the first bytes of a response: a size, and the correlation ID of a request that waits for it.
 
-    Where no request of the connection was captured, ids that ascend.
+    If no request of the connection was captured, IDs must ascend.
     """
 
     width: Final = 8
     pattern: Final = re.compile(rb"(?=[\x00-\x06][\s\S]{3}[\x00-\x7f][\s\S]{3})")
 
-    def __init__(self, asked: dict[int, None]) -> None:
-        self._asked = asked
+    def __init__(self, waiting: Counter[int]) -> None:
+        self._waiting = waiting
 
     @property
     def is_sure(self) -> bool:
-        """Whether a head that holds hardly stands in other bytes by chance."""
-        return bool(self._asked)
+        """Whether a match is very unlikely to be a coincidence."""
+        return bool(self._waiting)
 
     def holds(self, data: bytes | bytearray, at: int) -> bool:
         """Whether a response can begin here."""
         if not self.width - _SIZE <= _int32(data, at) <= DEFAULT_MAX_SIZE:
             return False
         number = _int32(data, at + _SIZE)
-        return number in self._asked if self._asked else number >= 0
+        return number in self._waiting if self._waiting else number >= 0
 
     def follows(self, data: bytes | bytearray, at: int, behind: int) -> bool:
         """Whether a response can begin at `behind`, following the one at `at`."""
         first, second = _int32(data, at + _SIZE), _int32(data, behind + _SIZE)
-        return self.holds(data, behind) and (second != first if self._asked else 0 < second - first < _APIS)
+        if not self.holds(data, behind):
+            return False
+        return second != first or self._waiting[first] > 1 if self._waiting else 0 < second - first < _APIS
 
     def take(self, frame: bytes) -> None:
-        """Note a response: no other has its correlation id."""
-        self._asked.pop(_int32(frame, 0), None)
+        """Count a response: one request less waits for this correlation ID."""
+        number = _int32(frame, 0)
+        self._waiting[number] -= 1
+        if self._waiting[number] <= 0:
+            del self._waiting[number]
 
 
 FrameHeaders = RequestHeaders | ResponseHeaders

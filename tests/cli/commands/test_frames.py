@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -318,9 +318,41 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 def test_a_response_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "sent.bin").write_bytes(GOOD)
     words = ["decode", "--frame", "response", "--requests", str(tmp_path / "sent.bin")]
-    refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "id 8", code=1)
+    refused(run(*words, stdin=stream([b"\0\0\0\x08\0\0"])), "frame 1 at byte 0: no request in", "ID 8", code=1)
     refused(run(*words, stdin=stream([b"\0\0"])), "frame 1 at byte 0: no request in", code=1)
     assert json.loads(run(*words, stdin=stream([b"\0\0\0\x07\0\0"])).stdout)["message"] == "LeaveGroupResponse"
+
+
+# ---------------------------------------------------------------- reused correlation IDs
+
+ASKED = (
+    messages.registry.encode_request(messages.SyncGroupRequest(), 0, correlation_id=5),
+    messages.registry.encode_request(messages.ListGroupsRequest(), 0, correlation_id=5),
+    messages.registry.encode_request(messages.ProduceRequest(acks=0), 9, correlation_id=5),
+    messages.registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=6),
+)
+ANSWERS = (
+    messages.registry.encode_response(messages.SyncGroupResponse(assignment=b"abc"), 0, correlation_id=5),
+    messages.registry.encode_response(messages.ListGroupsResponse(), 0, correlation_id=5),
+    messages.registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=6),
+)
+
+
+@pytest.mark.parametrize(("asked", "answers", "want", "error"), [
+    (ASKED, ANSWERS, ["SyncGroupResponse", "ListGroupsResponse", "HeartbeatResponse"], ""),
+    (ASKED, (ANSWERS[2], *ANSWERS[:2]), ["HeartbeatResponse", "SyncGroupResponse", "ListGroupsResponse"], ""),
+    (ASKED[:1] * 3, ANSWERS[:1] * 2, ["SyncGroupResponse"] * 2, ""),
+    (ASKED, ANSWERS[:0:-1], ["HeartbeatResponse"], "frame 2 at byte 16: correlation ID 5 is ambiguous: 2 requests of"),
+    (ASKED, ANSWERS + ANSWERS[1:2], [], "correlation ID 5 is ambiguous: 2 requests of 2 APIs"),
+])  # fmt: skip
+def test_reused_correlation_ids(
+    tmp_path: Path, asked: Sequence[bytes], answers: Sequence[bytes], want: Sequence[str], error: str
+) -> None:
+    (tmp_path / "sent.bin").write_bytes(stream(list(asked)))
+    words = ("decode", "--jsonl", "--frame", "response", "--requests", str(tmp_path / "sent.bin"))
+    done = run(*words, stdin=stream(list(answers)))
+    assert [json.loads(line)["message"] for line in done.stdout.splitlines()] == want
+    assert (done.exit_code, error in done.stderr) == (int(bool(error)), True), done.stderr
 
 
 # ---------------------------------------------------------------- as processes

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tagwire_messages as messages
+from tagwire import FrameSplitter
 from tagwire.records import BatchBuilder
 from tagwire_cli.app import app
 from tagwire_messages import registry
@@ -63,6 +64,33 @@ def test_responses(tmp_path: Path) -> None:
     assert run(*words, stdin=stream(answer)).stdout_bytes == want
 
 
+@pytest.mark.parametrize("as_capture", [False, True])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_reused_correlation_ids(tmp_path: Path, *, is_right: bool, as_capture: bool) -> None:
+    """Responses in the order of their requests are redacted as their own; no other response keeps a secret."""
+    asked = [LOGIN, registry.encode_request(messages.DescribeGroupsRequest(), 0, correlation_id=1)]
+    token = messages.SaslAuthenticateResponse(auth_bytes=SECRET)
+    answers = [
+        registry.encode_response(message, version, correlation_id=1)
+        for message, version in ((token, 2), (messages.DescribeGroupsResponse(), 0))
+    ]
+    answers = answers if is_right else answers[::-1]
+    if as_capture:
+        rows = [{"dir": "req", "hex": each.hex()} for each in asked] + [
+            {"dir": "resp", "hex": each.hex()} for each in answers
+        ]
+        done = run("redact", stdin="\n".join(map(json.dumps, rows)).encode())
+        written = [bytes.fromhex(json.loads(line)["hex"]) for line in done.stdout.splitlines()][2:]
+    else:
+        (tmp_path / "sent.bin").write_bytes(stream(*asked))
+        done = run("redact", "--frames", "response", "--requests", str(tmp_path / "sent.bin"), stdin=stream(*answers))
+        splitter = FrameSplitter()
+        splitter.feed(done.stdout_bytes)
+        written = [*splitter]
+    assert SECRET not in b"".join(written)
+    assert (done.exit_code, len(written)) == ((0, 2) if is_right else (1, 0)), done.stderr
+
+
 def test_what_cannot_be_read_is_left_out_and_told() -> None:
     done = run("redact", "--frames", "request", stdin=stream(LOGIN[:-1], BEAT))
     assert (done.exit_code, done.stdout_bytes) == (1, stream(BEAT))
@@ -87,7 +115,7 @@ def test_the_whole_lines_of_a_capture_that_was_cut_off() -> None:
     row = json.dumps({"dir": "req", "hex": BEAT.hex()}).encode() + b"\n"
     done = run("redact", stdin=gzip.compress(row) * 2 + gzip.compress(row * 3)[:-9])
     assert done.exit_code == 1 and len(done.stdout.splitlines()) in range(2, 6)
-    assert "can't be unpacked behind line" in done.stderr
+    assert "can't be read after line" in done.stderr
 
 
 def test_a_capture_with_a_login() -> None:
@@ -109,7 +137,7 @@ REFUSED: tuple[tuple[tuple[str, ...], bytes, int, str], ...] = (
     (("redact",), b"{}", 1, "line 1 is not a captured frame: dir must be req or resp"),
     (("redact",), b"[" * 100_000, 1, "line 1 is not a captured frame: it is not JSON"),
     (("redact",), b'{"dir": "resp", "hex": "00"}', 1, "line 1: a response needs api_key and api_version"),
-    (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex must be a text of hex digits"),
+    (("redact",), b'{"dir": "req", "hex": "0"}', 1, "hex must be a string of hex digits"),
     (("redact",), b'{"dir": "resp", "hex": "00", "api_key": {}, "api_version": 1}', 1, "must be numbers"),
     (("redact", "--hex"), b"", 2, "--hex need --frames"),
     (("redact", "--frames", "response"), b"", 2, "give API VERSION"),
@@ -124,11 +152,25 @@ def test_what_is_refused(words: tuple[str, ...], stdin: bytes, status: int, text
     assert text in done.stderr
 
 
-@pytest.mark.parametrize("form", [(), ("--json",), ("--html",)])
-def test_explain_hides(form: tuple[str, ...]) -> None:
-    hidden = run("explain", "--request", *form, stdin=LOGIN).stdout
-    assert "hidden" in hidden
+UNKNOWN_LOGIN = LOGIN[:2] + b"\0\x09" + LOGIN[4:]
+UNKNOWN_TOKEN = {
+    "dir": "resp",
+    "api_key": 36,
+    "api_version": 9,
+    "hex": registry.encode_response(messages.SaslAuthenticateResponse(auth_bytes=SECRET), 2).hex(),
+}
+
+
+@pytest.mark.parametrize(("kind", "data", "form"), [
+    ("--request", LOGIN, ()), ("--request", LOGIN, ("--json",)), ("--request", LOGIN, ("--html",)),
+    ("--request", UNKNOWN_LOGIN, ()), ("--request", UNKNOWN_LOGIN, ("--html",)),
+    ("--capture", json.dumps(UNKNOWN_TOKEN).encode(), ()),
+])  # fmt: skip
+def test_explain_hides(kind: str, data: bytes, form: tuple[str, ...]) -> None:
+    """A version that the package does not have is hidden like those that it has."""
+    hidden = run("explain", kind, *form, stdin=data).stdout
+    assert "hidden" in hidden or "**" in hidden
     begun = SECRET[:3].hex(" "), SECRET.hex(), "czNjcmV0LXZhbHVl"  # a line of the page may end within it
     assert not any(text in hidden for text in begun)
-    asked = run("explain", "--request", "--show-sensitive", *form, stdin=LOGIN).stdout
+    asked = run("explain", kind, "--show-sensitive", *form, stdin=data).stdout
     assert any(text in asked for text in begun)

@@ -160,6 +160,15 @@ def test_a_response_is_what_its_request_asked_for() -> None:
     assert result.exit_code == 1 and "frame 3, response: " in result.stderr  # nobody asked for it
 
 
+def test_responses_to_pipelined_requests_with_one_correlation_id() -> None:
+    asked = messages.SyncGroupRequest(), messages.ProduceRequest(acks=0), messages.ListGroupsRequest()
+    answers = messages.SyncGroupResponse(assignment=b"abc"), messages.ListGroupsResponse()
+    frames = [("req", registry.encode_request(each, each.VERSIONS.lowest, correlation_id=5)) for each in asked]
+    frames += [("resp", registry.encode_response(each, 0, correlation_id=5)) for each in answers]
+    result = run("--capture", stdin="\n".join(json.dumps({"dir": d, "hex": data.hex()}) for d, data in frames))
+    assert re.findall(r"^# (\w+Response) v0:", result.stdout, re.MULTILINE) == [type(each).NAME for each in answers]
+
+
 def test_an_api_that_nobody_knows_is_told_in_its_place() -> None:
     rows = [{"dir": "resp", "api_key": 4711, "api_version": 0, "hex": "00"}, {"dir": "req", "hex": REQUEST.hex()}]
     result = run("--capture", stdin="\n".join(map(json.dumps, rows)))
@@ -172,8 +181,8 @@ def test_an_api_that_nobody_knows_is_told_in_its_place() -> None:
 )
 def test_a_line_that_is_no_frame(line: str) -> None:
     good = json.dumps({"dir": "req", "hex": REQUEST.hex()})
-    result = run("--capture", stdin=f"{good}\n{line}\n")
-    assert (result.exit_code, result.stdout) == (1, "")
+    result = run("--capture", stdin=f"{good}\n{line}\n{good}\n")
+    assert result.exit_code == 1 and result.stdout.count("# HeartbeatRequest v4: ") == 2
     assert "captured frames: line 2 is not a captured frame" in result.stderr
 
 

@@ -96,8 +96,8 @@ def test_a_capture_that_changes_after_it_was_listed(store: Any) -> None:
 
 def test_faults_name_the_url(store: Any) -> None:
     for data, text in (
-        (b'{"dir": "req"}\n', "row 1 is not a captured frame: KeyError"),
-        (b"no JSON", "row 1 can't be read"),
+        (b'{"dir": "req"}\n', "line 1 is not a captured frame: hex must be"),
+        (b"no JSON", "line 1 is not a captured frame"),
         (gzip.compress(capture("jsonl"))[:-100], "can't be read"),
         (capture("parquet")[:-100], "can't be read"),
     ):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from browsed import line, listing_of, write_lines
 
+from tagwire.captures import CapturedFrame, read
 from tagwire_cli.explaining.units import explain_captured
-from tagwire_cli.input.capture_lines import CaptureLine, capture_lines
 from tagwire_workbench.browsing import frame_listing
 from tagwire_workbench.browsing.frame_listing import FrameListing
 from tagwire_workbench.browsing.listing import Looked
@@ -18,10 +18,10 @@ PRODUCE, FETCH = 0, 1
 
 
 @pytest.fixture(scope="module")
-def carriers() -> list[CaptureLine]:
+def carriers() -> list[CapturedFrame]:
     """For each version of each client, the first frame of records that is neither tiny nor large."""
-    found: dict[object, CaptureLine] = {}
-    for each in capture_lines(CAPTURES.read_bytes(), "captures"):
+    found: dict[object, CapturedFrame] = {}
+    for each in read(CAPTURES):
         if (
             each.api is not None
             and each.api[0] == (PRODUCE if each.is_request else FETCH)
@@ -32,7 +32,7 @@ def carriers() -> list[CaptureLine]:
     return list(found.values())
 
 
-def written(each: CaptureLine, data: bytes) -> str:
+def written(each: CapturedFrame, data: bytes) -> str:
     assert each.api is not None
     return line("req" if each.is_request else "resp", data, api_key=each.api[0], api_version=each.api[1])
 
@@ -46,7 +46,7 @@ def written(each: CaptureLine, data: bytes) -> str:
     ],
 )
 def test_they_agree_with_the_trace(
-    tmp_path: Path, carriers: list[CaptureLine], change: Callable[[bytes], bytes]
+    tmp_path: Path, carriers: list[CapturedFrame], change: Callable[[bytes], bytes]
 ) -> None:
     path = write_lines(tmp_path / "a.jsonl", *(written(each, change(each.data)) for each in carriers))
     listing = listing_of(path)
@@ -60,7 +60,7 @@ def test_they_agree_with_the_trace(
 
 
 def test_records_that_are_fine_need_no_trace(
-    tmp_path: Path, carriers: list[CaptureLine], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, carriers: list[CapturedFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     current = [each for each in carriers if each.api in ((PRODUCE, 9), (FETCH, 12))]  # older ones may have wrappers
     listing = listing_of(write_lines(tmp_path / "a.jsonl", *(written(each, each.data) for each in current)))

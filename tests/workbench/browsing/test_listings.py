@@ -12,10 +12,10 @@ from network_packets import Segment, pcap
 
 import tagwire_messages as messages
 import tagwire_records
+from tagwire.captures import read as read_capture
 from tagwire.errors import TagwireError
 from tagwire.records import read_batches
 from tagwire.sensitive import showing_sensitive
-from tagwire_cli.input.capture_lines import capture_lines
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 from tagwire_workbench.browsing.filters import FilterError, parse_filter
 from tagwire_workbench.browsing.growing_file import open_growing
@@ -150,9 +150,9 @@ def test_hostile_facts_are_shown_and_found(tmp_path: Path) -> None:
     listing = read(path)
     cells = [tuple(listing.cells(entry)) for entry in range(listing.count)]
     assert cells[0][-2:] == ("e\\x1b[31m\\n\u65e5", "a,b 1")
-    assert [each[2:4] for each in cells[1:]] == [("?", ""), ("?", ""), ("API 32767", "1")]
+    assert [each[2:4] for each in cells[1:]] == [("?", ""), ("not a frame", ""), ("API 32767", "1")]
     assert found(listing, "conn='a,b 1'") == [1]
-    assert found(listing, "is=fault") == [2, 4]
+    assert found(listing, "is=fault") == [2, 3, 4]
     assert all(listing.look(entry).explained.fault for entry in (1, 2, 3))
 
 
@@ -164,7 +164,7 @@ def test_a_package_without_headers_reads_no_frames(tmp_path: Path) -> None:
 
 def test_captures_of_real_clients_agree_with_their_lines() -> None:
     listing = read(CAPTURES)
-    lines = list(capture_lines(CAPTURES.read_bytes(), ""))
+    lines = list(read_capture(CAPTURES))
     assert listing.count == len(lines) == 6777
     for entry in (0, 6776, 3000, 2999, 12):  # forwards and backwards
         assert listing.look(entry).data == lines[entry].data
@@ -280,7 +280,7 @@ def test_a_stream_of_frames(tmp_path: Path) -> None:
     listing = read(path, stream="request")
     assert [listing.cells(entry)[2] for entry in range(listing.count)] == ["Metadata", "Heartbeat"]
     assert listing.look(1).data == HEARTBEAT
-    assert "frame 3 at byte" in listing.fault
+    assert "frame 3: frame: size at byte" in listing.fault
 
 
 def test_a_network_capture(tmp_path: Path) -> None:

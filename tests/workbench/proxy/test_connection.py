@@ -14,7 +14,7 @@ from tagwire_messages.api_versions_response import ApiVersion
 from tagwire_messages.fetch_response import NodeEndpoint
 from tagwire_messages.find_coordinator_response import Coordinator
 from tagwire_messages.metadata_response import MetadataResponseBroker
-from tagwire_workbench.proxy import ProxyConnection, ProxyError, RecordedFrame, RecordingProxy, pairing
+from tagwire_workbench.proxy import ProxyConnection, ProxyError, RecordedFrame, RecordingProxy
 from tagwire_workbench.proxy.advertised import address_structs
 
 SERVER = Address("broker", 9092)
@@ -169,7 +169,7 @@ def test_requests_without_a_response() -> None:
 
 def test_requests_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest are forgotten."""
-    monkeypatch.setattr(pairing, "_MOST", 2)
+    monkeypatch.setattr("tagwire_workbench.proxy.connection._MOST_WAITING", 2)
     it = Recording()
     for number in (1, 2, 3):
         it.from_client(request(kafka.HeartbeatRequest(), 4, number))

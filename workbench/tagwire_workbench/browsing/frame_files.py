@@ -11,13 +11,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Protocol
 
-from tagwire.errors import TagwireError
+from tagwire.captures import CapturedFrame, CaptureError, frame_of_line
+from tagwire.errors import DecodeError, TagwireError
 from tagwire.frames.pcap import NetworkFrame, NetworkGap, network_frames
 from tagwire.frames.registry import Registry
-from tagwire.frames.splitter import DEFAULT_MAX_SIZE
-from tagwire_cli.explaining.frame_sources import InputFrame, frame_of
+from tagwire.frames.splitter import FrameSplitter
+from tagwire_cli.explaining.frame_sources import InputFrame, input_frame
 from tagwire_cli.input.bytes import InputError
-from tagwire_cli.input.capture_lines import CaptureLine, capture_line
 from tagwire_workbench.browsing.frame_table import DAMAGED, NONE, REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import GrowingFile
 
@@ -25,7 +25,8 @@ __all__ = ["FrameFile", "LineFile", "NetworkFile", "StreamFile"]
 
 _AT_ONCE: Final = 1000
 """Frames that are read before what was read is shown."""
-_HEAD: Final = 8
+_START: Final = 8
+"""Bytes of a frame that tell its API, version and correlation ID."""
 
 
 class FrameFile(Protocol):
@@ -101,19 +102,20 @@ class LineFile:
             return
         place = start, len(text)
         try:
-            line = capture_line(number, text, self._name)
-        except InputError:
+            line = frame_of_line(number, text, self._name)
+        except CaptureError:
             table.add_damaged(number, *place)  # it is said when somebody looks
             return
         kind, api = (REQUEST, None) if line.is_request else (RESPONSE, line.api)
-        table.add(kind, number, place, line.data, line.connection or "?", _client(line), api)
+        is_silent = line.is_request and table.pairing.is_silent(line.data)
+        table.add(kind, number, place, line.data, line.connection or "?", _client(line), api, is_silent=is_silent)
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number = table.numbers[row]
         data = self._file.at(table.starts[row], table.lengths[row])
         try:
-            frame = frame_of(capture_line(number, data, self._name))
-        except InputError as error:
+            frame = input_frame(frame_of_line(number, data, self._name))
+        except CaptureError as error:
             return InputFrame(number, f"line {number}", b"", fault=str(error))
         return _with_api(frame, table, row)
 
@@ -121,7 +123,7 @@ class LineFile:
         self._file.close()
 
 
-def _client(line: CaptureLine) -> str:
+def _client(line: CapturedFrame) -> str:
     for name in ("client_label", "client_id"):
         text: Any = line.row.get(name)
         if isinstance(text, str):
@@ -151,12 +153,12 @@ class NetworkFile:
         self.progress = 0.0
 
     def read(self, table: FrameTable) -> Iterator[bool]:
-        found: list[tuple[float, int, int, NetworkFrame | NetworkGap]] = []
+        found: list[tuple[float, int, int, bool, NetworkFrame | NetworkGap]] = []
         try:
             with self._path.open("rb") as file:
                 size = self._path.stat().st_size
                 for count, each in enumerate(network_frames(file, self._port, self._registry), 1):
-                    found.append(self._noted(each))
+                    found.append(self._noted(table, each))
                     if not count % _AT_ONCE:
                         self.progress = file.tell() / max(size, 1)
                         yield True
@@ -164,26 +166,30 @@ class NetworkFile:
             self.fault = f"{self._path}: {error}"
         self.progress = 1.0
         found.sort(key=lambda each: each[0])
-        for number, (_, start, length, each) in enumerate(found, 1):
+        for number, (_, start, length, is_silent, each) in enumerate(found, 1):
             if isinstance(each, NetworkGap):
-                self._gaps[table.add_damaged(number, start, length)] = str(each)
+                self._gaps[table.add_damaged(number, start, length, each.connection)] = str(each)
             else:
                 kind = REQUEST if each.is_request else RESPONSE
-                table.add(kind, number, (start, length), each.data, each.connection, size=length)
+                place = start, length
+                table.add(kind, number, place, each.data, each.connection, size=length, is_silent=is_silent)
             if not number % _AT_ONCE:
                 yield True
         yield True
 
-    def _noted(self, each: NetworkFrame | NetworkGap) -> tuple[float, int, int, NetworkFrame | NetworkGap]:
-        """When, and where in the temporary file; of the frame itself, its head is kept."""
+    def _noted(
+        self, table: FrameTable, each: NetworkFrame | NetworkGap
+    ) -> tuple[float, int, int, bool, NetworkFrame | NetworkGap]:
+        """Return the time, where the frame is in the temporary file, whether it gets no response, and its start."""
         start = self._spooled
         if isinstance(each, NetworkGap):
-            return each.time, start, 0, each
+            return each.time, start, 0, False, each
         with self._lock:
             self._spool.seek(start)
             self._spool.write(each.data)
         self._spooled += len(each.data)
-        return each.time, start, len(each.data), each._replace(data=each.data[:_HEAD])
+        is_silent = each.is_request and table.pairing.is_silent(each.data)
+        return each.time, start, len(each.data), is_silent, each._replace(data=each.data[:_START])
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number, kind = table.numbers[row], table.kinds[row]
@@ -215,39 +221,29 @@ class StreamFile:
         return self._file.progress
 
     def read(self, table: FrameTable) -> Iterator[bool]:
-        left, start = bytearray(), 0
+        splitter = FrameSplitter()
         while not self.fault:
+            data = b""
             try:
                 data = self._file.more()
-            except InputError as error:
-                self.fault = str(error)
-                break
-            left += data
-            taken = self._take(table, left, start)
-            del left[:taken]
-            start += taken
+                splitter.feed(data)
+                self._take(table, splitter)
+                if not data and not self._follows:
+                    splitter.close()
+            except (InputError, DecodeError) as error:
+                where = f"{self._file.path}: frame {len(table) + 1}: " if isinstance(error, DecodeError) else ""
+                self.fault = f"{where}{error}"
             if not data and not self._follows:
                 break
             yield bool(data)
-        if left and not self.fault:
-            self.fault = f"{self._file.path}: frame {len(table) + 1} at byte {start} is cut off"
         yield True
 
-    def _take(self, table: FrameTable, data: bytearray, start: int) -> int:
-        """Add the frames that are whole; gives the bytes of them."""
-        place = 0
-        while len(data) - place >= 4:
-            size = int.from_bytes(data[place : place + 4], "big", signed=True)
-            if not 0 <= size <= DEFAULT_MAX_SIZE:
-                where = f"frame {len(table) + 1} at byte {start + place}"
-                self.fault = f"{self._file.path}: {where} has size {size}, expected 0 to {DEFAULT_MAX_SIZE}"
-                return place
-            if len(data) - place < 4 + size:
-                return place
-            head = bytes(data[place + 4 : place + 4 + _HEAD])
-            table.add(self._kind, len(table) + 1, (start + place + 4, size), head, "", size=size)
-            place += 4 + size
-        return place
+    def _take(self, table: FrameTable, splitter: FrameSplitter) -> None:
+        """Add the frames that are whole. Raises DecodeError for an invalid size."""
+        start = splitter.offset
+        for frame in splitter:
+            table.add(self._kind, len(table) + 1, (start + 4, len(frame)), frame, "", is_silent=True)
+            start = splitter.offset
 
     def frame(self, table: FrameTable, row: int) -> InputFrame:
         number, start = table.numbers[row], table.starts[row]

@@ -1,8 +1,12 @@
 """The facts of many frames in columns of numbers: some 40 bytes a frame, so that a million of them fit."""
 
 from array import array
-from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from tagwire.frames.pairing import Pairing
+
+if TYPE_CHECKING:
+    from tagwire.frames.registry import Registry
 
 __all__ = ["DAMAGED", "NONE", "REQUEST", "RESPONSE", "FrameTable", "Names"]
 
@@ -34,8 +38,9 @@ class Names:
 class FrameTable:
     """A row for each frame."""
 
-    def __init__(self, *, has_ids: bool = True) -> None:
-        self.has_ids = has_ids
+    def __init__(self, registry: "Registry") -> None:
+        self.pairing = Pairing[int](registry, limit=_WAITING)
+        self.has_ids = self.pairing.has_ids
         """Whether frames have correlation ids; without them, responses belong to requests by order."""
         self.kinds = bytearray()
         self.starts = array("q")
@@ -57,15 +62,13 @@ class FrameTable:
         """The response to a request, and the request of a response; NONE if there is none."""
         self.connection_names = Names()
         self.client_names = Names()
-        self._asked: dict[tuple[int, int], int] = {}
-        self._waiting: dict[int, deque[int]] = {}
-        """By connection the requests without ids that wait for a response."""
 
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def add_damaged(self, number: int, start: int, length: int) -> int:
-        """Add a row of what is not a frame; gives the number of the row."""
+    def add_damaged(self, number: int, start: int, length: int, connection: str = "") -> int:
+        """Add a row for something that is not a frame; returns the number of the row."""
+        self.pairing.miss(self.connection_names.number(connection))
         return self._add(DAMAGED, number, (start, length), 0, (NONE, NONE), 0, NONE, NONE, NONE)
 
     def add(
@@ -79,24 +82,28 @@ class FrameTable:
         api: tuple[int, int] | None = None,
         *,
         size: int | None = None,
+        is_silent: bool = False,
     ) -> int:
-        """Add a row of a frame; of `data` its first 8 bytes are looked at, and its size is taken unless given.
+        """Add a row for a frame; of `data` the first 8 bytes are read, and its size is taken unless it is given.
 
-        Without `api`, a request's comes from its bytes, a response's from its request.
+        A request waits for its response unless it is silent.
+        Without `api`, a request's API comes from its bytes, and a response's API from its request.
         """
         conn = self.connection_names.number(connection)
         partner = NONE
         if kind == REQUEST:
-            id = _int(data[4:8]) if self.has_ids else 0
             if api is None and len(data) >= 4:
                 api = _int(data[:2]), _int(data[2:4])
-            self._ask((conn, id), len(self.kinds))
+            if not is_silent:
+                self.pairing.wait(conn, data, len(self.kinds))
         else:
-            id = _int(data[:4]) if self.has_ids else 0
-            partner = self._asker(conn, id)
-            if partner != NONE:
+            noted = api
+            found = self.pairing.answer(conn, data, lambda row: noted in (None, (self.keys[row], self.versions[row])))
+            if found is not None:
+                partner = found
                 self.partners[partner] = len(self.kinds)
                 api = api or (self.keys[partner], self.versions[partner])
+        id = self.pairing.key(conn, data, is_request=kind == REQUEST)[1] or 0
         size = len(data) if size is None else size
         return self._add(
             kind, number, place, size, api or (NONE, NONE), id, conn, self.client_names.number(client), partner
@@ -126,22 +133,6 @@ class FrameTable:
         self.partners.append(partner)
         self.kinds.append(kind)
         return len(self.kinds) - 1
-
-    def _ask(self, place: tuple[int, int], row: int) -> None:
-        if not self.has_ids:
-            self._waiting.setdefault(place[0], deque(maxlen=_WAITING)).append(row)
-            return
-        self._asked.pop(place, None)  # it goes to the end: the oldest is forgotten first
-        self._asked[place] = row
-        if len(self._asked) > _WAITING:
-            del self._asked[next(iter(self._asked))]
-
-    def _asker(self, connection: int, id: int) -> int:
-        """The request that a response answers; NONE if there is none."""
-        if self.has_ids:
-            return self._asked.get((connection, id), NONE)
-        waiting = self._waiting.get(connection)
-        return waiting.popleft() if waiting else NONE
 
 
 def _int(data: bytes) -> int:

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tagwire.frames.message_index import UnknownMessageError
 from tagwire.frames.pcap import MAGIC
-from tagwire.frames.registry import Registry
 from tagwire.log import Segment
 from tagwire_cli.arguments.log_paths import partitions_of, segments_of
 from tagwire_cli.explaining.units import Asked
@@ -16,7 +14,6 @@ from tagwire_workbench.browsing.frame_listing import FrameListing
 from tagwire_workbench.browsing.frame_table import REQUEST, RESPONSE, FrameTable
 from tagwire_workbench.browsing.growing_file import PlainFile, open_growing
 from tagwire_workbench.browsing.listing import Listing
-from tagwire_workbench.proxy.pairing import has_leading_ids
 
 __all__ = ["How", "open_listing"]
 
@@ -43,7 +40,7 @@ def open_listing(path: Path, how: How) -> Listing:
     if path.is_dir() or how.is_log:
         return _log(path, how)
     head = _head(path)
-    table = FrameTable(has_ids=_has_ids(how.asked.registry))
+    table = FrameTable(how.asked.registry)
     file: FrameFile
     if how.stream is not None:
         kind = REQUEST if how.stream == "request" else RESPONSE
@@ -62,13 +59,6 @@ def open_listing(path: Path, how: How) -> Listing:
             "for a stream of frames after their sizes, give --frames request or response"
         )
     return FrameListing(file, table, how.asked)
-
-
-def _has_ids(registry: Registry) -> bool:
-    try:
-        return has_leading_ids(registry)
-    except UnknownMessageError:  # without headers: what its frames are is said when one is looked at
-        return True
 
 
 def _head(path: Path) -> bytes:

@@ -8,8 +8,7 @@ import click
 from tagwire.text_format import count
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
-from tagwire_cli.input.bytes import read_bytes
-from tagwire_cli.input.capture_lines import capture_lines
+from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table, write_json
 
@@ -49,7 +48,7 @@ def command(a: str, b: str, as_json: bool, package: str | None) -> None:
 
     registry = find_registry(package)
     require_headers(registry)
-    usages = [CaptureUsage(registry, capture_lines(read_bytes(file, is_hex=False), file)) for file in (a, b)]
+    usages = [CaptureUsage(registry, captured_frames(file, registry)) for file in (a, b)]
     messages = compare_captures(*usages)
     if as_json:
         files = [_file(*each) for each in zip((a, b), usages, strict=True)]

@@ -13,18 +13,17 @@ from tagwire.text_format import count, shown
 from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
-from tagwire_cli.input.bytes import read_bytes
-from tagwire_cli.input.capture_lines import capture_lines
+from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
 from tagwire_workbench.address_options import ADDRESS
 
 if TYPE_CHECKING:
+    from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
     from tagwire.message import Message
     from tagwire.testing.addresses import Address
     from tagwire.testing.peer.differences import Difference
-    from tagwire_cli.input.capture_lines import CaptureLine
     from tagwire_workbench.replaying.answers import Ignored
     from tagwire_workbench.replaying.player import Answer
     from tagwire_workbench.replaying.steps import Step
@@ -97,7 +96,7 @@ def command(
 
     registry = find_registry(package)
     require_headers(registry)
-    lines = capture_lines(read_bytes(file, is_hex=False), file)
+    lines = captured_frames(file, registry)
     chosen = lines if recorded_server is None else _asked_of(recorded_server, list(lines))
     played = list(steps(registry, chosen, file))
     paths = Ignored(registry, ignored, _responses(registry, played))
@@ -112,7 +111,7 @@ def command(
         raise click.exceptions.Exit(1)
 
 
-def _asked_of(server: str, lines: "Sequence[CaptureLine]") -> "Sequence[CaptureLine]":
+def _asked_of(server: str, lines: "Sequence[CapturedFrame]") -> "Sequence[CapturedFrame]":
     """The lines of one server. Raises click.BadParameter with those of the capture if it is none of them."""
     chosen = [line for line in lines if line.row.get("server") == server]
     if not chosen:

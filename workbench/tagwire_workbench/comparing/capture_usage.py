@@ -16,9 +16,9 @@ from tagwire.sensitive import hides
 from tagwire.text_format import shown
 
 if TYPE_CHECKING:
+    from tagwire.captures import CapturedFrame
     from tagwire.frames.registry import Registry
     from tagwire.message.field_table import FieldRow
-    from tagwire_cli.input.capture_lines import CaptureLine
 
 __all__ = ["CaptureUsage", "FieldUsage", "value_texts"]
 
@@ -63,8 +63,8 @@ class FieldUsage:
 class CaptureUsage:
     """What the lines of a capture use."""
 
-    def __init__(self, registry: "Registry", lines: "Iterable[CaptureLine]") -> None:
-        """Raises InputError for a line that is no frame."""
+    def __init__(self, registry: "Registry", lines: "Iterable[CapturedFrame]") -> None:
+        """Count what the frames use. Raises CaptureError for a line that isn't a frame."""
         self.frames = 0
         self.unreadable: Counter[str] = Counter()
         """By message: how many frames could not be read."""
@@ -77,20 +77,13 @@ class CaptureUsage:
             self.frames += 1
             self._add(line)
 
-    def _add(self, line: "CaptureLine") -> None:
+    def _add(self, line: "CapturedFrame") -> None:
         kind = "request" if line.is_request else "response"
         name = f"{kind} of API {line.api[0]}" if line.api else kind
         try:
             if line.api:
                 name = self._registry.find(kind, line.api[0]).NAME
-            frame: Any
-            if line.is_request:
-                frame = self._registry.decode_request(line.data)
-            elif line.api is None:
-                self.unreadable[name] += 1
-                return
-            else:
-                frame = self._registry.decode_response(line.data, *line.api)
+            frame = line.decode()
         except TagwireError:
             self.unreadable[name] += 1
             return

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tagwire.errors import TagwireError
-from tagwire_workbench.proxy.pairing import Asked, Pairing
+from tagwire.frames.pairing import Pairing
 from tagwire_workbench.proxy.passing import HEAD, Begun, Bytes, Passing
 from tagwire_workbench.proxy.recorded import RecordedFrame
 
@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ProxyConnection"]
 
+_MOST_WAITING: Final = 10_000
+"""Requests of a connection that wait for their responses; clients allow a handful."""
+
+
+class PassedRequest(NamedTuple):
+    """What is known of a request, and of its response before it is read."""
+
+    api_key: int
+    version: int
+    correlation_id: int | None
+    """None in protocols whose frames do not begin with one."""
+    client_id: str | None
+
 
 class ProxyConnection:
     """A connection of a `RecordingProxy`. Made by `RecordingProxy.connect`."""
@@ -32,7 +45,7 @@ class ProxyConnection:
         self.server = server
         self._proxy = proxy
         self._moved = moved
-        self._pairing = Pairing(by_id=proxy.has_leading_ids)
+        self._pairing = Pairing[PassedRequest](proxy.registry, limit=_MOST_WAITING)
         self._is_unpaired_noted = False
         passing = partial(Passing, max_size=proxy.max_size, budget=proxy.budget)
         request = Begun(is_held=False, ends=self._request)
@@ -56,27 +69,26 @@ class ProxyConnection:
             return frame
         api_key, version = (int.from_bytes(frame[at : at + 2], "big", signed=True) for at in (0, 2))
         correlation_id = None
-        if proxy.has_leading_ids and len(frame) >= HEAD:
+        if self._pairing.has_ids and len(frame) >= HEAD:
             correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
         try:
             header, _ = proxy.registry.decode_header(frame)
             client_id = getattr(header, "client_id", None)
         except TagwireError:  # of an API that the package lacks, or no header: it is recorded as it is
             client_id = None
-        asked = Asked(api_key, version, correlation_id, client_id if isinstance(client_id, str) else None)
-        if not proxy.is_silent(frame, api_key):
-            self._pairing.ask(asked)
-        self._record(asked, frame, is_request=True)
+        request = PassedRequest(api_key, version, correlation_id, client_id if isinstance(client_id, str) else None)
+        self._pairing.ask(None, frame, request)
+        self._record(request, frame, is_request=True)
         return frame
 
     def _response_begins(self, head: bytes) -> Begun:
         """Find the request of a response. The response is held if addresses in it change."""
-        asked = self._pairing.answer(head)
-        if asked is None:
+        request = self._pairing.answer(None, head)
+        if request is None:
             return Begun(is_held=False, ends=self._unpaired)
-        if self._proxy.advertised.is_changed(asked.api_key, asked.version):
-            return Begun(is_held=True, ends=partial(self._advertising, asked))
-        return Begun(is_held=False, ends=partial(self._response, asked))
+        if self._proxy.advertised.is_changed(request.api_key, request.version):
+            return Begun(is_held=True, ends=partial(self._advertising, request))
+        return Begun(is_held=False, ends=partial(self._response, request))
 
     def _unpaired(self, frame: bytes, offset: int) -> bytes:
         """Note the first response to no request."""
@@ -88,33 +100,33 @@ class ProxyConnection:
             )
         return frame
 
-    def _response(self, asked: Asked, frame: bytes, offset: int) -> bytes:
+    def _response(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
         """Record a response."""
-        self._record(asked, frame, is_request=False)
+        self._record(request, frame, is_request=False)
         return frame
 
-    def _advertising(self, asked: Asked, frame: bytes, offset: int) -> bytes:
+    def _advertising(self, request: PassedRequest, frame: bytes, offset: int) -> bytes:
         """Record a response; returns it with the addresses that clients get."""
-        self._record(asked, frame, is_request=False)
+        self._record(request, frame, is_request=False)
         try:
-            return self._proxy.advertised.changed(frame, asked.api_key, asked.version, self._moved)
+            return self._proxy.advertised.changed(frame, request.api_key, request.version, self._moved)
         except TagwireError as error:
             self._note(
                 "from the server",
-                f"byte {offset}: the response to API {asked.api_key} v{asked.version} passes on as it is, with the "
+                f"byte {offset}: the response to API {request.api_key} v{request.version} passes on as it is, with the "
                 f"addresses in it: {error}",
             )
             return frame
 
-    def _record(self, asked: Asked, frame: bytes, *, is_request: bool) -> None:
+    def _record(self, request: PassedRequest, frame: bytes, *, is_request: bool) -> None:
         self._proxy.record(
             RecordedFrame(
                 connection=self.number,
                 is_request=is_request,
-                api_key=asked.api_key,
-                version=asked.version,
-                correlation_id=asked.correlation_id,
-                client_id=asked.client_id,
+                api_key=request.api_key,
+                version=request.version,
+                correlation_id=request.correlation_id,
+                client_id=request.client_id,
                 server=self.server,
                 time=time.time(),
                 data=frame,

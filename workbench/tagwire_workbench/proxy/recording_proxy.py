@@ -12,7 +12,6 @@ from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire_workbench.proxy.advertised import Advertised
 from tagwire_workbench.proxy.connection import ProxyConnection
 from tagwire_workbench.proxy.errors import ProxyError
-from tagwire_workbench.proxy.pairing import Silent, has_leading_ids
 from tagwire_workbench.proxy.passing import Budget
 from tagwire_workbench.proxy.recorded import RecordedFrame
 
@@ -59,8 +58,6 @@ class RecordingProxy:
         self.max_size = max_size
         self.budget = Budget(max_held)
         self.advertised = Advertised(registry)
-        self.is_silent = Silent(registry)
-        self.has_leading_ids = has_leading_ids(registry)
         self.record = on_frame
         self.listeners: dict[Address, Address] = {}
         """Where it listens, while it does: by the address of the server that clients come to there."""

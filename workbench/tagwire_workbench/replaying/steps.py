@@ -4,13 +4,11 @@ So requests keep their order across connections: one that a server answers only 
 another client has asked something is not waited for too early.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tagwire_cli.input.bytes import InputError
-from tagwire_cli.input.capture_lines import CaptureLine
-from tagwire_workbench.proxy.pairing import has_leading_ids
+from tagwire.captures import CapturedFrame, CaptureError
+from tagwire.frames.pairing import Pairing
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -34,25 +32,18 @@ class Step(NamedTuple):
     """When it passed, in seconds; None if the line does not say it."""
 
 
-def steps(registry: "Registry", lines: Iterable[CaptureLine], name: str) -> Iterator[Step]:
-    """The steps of these lines. Left out are responses without their request. Raises InputError for a line without
-    what is needed."""
-    by_id = has_leading_ids(registry)
-    asked: Counter[tuple[str, int | None]] = Counter()
-    for line in lines:
-        start = 4 if line.is_request else 0
-        if line.api is None:
-            raise InputError(f"{name}: line {line.number} can't be played: it has no api_key or no api_version")
-        if by_id and len(line.data) < start + 4:
-            raise InputError(f"{name}: line {line.number} can't be played: its frame ends before its correlation id")
-        number = int.from_bytes(line.data[start : start + 4], "big", signed=True) if by_id else None
-        connection = line.connection
-        if line.is_request:
-            asked[connection, number] += 1
-        elif asked[connection, number]:
-            asked[connection, number] -= 1
-        else:
+def steps(registry: "Registry", frames: Iterable[CapturedFrame], name: str) -> Iterator[Step]:
+    """Return the steps of a capture, without responses whose request is missing. Raises CaptureError."""
+    pairing = Pairing[int](registry)
+    for frame in frames:
+        start = 4 if frame.is_request else 0
+        if frame.api is None:
+            raise CaptureError(f"{name}: line {frame.number} can't be played: it has no api_key or no api_version")
+        if pairing.has_ids and len(frame.data) < start + 4:
+            raise CaptureError(f"{name}: line {frame.number} can't be played: its frame ends before its correlation ID")
+        connection, key = pairing.key(frame.connection, frame.data, is_request=frame.is_request)
+        if frame.is_request:
+            pairing.ask(connection, frame.data, frame.number)
+        elif pairing.answer(connection, frame.data) is None:
             continue
-        milliseconds = line.row.get("timestamp")
-        time = milliseconds / 1000 if isinstance(milliseconds, int | float) else None
-        yield Step(line.number, connection, line.is_request, number, *line.api, line.data, time)
+        yield Step(frame.number, frame.connection, frame.is_request, key, *frame.api, frame.data, frame.time)

@@ -1,0 +1,329 @@
+"""Captured traffic: the frames that programs sent to each other, read from files.
+
+    for frame in tagwire.captures.read("frames.jsonl.gz"):
+        print(frame.time, frame.connection, frame.direction, frame.message)
+
+A capture is a network capture (pcap, pcapng; needs the extra `pcap`), or a file of JSON lines, gzipped or not. Each
+line is an object:
+
+    dir                     "req" or "resp"
+    hex                     the frame without its size
+    run, conn               what tells connections apart; optional
+    client_label            who sent or got it; optional
+    timestamp               milliseconds since 1970, or an ISO 8601 string; optional
+    api_key, api_version    the API of the request; optional
+
+Errors name the invalid key, but not a value that may be a secret.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from tagwire.frames.pairing import Pairing
+from tagwire.frames.pcap import MAGIC, CaptureError, NetworkGap, network_frames
+from tagwire.text_format import shown
+
+if TYPE_CHECKING:
+    import os
+
+    from tagwire.frames.frame import Frame
+    from tagwire.frames.registry import Registry
+
+__all__ = [
+    "CaptureError",
+    "CapturedFrame",
+    "frame_of_line",
+    "frame_of_row",
+    "frames_of_lines",
+    "frames_of_network",
+    "frames_of_stream",
+    "is_capture",
+    "paired",
+    "read",
+]
+
+_GZIP: Final = b"\x1f\x8b"
+_FIRST_LINE: Final = 1 << 24
+_MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
+
+
+@dataclass(slots=True, eq=False)
+class CapturedFrame:
+    """A request or a response of a capture, or a gap where there is none."""
+
+    number: int
+    """The line, or the position among the frames of a network capture; from 1."""
+    is_request: bool
+    data: bytes
+    """Header and body, without the size; empty for a gap."""
+    run: str | None = None
+    """What a line names the recording."""
+    conn: str | None = None
+    """What a line names the connection; in a network capture, the addresses of client and server."""
+    client: str | None = None
+    """What a line names the client."""
+    milliseconds: float | None = None
+    """When the frame passed: milliseconds since 1970."""
+    api: tuple[int, int] | None = None
+    """API key and version of the request, also for its response; None if they are unknown."""
+    rivals: tuple[tuple[int, int], ...] = ()
+    """APIs of further requests that wait for a response with the same correlation ID."""
+    gap: str = ""
+    """Why there is no frame: bytes that a network capture lacks, or a line that can't be read."""
+    row: Mapping[str, Any] = field(default_factory=dict)
+    """The whole object of a line."""
+    registry: Registry | None = None
+    """The package that decodes the frame."""
+    _decoded: Frame[Any, Any] | None = None
+
+    @property
+    def connection(self) -> str:
+        """What tells the connection from others: run and connection, as far as they are known."""
+        return " ".join(each for each in (self.run, self.conn) if each is not None)
+
+    @property
+    def direction(self) -> str:
+        """ "request" or "response"."""
+        return "request" if self.is_request else "response"
+
+    @property
+    def time(self) -> float | None:
+        """When the frame passed: seconds since 1970."""
+        return None if self.milliseconds is None else self.milliseconds / 1000
+
+    @property
+    def header(self) -> Any:
+        """The decoded header. Raises TagwireError if the frame can't be decoded."""
+        return self._frame.header
+
+    @property
+    def message(self) -> Any:
+        """The decoded message. Raises TagwireError if the frame can't be decoded."""
+        return self._frame.message
+
+    @property
+    def version(self) -> int:
+        """The version of the message. Raises TagwireError if the frame can't be decoded."""
+        return self._frame.version
+
+    @property
+    def _frame(self) -> Frame[Any, Any]:
+        if self._decoded is None:
+            self._decoded = self.decode()
+        return self._decoded
+
+    def decode(self, **options: Any) -> Frame[Any, Any]:
+        """Decode the frame; the options are those of `Registry.decode_request`. Raises TagwireError."""
+        if self.gap:
+            raise CaptureError(self.gap)
+        if self.registry is None:
+            raise CaptureError(f"frame {self.number}: no registry is known that could decode it")
+        if self.is_request:
+            return self.registry.decode_request(self.data, **options)
+        if self.api is None:
+            raise CaptureError("the request of this response was not captured, so its API is unknown")
+        return self.registry.decode_response(self.data, *self.api, **options)
+
+
+def read(
+    path: str | os.PathLike[str], registry: Registry | None = None, *, port: int = 9092
+) -> Iterator[CapturedFrame]:
+    """Read the frames of a capture, with responses paired with their requests.
+
+    Kafka's messages are decoded unless another package's registry is given. `port` is where the brokers of a network
+    capture listen. Bytes that a network capture lacks are frames with a `gap`. Raises CaptureError, which names the
+    file and the line, and MissingExtraError.
+    """
+    if registry is None:
+        from tagwire.frames.known_packages import kafka_messages
+
+        registry = kafka_messages()
+    try:
+        with Path(path).open("rb") as stream:
+            yield from paired(frames_of_stream(stream, str(path), registry, port=port), registry)
+    except OSError as error:
+        raise CaptureError(f"{path}: can't be read: {error.strerror or error}") from None
+
+
+def paired(frames: Iterable[CapturedFrame], registry: Registry) -> Iterator[CapturedFrame]:
+    """Give each response the API of its request, and each frame the registry.
+
+    A request comes before its response. An API that a line names itself stays as it is.
+    """
+    pairing = Pairing[tuple[int, int]](registry)
+    for frame in frames:
+        frame.registry = registry
+        if frame.gap:
+            pairing.miss(frame.connection)
+        elif frame.is_request:
+            frame.api = frame.api or _api_of(frame.data)
+            if frame.api is not None:
+                pairing.ask(frame.connection, frame.data, frame.api)
+        elif frame.api is not None:
+            pairing.answer(frame.connection, frame.data, frame.api.__eq__)
+        else:
+            rivals = {*pairing.candidates(frame.connection, frame.data)}
+            frame.api = pairing.answer(frame.connection, frame.data)
+            frame.rivals = tuple(rivals - {frame.api})
+        yield frame
+
+
+def _api_of(request: bytes) -> tuple[int, int] | None:
+    if len(request) < 4:
+        return None
+    return int.from_bytes(request[:2], "big", signed=True), int.from_bytes(request[2:4], "big", signed=True)
+
+
+def is_capture(data: bytes) -> bool:
+    """Whether these bytes are a network capture, or begin with the line of a captured frame; gzipped or not."""
+    if data[:4] in MAGIC:
+        return True
+    try:
+        start = zlib.decompressobj(31).decompress(data, _FIRST_LINE) if data.startswith(_GZIP) else data
+        row = json.loads(start.lstrip().partition(b"\n")[0])
+    except (ValueError, zlib.error, RecursionError):
+        return False
+    return isinstance(row, dict) and "dir" in row and "hex" in row
+
+
+def frames_of_stream(
+    stream: BinaryIO, name: str, registry: Registry | None, *, port: int = 9092, keeps_damaged: bool = False
+) -> Iterator[CapturedFrame]:
+    """Read the frames of a capture from a seekable stream; errors name it. Responses are not paired.
+
+    With `keeps_damaged`, a line that isn't a captured frame becomes a frame with a `gap`. Raises CaptureError.
+    """
+    start = stream.read(4)
+    stream.seek(0)
+    if start not in MAGIC:
+        yield from frames_of_lines(stream, name, start=start, keeps_damaged=keeps_damaged)
+        return
+    # Frames after a gap are found late.
+    found = sorted(frames_of_network(stream, registry, port), key=lambda each: each.milliseconds or 0.0)
+    for number, frame in enumerate(found, 1):
+        frame.number = number
+        yield frame
+
+
+def frames_of_network(stream: BinaryIO, registry: Registry | None, port: int = 9092) -> Iterator[CapturedFrame]:
+    """Read the frames of a network capture in the order in which they are complete. Raises CaptureError."""
+    for number, each in enumerate(network_frames(stream, port, registry), 1):
+        data, gap = (b"", str(each)) if isinstance(each, NetworkGap) else (each.data, "")
+        yield CapturedFrame(number, each.is_request, data, None, each.connection, None, each.time, gap=gap)
+
+
+def frames_of_lines(
+    stream: BinaryIO, name: str, *, start: bytes, keeps_damaged: bool = False
+) -> Iterator[CapturedFrame]:
+    """Read the frames of JSON lines, gzipped or not as their `start` says; blank lines are skipped.
+
+    Raises CaptureError.
+    """
+    for number, line in enumerate(_lines(stream, name, start), 1):
+        if line.strip():
+            try:
+                yield frame_of_line(number, line, name)
+            except CaptureError as error:
+                if not keeps_damaged:
+                    raise
+                yield CapturedFrame(number, True, b"", gap=str(error))
+
+
+def _lines(stream: BinaryIO, name: str, start: bytes) -> Iterator[bytes]:
+    number = 0
+    try:
+        for line in gzip.GzipFile(fileobj=stream) if start.startswith(_GZIP) else stream:
+            number += 1
+            yield line
+    except (EOFError, OSError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CaptureError(f"{name}: can't be read after line {number}: {reason}") from None
+
+
+def frame_of_line(number: int, line: bytes, name: str) -> CapturedFrame:
+    """Read the frame of a line of JSON. Raises CaptureError, which names the file and the line."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        raise CaptureError(f"{name}: line {number} is not a captured frame: it is not JSON") from None
+    return frame_of_row(number, row, f"{name}: line {number}")
+
+
+def frame_of_row(number: int, row: Any, place: str) -> CapturedFrame:
+    """Read the frame of a row, which may have its bytes as `data` instead of `hex`. Raises CaptureError."""
+    try:
+        if not isinstance(row, Mapping):
+            raise ValueError("it is not a JSON object")
+        return _parsed(number, row)
+    except ValueError as error:
+        raise CaptureError(f"{place} is not a captured frame: {error}") from None
+
+
+def _parsed(number: int, row: Mapping[str, Any]) -> CapturedFrame:
+    direction = row.get("dir")
+    if direction not in ("req", "resp"):
+        raise ValueError("dir must be req or resp")
+    key, version = _int16(row, "api_key"), _int16(row, "api_version")
+    return CapturedFrame(
+        number=number,
+        is_request=direction == "req",
+        data=_data(row),
+        run=_text(row.get("run")),
+        conn=_text(row.get("conn")),
+        client=_text(row.get("client_label")),
+        milliseconds=_milliseconds(row.get("timestamp")),
+        api=None if key is None or version is None else (key, version),
+        row=row,
+    )
+
+
+def _data(row: Mapping[str, Any]) -> bytes:
+    if row.get("data") is None:
+        try:
+            return bytes.fromhex(row["hex"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("hex must be a string of hex digits") from None
+    if not isinstance(row["data"], bytes | bytearray | memoryview):
+        raise ValueError(f"data must be bytes, and is {type(row['data']).__name__}")
+    return bytes(row["data"])
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _int16(row: Mapping[str, Any], name: str) -> int | None:
+    value = row.get(name)
+    if value is None:
+        return None
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("api_key and api_version must be numbers") from None
+    if not -0x8000 <= number <= 0x7FFF:
+        raise ValueError(f"{name} is {shown(number)}, which is beyond 16 bits")
+    return number
+
+
+def _milliseconds(value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+        if isinstance(value, datetime):
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp() * 1000
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("timestamp must be milliseconds since 1970, or an ISO 8601 string") from None
+    if not abs(number) <= _MOST_MILLISECONDS:  # NaN is not, either
+        raise ValueError(f"timestamp is {shown(value)}, which is not a time in milliseconds since 1970")
+    return number

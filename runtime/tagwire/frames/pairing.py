@@ -1,0 +1,144 @@
+"""Which request a response answers.
+
+A server answers the requests of a connection that share a correlation ID in the order in which they were sent, and
+clients do reuse IDs: on every new connection, after logging in again, and after the counter wraps. So the requests
+that wait for a response are kept by connection and correlation ID, first in, first out. In protocols whose frames
+don't begin with a correlation ID, responses come in the order of the requests.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from tagwire.errors import TagwireError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from tagwire.frames.frame_selection import RequestSelection
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+
+__all__ = ["Pairing", "has_leading_ids"]
+
+SILENT: Final = (("ProduceRequest", "acks", 0),)
+"""Requests that get no response: the message, a field, and its value."""
+
+T = TypeVar("T")
+
+
+class Pairing(Generic[T]):
+    """Requests that wait for their responses; each is represented by a value that the caller chooses.
+
+    With `limit`, the oldest requests are forgotten when more than that many wait, and their responses belong to no
+    request.
+    """
+
+    def __init__(self, registry: Registry, *, limit: int | None = None) -> None:
+        self.has_ids = has_leading_ids(registry)
+        self._silent = dict(_silent_requests(registry))
+        self._limit = limit
+        self._waiting: dict[tuple[Hashable, int | None], deque[T]] = {}
+        self._count = 0
+        self._unordered: set[Hashable] = set()
+        """Connections without correlation IDs of which a request is unknown, so that the order proves nothing."""
+
+    def key(self, connection: Hashable, frame: bytes, *, is_request: bool) -> tuple[Hashable, int | None]:
+        """Return what a request has in common with its response: the connection, and the correlation ID.
+
+        The ID is None in protocols without one, and in a frame that ends before it.
+        """
+        at = 4 if is_request else 0
+        has_id = self.has_ids and len(frame) >= at + 4
+        return connection, int.from_bytes(frame[at : at + 4], "big", signed=True) if has_id else None
+
+    def is_silent(self, frame: bytes) -> bool:
+        """Whether a request gets no response. One that can't be read may get one."""
+        silent = self._silent.get(int.from_bytes(frame[:2], "big", signed=True))
+        if silent is None:
+            return False
+        selection, value = silent
+        try:
+            return selection.read(frame) == [value]
+        except TagwireError:
+            return False
+
+    def ask(self, connection: Hashable, frame: bytes, request: T) -> bool:
+        """Add a request, and return whether it waits for a response."""
+        if self.is_silent(frame):
+            return False
+        self.wait(connection, frame, request)
+        return True
+
+    def wait(self, connection: Hashable, start: bytes, request: T) -> None:
+        """Add a request that gets a response; the first eight bytes of it are enough."""
+        if connection not in self._unordered:
+            self._waiting.setdefault(self.key(connection, start, is_request=True), deque()).append(request)
+            self._count += 1
+            if self._limit is not None and self._count > self._limit:
+                self._forget(next(iter(self._waiting)))
+
+    def answer(self, connection: Hashable, start: bytes, fits: Callable[[T], bool] | None = None) -> T | None:
+        """Remove and return the request of the response that starts with these bytes; None if no request waits for it.
+
+        Requests that `fits` rejects are passed over, and go on waiting.
+        """
+        key = self.key(connection, start, is_request=False)
+        same = self._waiting.get(key)
+        at = next((at for at, each in enumerate(same or ()) if fits is None or fits(each)), None)
+        if same is None or at is None or (self.has_ids and key[1] is None):
+            return None
+        found = same[at]
+        del same[at]
+        self._count -= 1
+        if not same:
+            del self._waiting[key]
+        return found
+
+    def candidates(self, connection: Hashable, start: bytes) -> tuple[T, ...]:
+        """Return all requests that wait for a response with the correlation ID at the start of these bytes."""
+        return tuple(self._waiting.get(self.key(connection, start, is_request=False), ()))
+
+    def miss(self, connection: Hashable) -> None:
+        """Note that bytes of a connection are missing: requests that share a correlation ID can't be told apart."""
+        for key in [key for key, same in self._waiting.items() if key[0] == connection]:
+            if not self.has_ids or len(self._waiting[key]) > 1:
+                self._forget(key)
+        if not self.has_ids:
+            self._unordered.add(connection)
+
+    def rest(self) -> Iterator[T]:
+        """Return the requests that still wait."""
+        return (request for same in self._waiting.values() for request in same)
+
+    def _forget(self, key: tuple[Hashable, int | None]) -> None:
+        self._count -= len(self._waiting.pop(key))
+        if not self.has_ids:
+            self._unordered.add(key[0])
+
+
+def _silent_requests(registry: Registry) -> Iterator[tuple[int, tuple[RequestSelection, object]]]:
+    for name, path, value in SILENT:
+        key = registry[name].API_KEY if name in registry else None
+        if key is not None and "RequestHeader" in registry and any(row.name == path for row in registry[name].FIELDS):
+            yield key, (registry.select_request(name, path), value)
+
+
+def has_leading_ids(registry: Registry) -> bool:
+    """Whether correlation IDs follow API key and version in requests, and begin responses, in all versions.
+
+    True for a package without headers, whose frames can only be other people's.
+    """
+    names = ("RequestHeader", "ResponseHeader")
+    return any(name not in registry for name in names) or (
+        _is_id(registry.request_header, 2) and _is_id(registry.response_header, 0)
+    )
+
+
+def _is_id(header: type[Message], at: int) -> bool:
+    if len(header.FIELDS) <= at:
+        return False
+    row = header.FIELDS[at]
+    is_always = all(each in row.versions for each in (header.VERSIONS.lowest, header.VERSIONS.highest))
+    return (row.name, row.type, bool(row.tagged)) == ("correlation_id", "int32", False) and is_always

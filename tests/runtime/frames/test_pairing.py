@@ -1,0 +1,81 @@
+"""Requests paired with responses: by connection and correlation ID, first in, first out."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+import tagwire_messages as messages
+from tagwire.frames.pairing import Pairing
+from tagwire.frames.tcp_frames import ResponseHeaders
+
+REGISTRY = messages.registry
+
+
+def request(id: int, message: object = None) -> bytes:
+    asked = messages.ListGroupsRequest() if message is None else message
+    return REGISTRY.encode_request(asked, 5, correlation_id=id)  # type: ignore[arg-type]
+
+
+def response(id: int) -> bytes:
+    return id.to_bytes(4, "big", signed=True) + bytes(5)
+
+
+@pytest.mark.parametrize(("asked", "answered", "want"), [
+    ([(1, 5), (1, 6)], [(1, 6), (1, 5)], [1, 0]),
+    ([(1, 5), (1, 5), (1, 5)], [(1, 5)] * 4, [0, 1, 2, None]),
+    ([(1, 5), (2, 5)], [(2, 5), (1, 5), (1, 5)], [1, 0, None]),
+    ([(1, -1), (1, 0)], [(1, 0), (1, -1)], [1, 0]),
+    ([], [(1, 0)], [None]),
+])  # fmt: skip
+def test_first_in_first_out(
+    asked: Sequence[tuple[int, int]], answered: Sequence[tuple[int, int]], want: Sequence[int | None]
+) -> None:
+    pairing = Pairing[int](REGISTRY)
+    assert all(pairing.ask(connection, request(id), number) for number, (connection, id) in enumerate(asked))
+    assert [pairing.answer(connection, response(id)) for connection, id in answered] == want
+    assert sorted(pairing.rest()) == sorted(set(range(len(asked))) - set(want))
+
+
+def test_a_produce_request_without_acks_does_not_wait() -> None:
+    pairing = Pairing[str](REGISTRY)
+    assert not pairing.ask(1, request(5, messages.ProduceRequest(acks=0)), "silent")
+    assert pairing.ask(1, request(5, messages.ProduceRequest(acks=1)), "waits")
+    assert pairing.answer(1, response(5)) == "waits"
+
+
+def test_requests_that_do_not_fit_go_on_waiting() -> None:
+    pairing = Pairing[str](REGISTRY)
+    for each in ("a", "b", "a"):
+        pairing.ask(1, request(5), each)
+    assert pairing.candidates(1, response(5)) == ("a", "b", "a")
+    assert pairing.answer(1, response(5), "b".__eq__) == "b"
+    assert pairing.answer(1, response(5), "b".__eq__) is None
+    assert list(pairing.rest()) == ["a", "a"]
+
+
+def test_missing_bytes_make_only_shared_ids_unknown() -> None:
+    pairing = Pairing[int](REGISTRY)
+    for number, (connection, id) in enumerate([(1, 5), (1, 5), (1, 6), (2, 5), (2, 5)]):
+        pairing.ask(connection, request(id), number)
+    pairing.miss(1)
+    assert [pairing.answer(*each) for each in ((1, response(5)), (1, response(6)), (2, response(5)))] == [None, 2, 3]
+
+
+def test_a_limit_counts_only_requests_that_wait() -> None:
+    pairing = Pairing[int](REGISTRY, limit=2)
+    for number in range(10):
+        pairing.ask(1, request(number), number)
+        assert pairing.answer(1, response(number)) == number
+    for number in (1, 2, 3):
+        pairing.ask(1, request(number), number)
+    assert [pairing.answer(1, response(number)) for number in (1, 2, 3)] == [None, 2, 3]
+
+
+@pytest.mark.parametrize(("waiting", "second", "want"), [
+    ({}, 7, False), ({}, 8, True), ({7: 1, 8: 1}, 7, False), ({7: 2}, 7, True), ({7: 1, 8: 1}, 8, True),
+])  # fmt: skip
+def test_whether_one_response_follows_another(waiting: dict[int, int], second: int, want: bool) -> None:
+    """After a gap: IDs ascend if no request is known, and repeat only as often as requests wait."""
+    data = b"".join(len(each).to_bytes(4, "big") + each for each in map(response, (7, second)))
+    assert ResponseHeaders(Counter(waiting)).follows(data, 0, len(data) // 2) is want

@@ -1,0 +1,54 @@
+"""`tagwire.captures`: frames from files, with what is known of them."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tagwire_messages as messages
+from tagwire import captures
+
+ASKED = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7, client_id="me")
+ANSWER = messages.registry.encode_response(messages.HeartbeatResponse(error_code=27), 4, correlation_id=7)
+
+
+def row(direction: str, data: bytes, **more: Any) -> bytes:
+    return json.dumps({"dir": direction, "hex": data.hex(), "run": "r", "conn": 1, **more}).encode() + b"\n"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_frames_have_what_is_known_of_them(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(pack(row("req", ASKED, timestamp=1500) + b"\n" + row("resp", ANSWER, client_label="c")))
+    asked, answer = captures.read(path)
+    facts = [
+        (each.number, each.direction, each.connection, each.client, each.time, each.api) for each in (asked, answer)
+    ]
+    assert facts == [(1, "request", "r 1", None, 1.5, (12, 4)), (3, "response", "r 1", "c", None, (12, 4))]
+    assert (asked.header.client_id, asked.message.group_id, asked.version) == ("me", "g", 4)
+    assert (answer.header.correlation_id, answer.message.error_code, answer.data) == (7, 27, ANSWER)
+
+
+def test_a_response_without_its_request(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(row("req", ASKED, conn=2) + row("resp", ANSWER) + row("resp", ANSWER, api_key=12, api_version=4))
+    _, stray, told = captures.read(path)
+    assert stray.api is None and told.message.error_code == 27
+    with pytest.raises(captures.CaptureError, match="the request of this response was not captured"):
+        _ = stray.message
+
+
+@pytest.mark.parametrize(("data", "error"), [
+    (row("req", ASKED) + b"{}\n", "a.jsonl: line 2 is not a captured frame: dir must be req or resp"),
+    (gzip.compress(row("req", ASKED))[:-9], "a.jsonl: can't be read after line "),
+    (None, "a.jsonl: can't be read: No such file or directory"),
+])  # fmt: skip
+def test_files_that_are_not_captures(tmp_path: Path, data: bytes | None, error: str) -> None:
+    path = tmp_path / "a.jsonl"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(captures.CaptureError) as raised:
+        list(captures.read(path))
+    assert error in str(raised.value)
