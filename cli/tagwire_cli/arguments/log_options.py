@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.format_names import FormatName, formats_of
 
 __all__ = [
@@ -90,7 +91,7 @@ def output_options(function: F) -> F:
 
 def conversion_options(function: F) -> F:
     """The options that say what batches become beside their format: codec and size."""
-    codecs = click.Choice(("none", "gzip", "snappy", "lz4", "zstd"))
+    codecs = click.Choice(CODEC_NAMES)
     for option in (
         click.option("--batch-records", type=click.IntRange(1), metavar="N", help="Make batches of up to N records."),
         click.option(

@@ -9,6 +9,7 @@ from tagwire.log.checkpoints import EpochStart
 from tagwire.log.errors import refuse
 from tagwire.log.rules import Problem, Problems
 from tagwire.records import Record, RecordBatch
+from tagwire.records.control import control_type
 from tagwire.text_format import count
 
 __all__ = ["OUT_OF_ORDER", "BatchRules", "Seen", "check_order", "refuse_far"]
@@ -90,7 +91,7 @@ class BatchRules:
                 self._offset(position, batch, record, before)
                 before = max(before, record.offset)
                 latest = record.timestamp if latest is None else max(latest, record.timestamp)
-                marker = _marker(record) if batch.is_control and not count else marker
+                marker = control_type(record) if batch.is_control and not count else marker
                 count += 1
         except DecodeError as error:
             what = f"{error.path or 'records'}: found {error.found}, expected {error.expected}"
@@ -121,11 +122,6 @@ def _decisive(starts: list[EpochStart]) -> list[EpochStart]:
         if not found or start.start_offset < found[-1].start_offset:
             found.append(start)
     return found[::-1]
-
-
-def _marker(record: Record) -> int | None:
-    key = record.key
-    return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
 
 
 def is_within(first: int, last: int, base_offset: int) -> bool:

@@ -7,22 +7,15 @@ sequence or in parallel.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from tagwire.limits import Limits
 from tagwire.log.segment import Segment
 from tagwire.log.transactions import ABORT, COMMIT
-from tagwire.records import Record, RecordBatch
+from tagwire.records import RecordBatch
+from tagwire.records.control import control_type
 
-__all__ = ["BatchSummary", "Producer", "marker_type", "spans_from_json", "summarize"]
-
-_NO_TYPE: Final = -1
-
-
-def marker_type(records: list[Record]) -> int:
-    """The type of a control batch, by its first record."""
-    key = records[0].key if records else None
-    return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else _NO_TYPE
+__all__ = ["BatchSummary", "Producer", "spans_from_json", "summarize"]
 
 
 class Producer:
@@ -109,7 +102,7 @@ class BatchSummary:
             producer.see(batch.producer_epoch, batch.max_timestamp, batch.last_offset)
             return
         records = list(batch)
-        kind = marker_type(records)
+        kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
             return
         time = records[0].timestamp if records else batch.max_timestamp

@@ -144,7 +144,7 @@ class LogColumns:
         """The struct of all columns, and the struct of those that are read from batches."""
         if payload is not None:
             self.root = Column("", "+s", children=(*records.children, payload.column))
-            self.gathered = payload.with_sources(records)
+            self.gathered = payload.with_sources(records, wanted.formats)
         self.skipped: list[Damage] = []
         """What the last pass left out with errors="skip": byte ranges with reasons."""
         self._segments = self._found()
@@ -255,7 +255,7 @@ class Pass:
         if self.wanted.ordered:
             check_order(scan.file, position, batch, rows.last_offset)
         size = batch.size
-        shared = batch_values(root, batch, batch.described_by, file, position, heads_only=is_outline)
+        shared = batch_values(root, batch, file, position, heads_only=is_outline)
         if heads_only:
             rows.put(shared)
         for number, record in enumerate(() if heads_only else batch):

@@ -1,12 +1,12 @@
-"""The columns of a log: what they are called, their Arrow types, and their values by way of objects.
+"""The columns of a log: one row each, with name, Arrow type, and where records, batches and the native engine have it.
 
-A column has the name and meaning of an attribute of `Record` or `RecordBatch`, if there is
-one. The native engine fills the same columns without objects; this module is used where it
-can't, and tests compare the two.
+A new column is one row of a table below. Columns are named after the attributes of `Record` and `RecordBatch`. The
+native engine fills them without objects (`Source`); where it can't, objects give the same values.
 """
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.shape import Column, Selection, message_column
@@ -16,42 +16,120 @@ from tagwire.records import Format, FormatSet, Record, RecordBatch
 from tagwire.records.format_set import AUTO, format_set
 from tagwire.text_format import near
 
-__all__ = ["LEVELS", "batch_values", "column_names", "is_uniform", "record_values", "root_column"]
+__all__ = [
+    "LEVELS",
+    "LogColumn",
+    "Source",
+    "batch_values",
+    "column_names",
+    "is_uniform",
+    "record_values",
+    "root_column",
+]
+
+Value = Callable[[Any], Any]
+
+
+class Source(NamedTuple):
+    """Where the native engine finds a column's values.
+
+    | kind | the value is |
+    |---|---|
+    | `record` | the item `name` of a record's layout; null or the default if the format does not have it |
+    | `tombstone` | whether a record deletes earlier ones |
+    | `role` | the field of the batch header with the role `name`, or -1 |
+    | `item` | the item `name` of the batch header, or -1 |
+    | `computed` | `name`: a position, size, offset or time that the loop computes |
+    | `bits` | a group of the attributes: a number, or for dictionary columns the name of its value |
+    | `file`, `format` | the name of the file, or of the batch's format |
+    """
+
+    kind: str
+    name: str
+    only_if: str = ""
+    """The bit of the attributes without which the value is null."""
+
+
+class LogColumn(Column):
+    """A column of a log. `value` gives it from a `Record`, or from a `RecordBatch` and what its records share."""
+
+    __slots__ = ("of_header", "source", "value")
+
+    def __init__(
+        self,
+        name: str,
+        format: str,
+        kind: str,
+        source: str = "",
+        *,
+        only_if: str = "",
+        value: Value | None = None,
+        of_header: Value | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(name, format, **more)
+        self.source = Source(kind, source or name, only_if)
+        self.value = value or attrgetter(name)
+        self.of_header = of_header or self.value
+        """As `value`, without decompressing the records."""
+
+    @property
+    def of_record(self) -> bool:
+        """Whether each record has its own value."""
+        return self.source.kind in ("record", "tombstone")
+
+
+def _timestamp_type(batch: RecordBatch) -> str | None:
+    return batch.timestamp_type if "timestamp_type" in batch.described_by.bits else None
+
+
+def _base_offset_of_header(batch: RecordBatch) -> int | None:
+    """None for a wrapper: its compressed messages have the base offset."""
+    return None if batch.described_by.records is None and batch.codec != "none" else batch.base_offset
+
+
+def _last_offset_of_header(batch: RecordBatch) -> int:
+    format = batch.described_by
+    if format.records is not None:
+        return batch.last_offset
+    header = batch._head  # pyright: ignore[reportPrivateUsage]
+    return format.role(header, "base_offset")
+
 
 _TIME: Final = "tsm:UTC"
-_PLACE: Final = (
-    Column("file", "i", is_words=True),
-    Column("position", "l"),
-    Column("size", "l"),
+_POSITION: Final = (
+    LogColumn("file", "i", "file", is_words=True),
+    LogColumn("position", "l", "computed"),
+    LogColumn("size", "l", "computed"),
 )
-_HEAD: Final = (
-    Column("format", "i", is_words=True),
-    Column("magic", "i"),
-    Column("compression", "i", is_words=True),
-    Column("timestamp_type", "i", nullable=True, is_words=True),
-    Column("base_offset", "l", nullable=True),
-    Column("last_offset", "l"),
-    Column("partition_leader_epoch", "i"),
-    Column("producer_id", "l"),
-    Column("producer_epoch", "i"),
-    Column("base_sequence", "i"),
-    Column("is_transactional", "b"),
-    Column("is_control", "b"),
-    Column("delete_horizon_ms", _TIME, nullable=True),
-    Column("crc", "l"),
+_HEADER: Final = (
+    LogColumn("format", "i", "format", is_words=True),
+    LogColumn("magic", "i", "role"),
+    LogColumn("compression", "i", "bits", is_words=True),
+    LogColumn("timestamp_type", "i", "bits", nullable=True, is_words=True, value=_timestamp_type),
+    LogColumn("base_offset", "l", "computed", nullable=True, of_header=_base_offset_of_header),
+    LogColumn("last_offset", "l", "computed", of_header=_last_offset_of_header),
+    LogColumn("partition_leader_epoch", "i", "role"),
+    LogColumn("producer_id", "l", "role"),
+    LogColumn("producer_epoch", "i", "role"),
+    LogColumn("base_sequence", "i", "role"),
+    LogColumn("is_transactional", "b", "bits"),
+    LogColumn("is_control", "b", "bits"),
+    LogColumn("delete_horizon_ms", _TIME, "role", "base_timestamp", only_if="has_delete_horizon", nullable=True),
+    LogColumn("crc", "l", "item"),
 )
 _OF_BATCH: Final = (
-    Column("base_timestamp", _TIME, nullable=True),
-    Column("max_timestamp", _TIME, nullable=True),
-    Column("count", "i", nullable=True),
+    LogColumn("base_timestamp", _TIME, "role", nullable=True),
+    LogColumn("max_timestamp", _TIME, "computed", nullable=True),
+    LogColumn("count", "i", "role", nullable=True),
 )
 _OF_RECORD: Final = (
-    Column("offset", "l"),
-    Column("timestamp", _TIME, nullable=True),
-    Column("key", "z", nullable=True),
-    Column("value", "z", nullable=True),
-    Column("tombstone", "b"),
-    Column("attributes", "i"),
+    LogColumn("offset", "l", "record"),
+    LogColumn("timestamp", _TIME, "record", nullable=True),
+    LogColumn("key", "z", "record", nullable=True),
+    LogColumn("value", "z", "record", nullable=True),
+    LogColumn("tombstone", "b", "tombstone", value=attrgetter("is_tombstone")),
+    LogColumn("attributes", "i", "record"),
 )
 _HEADERS: Final = "headers"
 LEVELS: Final = ("record", "batch")
@@ -59,20 +137,26 @@ _INTEGERS: Final = {"i": 1 << 31, "l": 1 << 63, _TIME: 1 << 63}
 """Formats of numbers, and the first number above their range."""
 
 
-def _columns(level: str, formats: FormatSet) -> tuple[Column, ...]:
+def _columns(level: str, formats: FormatSet) -> tuple[LogColumn, ...]:
     """All columns of a level."""
     if level == "batch":
-        return (*_HEAD, *_OF_BATCH, *_PLACE)
-    return (*_OF_RECORD, _headers(formats), *_HEAD, *_PLACE)
+        return (*_HEADER, *_OF_BATCH, *_POSITION)
+    return (*_OF_RECORD, _headers(formats), *_HEADER, *_POSITION)
 
 
-def _headers(formats: FormatSet) -> Column:
+def _headers(formats: FormatSet) -> LogColumn:
     """The type of headers: keys are text, or int32 if all formats with headers have int32 keys."""
     found = [_pair(format) for format in formats.formats if _HEADERS in format.has]
     has_numbers = bool(found) and all(pair[0].format == "i" for pair in found)
     may_be_null = not found or any(pair[1].nullable for pair in found)
     pair = Column("key", "i" if has_numbers else "u"), Column("value", "z", nullable=may_be_null)
-    return Column(_HEADERS, "+l", default=(), children=(Column("item", "+s", children=pair),))
+    as_key: Callable[[Any], int | str] = int if has_numbers else str
+
+    def value(record: Record) -> list[dict[str, Any]]:
+        return [{"key": as_key(key), "value": value} for key, value in record.headers]
+
+    children = (Column("item", "+s", children=pair),)
+    return LogColumn(_HEADERS, "+l", "record", value=value, default=(), children=children)
 
 
 def _pair(format: Format) -> tuple[Column, ...]:
@@ -112,43 +196,27 @@ def root_column(level: str, names: Iterable[str] | None, formats: FormatSet) -> 
 # ---------------------------------------------------------------- values by way of objects
 
 
-def batch_values(
-    root: Column, batch: RecordBatch, format: Format, file: str, position: int, *, heads_only: bool
-) -> dict[str, Any]:
+def batch_values(root: Column, batch: RecordBatch, file: str, position: int, *, heads_only: bool) -> dict[str, Any]:
     """The values of a batch for these columns. Raises LogError for a number that does not fit its column.
 
-    With `heads_only` nothing is unpacked; a wrapper then has no base offset, because that is in its packed bytes.
+    With `heads_only` nothing is decompressed; a wrapper then has no base offset: its compressed messages have it.
     """
     values: dict[str, Any] = {"file": file, "position": position}
     for column in root.children:
-        name = column.name
-        if name == "timestamp_type":
-            values[name] = batch.timestamp_type if name in format.bits else None
-        elif name == "base_offset" and heads_only and format.records is None and batch.codec != "none":
-            values[name] = None
-        elif name == "last_offset" and heads_only and format.records is None:
-            values[name] = format.role(batch._head, "base_offset")  # pyright: ignore[reportPrivateUsage]
-        elif name not in values and (heads_only or name not in _OF_RECORDS):
-            values[name] = getattr(batch, name)
+        assert isinstance(column, LogColumn)
+        if not column.of_record and column.name not in values:
+            values[column.name] = (column.of_header if heads_only else column.value)(batch)
     return _checked(root, values, file, position)
 
 
 def record_values(root: Column, record: Record, shared: dict[str, Any], file: str, position: int) -> dict[str, Any]:
     """The values of a record, including those of its batch. Raises LogError as `batch_values`."""
-    values = dict(shared)
-    for column in root.children:
-        name = column.name
-        if name == "tombstone":
-            values[name] = record.is_tombstone
-        elif name == _HEADERS:
-            as_key = str if column.children[0].children[0].format == "u" else int
-            values[name] = [{"key": as_key(key), "value": value} for key, value in record.headers]
-        elif name in _OF_RECORDS:
-            values[name] = getattr(record, name)
+    values = shared | {
+        column.name: column.value(record)
+        for column in root.children
+        if isinstance(column, LogColumn) and column.of_record
+    }
     return _checked(root, values, file, position)
-
-
-_OF_RECORDS: Final = frozenset((*(column.name for column in _OF_RECORD), _HEADERS))
 
 
 def _checked(root: Column, values: dict[str, Any], file: str, position: int) -> dict[str, Any]:

@@ -21,13 +21,13 @@ from typing import Any, Final, NamedTuple
 
 from tagwire.errors import TagwireError
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.log.batch_summary import marker_type
 from tagwire.log.key_map import LastOfKeys
 from tagwire.log.rebatching import builder_like
 from tagwire.log.survey import Survey
 from tagwire.log.transactions import ABORT, COMMIT
 from tagwire.records import BatchBuilder, Format, Record, RecordBatch
 from tagwire.records.building import AT_ONCE
+from tagwire.records.control import control_type
 from tagwire.records.format_set import format_set
 from tagwire.records.moving import HAS_NO_KEY, HAS_NO_VALUE, IS_LAST, Movable, new_run
 
@@ -229,7 +229,7 @@ class Judge:
     def _control(self, batch: RecordBatch, format: Format, horizon: int | None) -> Verdict:
         """Markers, and control records of other kinds, which are kept."""
         records = list(batch)
-        kind = marker_type(records)
+        kind = control_type(records[0] if records else None)
         if records and kind not in (ABORT, COMMIT):
             return self._told(batch, [(record, "control") for record in records], kind)
         is_left = batch.producer_id in self.left

@@ -34,7 +34,7 @@ from tagwire.records import Format, RecordBatch, RecordLoss, format_of, read_bat
 from tagwire.records.conversion import converted_batch, left_out
 from tagwire.records.format_set import format_set
 from tagwire.text_format import shown
-from tagwire.wire.compression import CODECS
+from tagwire.wire.compression import CODEC_NAMES
 
 __all__ = [
     "Conversion",
@@ -71,7 +71,7 @@ class Conversion:
         self.source = format_set(source)
         """The formats of what is read."""
         self.limits = limits
-        known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODECS)))
+        known = list(dict.fromkeys(name.partition("-")[0] for name in (self.to.codecs if self.to else CODEC_NAMES)))
         if codec is not None and codec not in known:
             where = f"in {self.to.name}" if self.to else "in any format"
             raise TagwireError(f"no codec {shown(codec)} {where}; there are {', '.join(known)}")

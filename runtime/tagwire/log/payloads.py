@@ -12,6 +12,8 @@ from tagwire.arrow.errors import ColumnError
 from tagwire.arrow.plans import Wanted, decoder_of, schema_of
 from tagwire.arrow.shape import Column
 from tagwire.limits import Limits
+from tagwire.log.column_table import root_column
+from tagwire.records import FormatSet
 from tagwire.wire.varint import UVARINT_MAX, read_uvarint
 
 __all__ = ["MESSAGE", "Payload"]
@@ -54,15 +56,10 @@ class Payload:
         self.wanted = Wanted(message, versions, self.errors, paths)
         self.column = Column(MESSAGE, "+s", nullable=True, children=schema_of(self.wanted).column.children)
 
-    def with_sources(self, records: Column) -> Column:
+    def with_sources(self, records: Column, formats: FormatSet) -> Column:
         """The columns of records, followed by those that messages are read from, unless they are requested anyway."""
-        there = {child.name for child in records.children}
-        more = tuple(
-            Column(name, "b") if name == _CONTROL else Column(name, "z", nullable=True)
-            for name in self.sources
-            if name not in there
-        )
-        return Column("", "+s", children=(*records.children, *more))
+        missing = [name for name in self.sources if records.child(name) is None]
+        return Column("", "+s", children=(*records.children, *root_column("record", missing, formats).children))
 
     def decode(self, data: Any, versions: Any) -> Any:
         """The messages of a column of bytes."""

@@ -16,7 +16,7 @@ from tagwire.text_format import count
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
 
-__all__ = ["CONTROL_TYPES", "ControlRecord", "control_record"]
+__all__ = ["CONTROL_TYPES", "ControlRecord", "control_record", "control_type"]
 
 CONTROL_TYPES: Final = {
     0: ("abort", "EndTxnMarker"),
@@ -46,6 +46,12 @@ class ControlRecord:
         return f"<control record {self.type}: {self.value!r}>" if self.message is None else repr(self.message)
 
 
+def control_type(record: Record | None) -> int:
+    """Return the number of a marker's type from its key, or -1 if the key is not a marker's."""
+    key = record.key if record else None
+    return int.from_bytes(key[2:4], "big", signed=True) if key and len(key) >= 4 else -1
+
+
 def control_record(record: Record, registry: "Registry | None" = None) -> ControlRecord:
     """Decode a record of a control batch.
 
@@ -64,7 +70,7 @@ def control_record(record: Record, registry: "Registry | None" = None) -> Contro
             found=found,
             expected="a version and a type, 4 bytes",
         )
-    key_version, number = int.from_bytes(key[:2], "big", signed=True), int.from_bytes(key[2:4], "big", signed=True)
+    key_version, number = int.from_bytes(key[:2], "big", signed=True), control_type(record)
     message = None
     known = registry
     if known is None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from tagwire.extras import required
 from tagwire.limits import Limits
 
-__all__ = ["CODECS", "PackingFault", "pack", "unpack", "unpack_in_place"]
+__all__ = ["CODECS", "CODEC_NAMES", "PackingFault", "pack", "unpack", "unpack_in_place"]
 
 _FREE: Final = 1 << 20
 """Up to this size the ratio is not limited, because a few zeros are not an attack."""
@@ -263,4 +263,6 @@ _PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "zstd": _zstd,
 }
 CODECS: Final = ("none", *_PACKERS)
-"""The names that a spec may use; the first is for bytes that are not packed."""
+"""The names that a spec may use; the first is for bytes that are not compressed."""
+CODEC_NAMES: Final = tuple(name for name in CODECS if "-" not in name)
+"""The names that users choose from: variants of a codec are left out."""

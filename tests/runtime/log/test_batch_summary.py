@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwire.log.batch_summary import BatchSummary, marker_type
+from tagwire.log.batch_summary import BatchSummary
 from tagwire.records import Record, RecordBatch, build
 from tagwire.records.building import BatchBuilder
+from tagwire.records.control import control_type
 
 COMMIT, ABORT, LEADER_CHANGE = b"\0\0\0\1", b"\0\0\0\0", b"\0\0\0\2"
 
@@ -126,8 +127,8 @@ def test_what_is_known_of_transactions(batches: list[RecordBatch], known: tuple[
     ],
 )
 def test_the_type_of_a_marker_is_an_int16_behind_the_version(key: bytes | None, kind: int) -> None:
-    assert marker_type([Record(0, 0, key, None)]) == kind
-    assert marker_type([]) == -1
+    assert control_type(Record(0, 0, key, None)) == kind
+    assert control_type(None) == -1
 
 
 # ---------------------------------------------------------------- offsets and times

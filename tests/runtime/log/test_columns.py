@@ -12,8 +12,9 @@ from record_damage import records_for
 
 from tagwire import log
 from tagwire.layout import Array, Bits, Fixed, Item, Layout, Nested, StructLayout
-from tagwire.log import column_stream
+from tagwire.log import column_stream, column_table
 from tagwire.log.column_stream import GatheredRows, Pass
+from tagwire.log.column_table import LogColumn
 from tagwire.records import Record, build, format_names, format_of
 from tagwire.wire.types import WIRE_TYPES
 
@@ -224,3 +225,15 @@ def test_a_consumer_sees_the_error_as_text(tmp_path: Path) -> None:
     path.write_bytes(build([Record(0, 5, b"k", b"v")], "v2").encode()[:-1] + b"?")
     with pytest.raises(pa.ArrowInvalid, match="crc at byte 17"):
         pa.table(log.columns(path))
+
+
+def test_a_new_column_is_one_row_of_the_table(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both engines fill it, for records and for batches, and formats without that bit have 0."""
+    new = LogColumn("is_compacted", "b", "bits", "has_delete_horizon", value=lambda b: b.delete_horizon_ms is not None)
+    monkeypatch.setattr(column_table, "_HEADER", (*column_table._HEADER, new))
+    for name in ("kafka4/alpha-compact-horizon-0", "kafka0.8/alpha-b0.8-compact-none-0"):
+        for level in ROWS:
+            table = pa.table(log.columns(logs / name, ["is_compacted", "delete_horizon_ms"], level=level))
+            horizons = table.column("delete_horizon_ms").is_valid().to_pylist()
+            assert table.column("is_compacted").to_pylist() == horizons
+            assert any(horizons) is name.startswith("kafka4")

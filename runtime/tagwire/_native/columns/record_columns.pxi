@@ -8,14 +8,13 @@ cdef tw_crc32c_tables CRC32C, CRC32  # made here once, then only read
 tw_crc32c_prepare(&CRC32C)
 tw_crc_prepare(&CRC32, TW_CRC32_POLYNOMIAL)
 
-cdef dict DERIVED = {
+cdef dict COMPUTED = {
     "position": TW_SLOT_POSITION,
     "size": TW_SLOT_SIZE,
     "base_offset": TW_SLOT_BASE_OFFSET,
     "last_offset": TW_SLOT_LAST_OFFSET,
     "max_timestamp": TW_SLOT_MAX_TIMESTAMP,
 }
-cdef tuple OF_RECORD = ("offset", "timestamp", "attributes", "key", "value", "headers")
 
 
 @final
@@ -126,7 +125,8 @@ cdef class RecordPlan:
         cdef const tw_struct *s = self.c.record
         cdef tw_sink *sinks = self.sinks_of(s)
         cdef tw_sink *no_sinks = self.sinks_of(s)
-        cdef int32_t *idle = <int32_t *>self.memory(len(OF_RECORD) * sizeof(int32_t))
+        columns = {column.source.name: column for column in self.shape.root.children if column.source.kind == "record"}
+        cdef int32_t *idle = <int32_t *>self.memory(len(columns) * sizeof(int32_t))
         cdef Py_ssize_t index
         self.c.sinks, self.c.no_sinks, self.c.idle = sinks, no_sinks, idle
         names = [item.name for item in records.layout().root.items]
@@ -136,17 +136,14 @@ cdef class RecordPlan:
             elif name == "value":
                 sinks[index].slot = TW_SLOT_VALUE
             self.c.has_flag |= s.items[index].framing.flag_mask != 0
-            column = self.shape.root.child(name) if name in OF_RECORD else None
-            if column is not None:
-                self.sink(&sinks[index], column)
+            if name in columns:
+                self.sink(&sinks[index], columns.pop(name))
         self.c.least = 1
         if self.format.records is not None:
             self.c.least = self.format.records.type.element.minimum
-        for name in OF_RECORD:
-            column = self.shape.root.child(name)
-            if column is not None and name not in names:
-                idle[self.c.idle_count] = self.shape.index(column)
-                self.c.idle_count += 1
+        for column in columns.values():  # records of this format have no such item
+            idle[self.c.idle_count] = self.shape.index(column)
+            self.c.idle_count += 1
         self.c.is_magic2 = tw_is_magic2(s)
         flag = self.shape.root.child("tombstone")
         self.c.tombstone = -1 if flag is None else self.shape.index(flag)
@@ -155,10 +152,10 @@ cdef class RecordPlan:
     cdef int sink(self, tw_sink *sink, object column) except -1:
         cdef tw_sink *inner
         sink.column = self.shape.index(column)
-        sink.null_number = column.name == "timestamp"
-        if column.name == "headers":
+        sink.null_number = column.format == "tsm:UTC"
+        if column.format == "+l":
             inner = <tw_sink *>sink.inner
-            item = next(item for item in self.format.record.items if item.name == "headers")
+            item = next(item for item in self.format.record.items if item.name == column.source.name)
             fields = [field.name for field in item.type.element.struct.items]
             for child in column.children[0].children:
                 inner[<Py_ssize_t>fields.index(child.name)].column = self.shape.index(child)
@@ -185,37 +182,37 @@ cdef class RecordPlan:
         cdef tw_constant *constants = <tw_constant *>self.memory(len(self.shape.root.children) * sizeof(tw_constant))
         self.c.constants = constants
         for column in self.shape.root.children:
-            if heads_only or (column.name != "tombstone" and column.name not in OF_RECORD):
+            if not column.of_record:
                 self.constant(&constants[self.c.constants_count], column, heads_only)
                 self.c.constants_count += 1
         return 0
 
     cdef int constant(self, tw_constant *c, object column, bint heads_only) except -1:
-        name = column.name
+        kind, name, only_if = column.source
         group = self.format.bits.get(name)
         c.column = self.shape.index(column)
         c.slot = c.test = -1
         c.null_number = column.format == "tsm:UTC"
-        if name == "file":
+        if kind == "file":
             self.file = c
-        elif name == "format":
+        elif kind == "format":
             c.number = word(self.words[name], self.format.name)
-        elif name in ("compression", "timestamp_type"):
+        elif kind == "bits" and column.is_words:
             self.named_bits(c, name, group)
-        elif name == "delete_horizon_ms":
-            c.number = -1
-            if "has_delete_horizon" in self.format.bits:
-                c.slot, c.test, c.needed = self.c.base_timestamp, self.c.attributes, self.mask("has_delete_horizon")
-        elif name in ("is_transactional", "is_control"):
+        elif kind == "bits":
             if group is not None:
                 c.slot, c.mask, c.shift = self.c.attributes, group.mask, group.shift
-        elif name in DERIVED:
-            c.slot = self.c.head.items_count + DERIVED[name]
-            if name == "base_offset" and heads_only and self.c.is_message:  # of a wrapper: in what it has packed
+        elif kind == "computed":
+            c.slot = self.c.head.items_count + COMPUTED[name]
+            if name == "base_offset" and heads_only and self.c.is_message:  # a wrapper's compressed messages have it
                 c.test, c.unless = self.c.attributes, self.c.codec_mask
         else:
-            c.slot, c.number = self.names.get("crc", -1) if name == "crc" else self.slot(name), -1
-            c.null_number = c.null_number or (name == "count" and c.slot < 0)
+            c.number = -1
+            if not only_if or only_if in self.format.bits:
+                c.slot = self.names.get(name, -1) if kind == "item" else self.slot(name)
+            if only_if and c.slot >= 0:
+                c.test, c.needed = self.c.attributes, self.mask(only_if)
+            c.null_number = c.null_number or (column.nullable and c.slot < 0)
         return 0
 
     cdef int named_bits(self, tw_constant *c, str name, object group) except -1:
