@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import jsonschema
@@ -19,6 +20,7 @@ import tagwire_cli
 import tagwire_messages as kafka
 from tagwire.testing.peer import MockPeer
 from tagwire_cli.app import app
+from tagwire_workbench.commands import record
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "record.json").read_text())
 ANSWER = bytes.fromhex("0000000c  00000007 00  00000000 0000 00")
@@ -127,6 +129,24 @@ def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
 def run(*words: object) -> tuple[int, str, str]:
     done = CliRunner().invoke(app, ["record", *map(str, words)])
     return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_reader_that_does_not_read_stops_nothing() -> None:
+    printing = record._Printing(record._Stopping())
+    reads = threading.Event()
+    printed: list[int] = []
+
+    def wait() -> None:
+        reads.wait(60)
+        printed.append(0)
+
+    printing.add(wait)
+    for number in (1, 2):
+        printing.add(partial(printed.append, number))
+    assert printed == []
+    reads.set()
+    printing.close()
+    assert printed == [0, 1, 2]
 
 
 def test_it_stops_in_time(peer: MockPeer, tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 import asyncio
 import gzip
 import json
+import random
 import socket
 import subprocess
 import sys
 import threading
+import time
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -199,6 +201,23 @@ def test_further_servers_get_listeners_of_their_own(peer: MockPeer) -> None:
         assert proxy.problems == [] and proxy.listeners == {}
 
 
+def test_thousands_of_advertised_servers_are_one_problem(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwire_workbench.proxy.server._MOST_LISTENERS", 2)
+    brokers = [MetadataResponseBroker(node_id=each, host="far", port=each) for each in range(1, 1000)]
+    peer.on("MetadataRequest").reply(kafka.MetadataResponse(brokers=brokers))
+    frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
+
+    async def play(proxy: RecordingProxy, address: Address) -> None:
+        async with connected(address) as (reader, writer):
+            for _ in range(3):
+                writer.write(len(frame).to_bytes(4, "big") + frame)
+                await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+        assert len(proxy.listeners) == 2
+
+    [problem] = proxied(peer, play).problems
+    assert problem.endswith("passed on as it is, and so are further servers: there are 2 listeners already")
+
+
 def test_an_address_of_the_proxy_itself_is_passed_on_as_it_is(peer: MockPeer) -> None:
     """A broker that was told to advertise the proxy: a further listener would lead back to this one."""
     frame = kafka.registry.encode_request(kafka.MetadataRequest(), 12, correlation_id=1)
@@ -342,6 +361,29 @@ def test_a_full_disk(kind: str) -> None:
             command, input=bytes(3) + b"\2\0\0\0\1{}x", stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert (done.returncode, b"No space left on device" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("kind", "opened"), [("gzip", gzip.open), ("plain", open)])
+def test_a_disk_that_becomes_full(kind: str, opened: Any, tmp_path: Path) -> None:
+    """The file ends with a whole line, or a whole gzip member."""
+    path = tmp_path / "frames"
+    start = b'{"dir": "req", "hex": "'
+    frame = random.Random(1).randbytes(300_000)
+    piece = len(start).to_bytes(4, "big") + len(frame).to_bytes(4, "big") + start + frame
+    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1500000,) * 2); "
+    limited += f"sys.argv = ['', {kind!r}]; runpy.run_path({writing.__file__!r}, run_name='__main__')"
+    command = [sys.executable, "-c", limited]
+    with path.open("wb") as file, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=file, stderr=-1) as process:
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):
+            for _ in range(10):
+                process.stdin.write(piece)
+                process.stdin.flush()
+                time.sleep(0.6)  # longer than lines wait for others
+        assert process.wait() == 1
+    with opened(path, "rb") as lines:
+        found = [json.loads(line)["hex"] for line in lines]
+    assert found and set(found) == {frame.hex()}
 
 
 @pytest.mark.parametrize("sizes", [[0, 1], [5_000_000, 10, 3_000_000], [300_000] * 20])

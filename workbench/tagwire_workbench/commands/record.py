@@ -5,7 +5,9 @@ import contextlib
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from tagwire_workbench.proxy import RecordedFrame, RecordingProxy
 
 __all__ = ["command"]
+
+_CLOSING: Final = 2.0
+"""Seconds to wait at the end for a reader of the output."""
 
 
 @click.command("record")
@@ -88,10 +93,17 @@ def command(
     registry = find_registry(package)
     require_headers(registry)
     stopping = _Stopping()
-    proxy = RecordingProxy(server, stopping.guarding(lambda frame: file.add(frame)), registry, on_problem=say_error)
+    printing = _Printing(stopping)
+    proxy = RecordingProxy(
+        server,
+        stopping.guarding(lambda frame: file.add(frame)),
+        registry,
+        on_problem=lambda problem: printing.add(lambda: say_error(problem)),
+    )
     redaction = Redaction(registry) if is_redacted else None
     with CaptureFile(output, run=run, label=label, redaction=redaction, on_problem=proxy.note) as file:
-        asyncio.run(_serve(proxy, stopping, listen, seconds, allow_remote=allow_remote, as_json=as_json))
+        asyncio.run(_serve(proxy, stopping, printing, listen, seconds, allow_remote=allow_remote, as_json=as_json))
+    printing.close()
     passed = f"{count(file.counts[True], 'request')} and {count(file.counts[False], 'response')}"
     say(f"recorded {passed} of {count(proxy.connection_count, 'connection')}", err=True)
     if proxy.problem_count:
@@ -106,7 +118,7 @@ class _Stopping:
         self.future: asyncio.Future[None] | None = None
 
     def stop(self, error: OSError | None = None) -> None:
-        if self.future is None or self.future.done():
+        if self.future is None or self.future.done() or self.future.get_loop().is_closed():
             return
         if error is None:
             self.future.set_result(None)
@@ -123,9 +135,39 @@ class _Stopping:
         return call
 
 
+class _Printing:
+    """Prints in a thread of its own, so that a reader that doesn't read can't stop the proxy."""
+
+    def __init__(self, stopping: _Stopping) -> None:
+        self._stopping = stopping
+        self._waiting: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = Thread(target=self._work, name="tagwire record output", daemon=True)
+        self._thread.start()
+
+    def add(self, show: "Callable[[], None]") -> None:
+        """Print soon."""
+        self._waiting.put(show)
+
+    def close(self) -> None:
+        """Print what waits, if somebody reads it."""
+        self._waiting.put(None)
+        self._thread.join(_CLOSING)
+
+    def _work(self) -> None:
+        while (show := self._waiting.get()) is not None:
+            try:
+                show()
+            except OSError as error:  # nobody reads any more
+                if (future := self._stopping.future) is not None:
+                    with contextlib.suppress(RuntimeError):  # the loop has ended
+                        future.get_loop().call_soon_threadsafe(self._stopping.stop, error)
+                return
+
+
 async def _serve(
     proxy: "RecordingProxy",
     stopping: _Stopping,
+    printing: _Printing,
     listen: "Address",
     seconds: float | None,
     *,
@@ -137,13 +179,9 @@ async def _serve(
     stopping.future = loop.create_future()
 
     def show(address: "Address", server: "Address") -> None:
-        try:
-            if as_json:
-                write_json_line({"host": address.host, "port": address.port, "server": str(server)})
-            else:
-                write_line(f"listening at {address} for {server}")
-        except OSError as error:  # nobody reads on
-            stopping.stop(error)
+        row = {"host": address.host, "port": address.port, "server": str(server)}
+        text = f"listening at {address} for {server}"
+        printing.add(lambda: write_json_line(row) if as_json else write_line(text))
 
     for each in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows: an interrupt ends the loop instead

@@ -74,12 +74,15 @@ class RecordingProxy:
         return ProxyConnection(self, self._connections, server or self.server, moved or (lambda *address: address))
 
     def note(self, problem: str) -> None:
-        """Note a problem. May be called by any thread."""
+        """Note a problem; the first thousand are kept and reported. May be called by any thread."""
         self.problem_count += 1
-        if len(self.problems) < _PROBLEMS_KEPT:
-            self.problems.append(problem)
+        if len(self.problems) >= _PROBLEMS_KEPT:
+            return
+        self.problems.append(problem)
         if self._on_problem is not None:
             self._on_problem(problem)
+            if len(self.problems) == _PROBLEMS_KEPT:
+                self._on_problem("further problems are counted, and not shown")
 
     def serving(
         self,

@@ -70,6 +70,7 @@ class _Listeners:
         self.tasks: set[asyncio.Task[None]] = set()
         self.unreachable: set[Address] = set()
         """Servers that could not be reached when they were last tried."""
+        self._is_limit_noted = False
         self._host = host
         self._on_listening = on_listening
         self._loop = asyncio.get_running_loop()
@@ -114,14 +115,20 @@ class _Listeners:
         address = self.proxy.listeners.get(server)
         if address is None:
             if len(self.proxy.listeners) >= _MOST_LISTENERS:
-                self.proxy.note(f"{server} is passed on as it is: there are {_MOST_LISTENERS} listeners already")
+                self._note_limit(f"there are {_MOST_LISTENERS} listeners already", server)
                 return host, port
             try:
                 address = self.listen(server)
             except OSError as error:
-                self.proxy.note(f"{server} is passed on as it is: no further port can be listened on: {error}")
+                self._note_limit(f"no further port can be listened on: {error}", server)
                 return host, port
         return came_to, address.port
+
+    def _note_limit(self, reason: str, server: Address) -> None:
+        """Note once why further servers are not listened for: a cluster may advertise thousands again and again."""
+        if not self._is_limit_noted:
+            self._is_limit_noted = True
+            self.proxy.note(f"{server} is passed on as it is, and so are further servers: {reason}")
 
     def start(self, work: Coroutine[None, None, None]) -> None:
         """Run a coroutine up to its end, or that of the proxy."""

@@ -103,9 +103,16 @@ def _stored(pieces: list[bytes]) -> Iterator[bytes]:
 
 
 def _write(data: bytes) -> None:
+    """Write whole lines or a whole gzip member, or nothing of it. Raises OSError."""
     rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(1, rest) :]
+    try:
+        while rest:
+            rest = rest[os.write(1, rest) :]
+    except OSError:  # a full disk: what is written so far ends within a line
+        with suppress(OSError):  # not a file
+            end = os.lseek(1, 0, os.SEEK_CUR) - (len(data) - len(rest))
+            os.ftruncate(1, end)
+        raise
     with suppress(AttributeError, OSError):  # no such call on this system, or not for this kind of file
         # It begins to write pages that are not on the disk yet, and drops them when it is called again.
         end = os.lseek(1, 0, os.SEEK_CUR)

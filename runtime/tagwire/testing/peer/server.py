@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["running", "serving"]
 
 _READ_SIZE: Final = 65536
+_MOST_WAITING: Final = 1 << 24
+"""Bytes of answers that wait for a client to read them; beyond, no more of its requests are read."""
 
 
 @asynccontextmanager
@@ -60,7 +62,7 @@ async def serving(peer: MockPeer, host: str, port: int, *, allow_remote: bool) -
 async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """One client, up to the end of its connection. Requests are read, and recorded, also while answers wait."""
     connection = peer.connect(Address(*writer.get_extra_info("sockname")[:2]))
-    waiting: asyncio.Queue[Action] = asyncio.Queue()
+    waiting = _Waiting()
     answering = asyncio.ensure_future(_answer(waiting, writer))
     try:
         while not connection.is_closed:
@@ -69,7 +71,8 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
             except OSError:  # the client reset the connection
                 return
             for action in connection.receive_data(data):
-                waiting.put_nowait(action)
+                waiting.put(action)
+            await waiting.room()
         with suppress(OSError):  # as above
             await answering
             writer.close()
@@ -80,17 +83,50 @@ async def _serve(peer: MockPeer, reader: asyncio.StreamReader, writer: asyncio.S
         await asyncio.gather(answering, return_exceptions=True)
 
 
-async def _answer(waiting: asyncio.Queue[Action], writer: asyncio.StreamWriter) -> None:
+class _Waiting:
+    """Actions that wait for those before them."""
+
+    def __init__(self) -> None:
+        self.actions: asyncio.Queue[Action] = asyncio.Queue()
+        self._size = 0
+        self._is_over = False
+        self._has_room = asyncio.Event()
+
+    def put(self, action: Action) -> None:
+        self._size += len(action.data) if isinstance(action, Send) else 0
+        self.actions.put_nowait(action)
+
+    async def room(self) -> None:
+        """Wait until the client has read enough."""
+        while self._size > _MOST_WAITING and not self._is_over:
+            self._has_room.clear()
+            await self._has_room.wait()
+
+    def sent(self, size: int) -> None:
+        self._size -= size
+        self._has_room.set()
+
+    def end(self) -> None:
+        """No more is sent."""
+        self._is_over = True
+        self._has_room.set()
+
+
+async def _answer(waiting: _Waiting, writer: asyncio.StreamWriter) -> None:
     """Do what the connection wants, up to its `Close`."""
-    while True:
-        match await waiting.get():
-            case Send(data):
-                writer.write(data)
-                await writer.drain()
-            case Wait(seconds):
-                await asyncio.sleep(seconds)
-            case Close():
-                return
+    try:
+        while True:
+            match await waiting.actions.get():
+                case Send(data):
+                    writer.write(data)
+                    await writer.drain()
+                    waiting.sent(len(data))
+                case Wait(seconds):
+                    await asyncio.sleep(seconds)
+                case Close():
+                    return
+    finally:
+        waiting.end()
 
 
 @contextmanager

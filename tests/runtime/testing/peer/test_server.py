@@ -121,6 +121,17 @@ def test_a_client_that_does_not_read_keeps_nobody(peer: MockPeer, close: bool) -
     assert time.monotonic() - before < 30
 
 
+def test_answers_to_a_client_that_does_not_read_are_bounded(peer: MockPeer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwire.testing.peer.server._MOST_WAITING", 1 << 16)
+    peer.on(kafka.HeartbeatRequest).reply(OK)
+    with peer.running() as address, connected(address) as client:
+        client.settimeout(2)
+        with pytest.raises(TimeoutError):
+            while True:
+                client.sendall(ASKED * 1000)
+                assert len(peer.journal.requests) < 300_000
+
+
 def test_clients_that_vanish_do_no_harm(peer: MockPeer) -> None:
     peer.on(kafka.HeartbeatRequest).reply(OK, split_at=range(16))
     with peer.running() as address:
