@@ -7,11 +7,13 @@ is wrong here is wrong usage (exit 2), not bad data.
 
 import importlib
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import suggestion
 from tagwire_cli.arguments.numbers import whole_number
@@ -86,11 +88,25 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
 
 
 def find_class(registry: "Registry", name: str) -> "type[Message] | type[RecordFormat]":
-    """The message or record format of this name. Raises click.BadParameter with near names."""
+    """Return the message or record format of this name. Raises click.BadParameter with near names."""
     if name not in registry:
+        names = _messages_of_api(registry, name)
+        if names:
+            text = f"API {name} has two messages; give {names[0]} or {names[1]}"
+            raise click.BadParameter(text, param_hint="MESSAGE")
         hint = suggestion(name, registry.names(), _ALL, most=3)
         raise click.BadParameter(f"there is no message {name!r}; {hint}", param_hint="MESSAGE")
     return registry[name]
+
+
+def _messages_of_api(registry: "Registry", text: str) -> list[str]:
+    """Return the names of the request and the response of an API, given by name or key; empty for other text."""
+    key = whole_number(text)
+    names = [f"{text}Request", f"{text}Response"] if key is None else []
+    if key is not None:
+        with suppress(TagwireError):
+            names = [find(key).NAME for find in (registry.request, registry.response)]
+    return names if names and all(name in registry for name in names) else []
 
 
 def require_headers(registry: "Registry") -> None:

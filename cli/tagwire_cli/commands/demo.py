@@ -1,4 +1,4 @@
-"""`tagwire demo`: captured traffic, decoded and encoded again."""
+"""`tagwire demo`: decode captured traffic and encode it again."""
 
 import time
 from collections import Counter, defaultdict
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_SAMPLE: Final = Path(__file__).parents[1] / "data" / "demo.jsonl.gz"
+"""One frame of each API, direction and client from tests/data/captures, whose README says how they were recorded."""
 _APIS_SHOWN: Final = 4
 _CLIENTS_SHOWN: Final = 8
 _FAILURES_SHOWN: Final = 10
@@ -41,6 +43,8 @@ _COLUMNS: Final = (
 _NEXT: Final = """\
 
 Next:
+  tagwire explain 0012000300000007000864656d6f2d61707000087461677769726504312e3000
+                                    show each byte of a request (or of a file, a capture, a log)
   tagwire show MetadataRequest      show the fields of a message by version
   tagwire init pings                start a project with your own specs"""
 
@@ -60,20 +64,22 @@ class _Outcome:
 
 
 @click.command("demo")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=_SAMPLE, metavar="[FILE]")
 @package_option
 def command(file: Path, package: str | None) -> None:
     """Decode captured traffic and encode it to the same bytes.
 
-    FILE has one frame per line, as JSON (gzipped or not): client_label, dir ("req"
-    or "resp"), api_key, api_version and hex. Each frame is decoded strictly. Frames
-    listed in sender_faults.json beside FILE must be refused. All others must encode
-    to the same bytes. Otherwise the exit status is 1. One request is shown byte by
-    byte.
+    Without FILE, the traffic is a sample that comes with tagwire: frames of nine
+    Kafka clients. FILE has one frame per line, as JSON (gzipped or not):
+    client_label, dir ("req" or "resp"), api_key, api_version and hex. Each frame is
+    decoded strictly. Frames listed in sender_faults.json next to FILE must be
+    rejected. All others must encode to the same bytes. Otherwise the exit status is
+    1. One request is shown byte by byte.
 
     \b
-    Example:
-      tagwire demo tests/data/captures/captures.jsonl.gz
+    Examples:
+      tagwire demo
+      tagwire demo captures.jsonl.gz
     """
     registry = find_registry(package)
     captures = [*captured_frames(str(file), registry)]
@@ -141,7 +147,7 @@ def _print_clients(registry: "Registry", captures: Sequence[CapturedFrame]) -> N
         by_client[_client(capture)].append(capture)
     rows = []
     ranked = sorted(by_client.items(), key=lambda item: (-len(item[1]), item[0]))
-    if len(ranked) > _CLIENTS_SHOWN:
+    if len(ranked) > _CLIENTS_SHOWN + 1:
         others = [frame for _, frames in ranked[_CLIENTS_SHOWN:] for frame in frames]
         ranked[_CLIENTS_SHOWN:] = [(f"{len(ranked) - _CLIENTS_SHOWN} others", others)]
     for client, frames in ranked:

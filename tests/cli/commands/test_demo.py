@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import tagwire_cli
 import tagwire_messages as messages
 from tagwire_cli.app import app
 from tagwire_messages.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -53,6 +54,17 @@ def test_the_committed_captures() -> None:
     assert "Refused 1 frame as expected, because the sender was at fault." in result.stdout
     assert "ApiVersionsRequest has no version 99; supported versions are 0-5" in result.stdout
     assert "offset  bytes" in result.stdout and "client_id" in result.stdout
+
+
+def test_without_a_file() -> None:
+    """The sample that comes with tagwire is a part of the committed captures."""
+    done = CliRunner().invoke(app, ["demo"])
+    assert done.exit_code == 0 and "Decoded 450 frames strictly and encoded them to the same bytes" in done.stdout
+    sample, whole = (
+        set(gzip.decompress(path.read_bytes()).decode().splitlines())
+        for path in (Path(tagwire_cli.__file__).with_name("data") / "demo.jsonl.gz", COMMITTED)
+    )
+    assert {json.dumps(json.loads(line)) for line in sample} <= {json.dumps(json.loads(line)) for line in whole}
 
 
 def test_a_small_file(tmp_path: Path) -> None:
