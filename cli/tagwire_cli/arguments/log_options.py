@@ -9,6 +9,7 @@ import click
 
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.format_names import FormatName, formats_of
+from tagwire_cli.arguments.paths import InputPath
 
 __all__ = [
     "conversion_options",
@@ -27,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def paths_argument(function: F) -> F:
     """The argument PATH..., as Path objects that exist."""
-    kind = click.Path(exists=True, path_type=Path)
+    kind = InputPath()
     return click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=kind)(function)
 
 

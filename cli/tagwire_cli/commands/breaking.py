@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output.reports import print_github, print_sarif, report_options
@@ -27,7 +28,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
 
 
 @click.command("breaking")
-@click.argument("paths", nargs=-1, metavar="[OLD NEW]", type=click.Path(exists=True, path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[OLD NEW]", type=InputPath())
 @click.option(
     "--against", "revision", metavar="REV", help="Use this git revision of the paths, or of all spec sets, as OLD."
 )
@@ -35,7 +36,7 @@ _IMPACTS: Final = ("wire", "semantic", "source", "policy")
     "--lock",
     "lock_file",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputPath(folders=False),
     help="Use this lock file as OLD.",
 )
 @report_options

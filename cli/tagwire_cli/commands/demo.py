@@ -13,6 +13,7 @@ import tagwire
 from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
 from tagwire_cli.arguments.options import package_option
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import api_of, captured_frames, digest, read_faults, round_trip
 from tagwire_cli.output.diagnostics import count
@@ -64,7 +65,7 @@ class _Outcome:
 
 
 @click.command("demo")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=_SAMPLE, metavar="[FILE]")
+@click.argument("file", type=InputPath(folders=False), default=_SAMPLE, metavar="[FILE]")
 @package_option
 def command(file: Path, package: str | None) -> None:
     """Decode captured traffic and encode it to the same bytes.

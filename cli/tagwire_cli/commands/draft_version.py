@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.released import released_in
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
@@ -12,7 +13,7 @@ __all__ = ["command"]
 
 
 @click.command("draft-version")
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", metavar="DIR", type=InputPath(files=False))
 @click.option(
     "--output",
     metavar="DIR2",

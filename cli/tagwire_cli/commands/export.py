@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.text_format import printable
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.diagnostics import count, print_problems
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
@@ -18,7 +19,7 @@ __all__ = ["command"]
 
 
 @click.command("export")
-@click.argument("paths", nargs=-1, metavar="[DIR...]", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[DIR...]", type=InputPath(files=False))
 @click.option("--kafka", is_flag=True, required=True, help="Export for the generator of Apache Kafka.")
 @click.option(
     "--output", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Write the specs to this folder."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.text_format import printable
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.diagnostics import count, print_error
@@ -21,7 +22,7 @@ __all__ = ["command"]
 
 
 @click.command("fmt")
-@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
+@click.argument("paths", nargs=-1, metavar="PATH...", type=InputPath(allow_dash=True, is_text=True))
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 def command(paths: Sequence[str], check: bool, diff: bool) -> None:

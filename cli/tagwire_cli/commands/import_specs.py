@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
 
@@ -12,7 +13,7 @@ __all__ = ["command"]
 
 
 @click.command("import")
-@click.argument("sources", nargs=-1, required=True, metavar="JAR...", type=click.Path(exists=True, path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="JAR...", type=InputPath())
 @click.option(
     "--output",
     "--out",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.commands.breaking import options_for, read_path
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
@@ -24,7 +25,7 @@ _REFUSED: Final = ("error", "wire", "semantic")
 
 
 @click.command("lock")
-@click.argument("path", required=False, metavar="[DIR]", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("path", required=False, metavar="[DIR]", type=InputPath(files=False))
 @click.option(
     "--file",
     "lock_file",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.diagnostics import count, print_json, print_problems, summary
@@ -23,7 +24,7 @@ __all__ = ["command"]
 
 
 @click.command("validate")
-@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path(exists=True, allow_dash=True))
+@click.argument("paths", nargs=-1, metavar="PATH...", type=InputPath(allow_dash=True, is_text=True))
 @report_options
 @click.option("--allow-tag-gaps", is_flag=True, help="Allow gaps between tags.")
 @click.option(

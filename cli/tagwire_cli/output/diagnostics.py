@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from tagwire.errors import SpecError, TagwireError
 from tagwire.extras import MissingExtraError
 from tagwire.text_format import count
+from tagwire_cli.input.bytes import UnreadableFileError
 from tagwire_cli.output.echo import say, say_error
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def print_error(error: TagwireError) -> int:
     else:
         place = f"{error.file}:{error.line}:{error.column}: " if isinstance(error, SpecError) and error.line else ""
         say_error(f"{place}{error}")
-    return 2 if isinstance(error, (SettingsError, MissingExtraError)) else 1
+    return 2 if isinstance(error, (SettingsError, MissingExtraError, UnreadableFileError)) else 1
 
 
 def summary(problems: Sequence[_Graded]) -> str:

@@ -10,12 +10,13 @@ from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
+from tagwire_cli.arguments.paths import InputPath
 
 __all__ = ["command"]
 
 
 @click.command("browse")
-@click.argument("path", metavar="FILE", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", metavar="FILE", type=InputPath())
 @click.option("--filter", "text", metavar="WORDS", default="", help="Begin with this filter, such as 'api=Fetch'.")
 @click.option("--follow", "follows", is_flag=True, help="Read on as the input grows, and stay on the last entry.")
 @click.option(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.reports import report_options
 from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
@@ -13,7 +14,7 @@ __all__ = ["command"]
 
 
 @click.command("collide")
-@click.argument("paths", nargs=-1, required=True, metavar="A B...", type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, required=True, metavar="A B...", type=InputPath(is_text=True))
 @report_options
 def command(paths: Sequence[str], output_format: str, as_json: bool) -> None:
     """Report conflicts between several designs.

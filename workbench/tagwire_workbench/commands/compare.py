@@ -7,6 +7,7 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
@@ -24,8 +25,8 @@ _SHOWN: Final = 6
 
 
 @click.command("compare")
-@click.argument("a", metavar="A", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
-@click.argument("b", metavar="B", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("a", metavar="A", type=InputPath(folders=False, allow_dash=True, is_text=True))
+@click.argument("b", metavar="B", type=InputPath(folders=False, allow_dash=True, is_text=True))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @show_sensitive_option
 @package_option

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.spec_paths import spec_paths
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
@@ -18,7 +19,7 @@ _RULES = "RULE[,RULE...]"
 
 
 @click.command("lint")
-@click.argument("paths", nargs=-1, metavar="[FILE...]", type=click.Path(exists=True))
+@click.argument("paths", nargs=-1, metavar="[FILE...]", type=InputPath(is_text=True))
 @click.option("--select", multiple=True, metavar=_RULES, help="Run only these rules, instead of those in the settings.")
 @click.option("--ignore", multiple=True, metavar=_RULES, help="Do not run these rules.")
 @report_options

@@ -12,6 +12,7 @@ import click
 from tagwire.text_format import count, shown
 from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
@@ -36,7 +37,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 
 
 @click.command("replay")
-@click.argument("file", metavar="CAPTURE", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("file", metavar="CAPTURE", type=InputPath(folders=False, allow_dash=True, is_text=True))
 @click.option("--to", "server", metavar="HOST:PORT", type=ADDRESS, required=True, help="The server to ask.")
 @click.option(
     "--ignore", "ignored", metavar="PATH", multiple=True, help="Let this field of responses differ; may be repeated."

@@ -13,6 +13,7 @@ from tagwire.text_format import count
 from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
+from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
 
@@ -26,7 +27,7 @@ T = TypeVar("T")
 
 
 @click.command("serve")
-@click.argument("file", metavar="SCRIPT", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", metavar="SCRIPT", type=InputPath(folders=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port", default=0, type=click.IntRange(0, 65535), help="The port to listen on; 0, the default, is any free one."

@@ -1,0 +1,52 @@
+"""What every command does in the same way."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tagwire_cli.app import app
+
+READERS = """
+decode MetadataRequest 12 {file}
+decode --frames response --requests {file}
+encode MetadataRequest 12 {file}
+get MetadataRequest 12 topics --file {file}
+set MetadataRequest 12 topics=[] --file {file}
+redact --frames request {file}
+explain MetadataRequest 12 {file}
+explain --guess {file}
+assemble {file}
+demo {file}
+browse {file}
+convert --from v2 v1 {file}
+log dump {file}
+log stat {file}
+log verify {file}
+log state {file}
+log salvage {file} --output {out}
+log compact {file} --output {out}
+log convert --to v2 {file} --output {out}
+whatif --to v1 {file}
+validate {file}
+fmt {file}
+lint {file}
+collide {file} {file}
+import {file} --output {out}
+export {file}
+breaking {file} {file}
+replay {file} 127.0.0.1:1
+compare {file} {file}
+fuzz minimise {file} MetadataRequest 12 --output {out}
+mock serve {file}
+""".split("\n")[1:-1]
+"""A call of each command that reads files."""
+
+
+@pytest.mark.parametrize("line", READERS, ids=lambda line: line.partition(" {")[0])
+def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    done = CliRunner().invoke(app, line.format(file=missing, out=tmp_path / "out").split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"tagwire: {missing}: can't be read: No such file or directory\n"
+    assert not (tmp_path / "out").exists()
