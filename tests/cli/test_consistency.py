@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tagwire_cli.app import app
 
-READERS = """
+READERS = """\
 decode MetadataRequest 12 {file}
 decode --frames response --requests {file}
 encode MetadataRequest 12 {file}
@@ -37,13 +37,13 @@ export {file}
 breaking {file} {file}
 replay {file} 127.0.0.1:1
 compare {file} {file}
-fuzz minimise {file} MetadataRequest 12 --output {out}
+fuzz minimise {file} MetadataRequest 12 --command false --output {out}
 mock serve {file}
-""".split("\n")[1:-1]
+"""
 """A call of each command that reads files."""
 
 
-@pytest.mark.parametrize("line", READERS, ids=lambda line: line.partition(" {")[0])
+@pytest.mark.parametrize("line", READERS.splitlines(), ids=lambda line: line.partition(" {")[0])
 def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     done = CliRunner().invoke(app, line.format(file=missing, out=tmp_path / "out").split())

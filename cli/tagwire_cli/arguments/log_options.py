@@ -9,7 +9,7 @@ import click
 
 from tagwire.wire.compression import CODEC_NAMES
 from tagwire_cli.arguments.format_names import FormatName, formats_of
-from tagwire_cli.arguments.paths import InputPath
+from tagwire_cli.paths import InputPath
 
 __all__ = [
     "conversion_options",

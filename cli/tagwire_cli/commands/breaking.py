@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.findings import excused_text, finding_text, findings_summary, print_findings, report_of
 from tagwire_cli.output.reports import print_github, print_sarif, report_options
 from tagwire_cli.output.tables import write_json
+from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire_generator.evolution.check import Check

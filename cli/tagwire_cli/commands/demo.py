@@ -13,13 +13,13 @@ import tagwire
 from tagwire.captures import CapturedFrame
 from tagwire.errors import TagwireError
 from tagwire_cli.arguments.options import package_option
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.packages import find_registry
 from tagwire_cli.input.captures import api_of, captured_frames, digest, read_faults, round_trip
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
 from tagwire_cli.output.tables import Column, print_table
+from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

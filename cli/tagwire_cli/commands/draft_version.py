@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.released import released_in
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
+from tagwire_cli.paths import InputPath
 
 __all__ = ["command"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tagwire.text_format import printable
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.diagnostics import count, print_problems
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import write_json
+from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire_generator.editing.kafka_export import Exported

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
+from tagwire_cli.paths import InputPath
 
 __all__ = ["command"]
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.spec_paths import STDIN, spec_paths
 from tagwire_cli.input.bytes import read_bytes
 from tagwire_cli.output.diagnostics import count, print_json, print_problems, summary
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.progress import progress_bar
 from tagwire_cli.output.reports import of_problem, print_github, print_sarif, report_options
+from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem

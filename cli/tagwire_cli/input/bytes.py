@@ -1,19 +1,18 @@
 """Read the bytes that commands work on: from standard input or a file, raw or as hex text."""
 
 import contextlib
-import errno
-import os
 import re
 import string
 from collections.abc import Generator
 from pathlib import Path
-from typing import IO, Final, NoReturn, Self
+from typing import IO, Final, NoReturn
 
 import click
 
 from tagwire.errors import TagwireError
+from tagwire_cli.paths import UnreadableFileError
 
-__all__ = ["HEX_HINT", "InputError", "UnreadableFileError", "from_hex", "looks_like_hex", "open_input", "read_bytes"]
+__all__ = ["HEX_HINT", "InputError", "from_hex", "looks_like_hex", "open_input", "read_bytes"]
 __all__ += ["read_pasted"]
 
 HEX_HINT: Final = "the input looks like hex; add --hex"
@@ -24,24 +23,6 @@ _DIGITS: Final = string.hexdigits.encode()
 
 class InputError(TagwireError):
     """Input that a command can't use, such as invalid hex or JSON."""
-
-
-class UnreadableFileError(InputError):
-    """A file or folder that is missing or can't be opened; as wrong usage, it ends a command with status 2."""
-
-    @classmethod
-    def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
-        """Return the error of a path that could not be opened."""
-        is_folder = Path(path).is_dir()
-        if is_folder and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
-            return cls(f"{path} is a directory; give a file")
-        try:
-            Path(path).stat()
-        except (OSError, ValueError) as found:
-            return cls(f"{path}: can't be read: {getattr(found, 'strerror', None) or found}")
-        if wants_folder and not is_folder:
-            return cls(f"{path} is a file; give a directory")
-        return cls(f"{path}: can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
 
 
 def read_bytes(file: str, *, is_hex: bool) -> bytes:

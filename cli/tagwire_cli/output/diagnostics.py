@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from tagwire.errors import SpecError, TagwireError
 from tagwire.extras import MissingExtraError
 from tagwire.text_format import count
-from tagwire_cli.input.bytes import UnreadableFileError
 from tagwire_cli.output.echo import say, say_error
+from tagwire_cli.paths import UnreadableFileError
 
 if TYPE_CHECKING:
     from tagwire_generator.diagnostics.problems import Problem

@@ -10,7 +10,7 @@ from tagwire_cli.arguments.format_names import FormatName, formats_of
 from tagwire_cli.arguments.log_options import only_format_option
 from tagwire_cli.arguments.options import limit_option, limits_of, package_option, show_sensitive_option
 from tagwire_cli.arguments.packages import find_registry
-from tagwire_cli.arguments.paths import InputPath
+from tagwire_cli.paths import InputPath
 
 __all__ = ["command"]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.reports import report_options
+from tagwire_cli.paths import InputPath
 from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
 
 __all__ = ["command"]

@@ -7,11 +7,11 @@ import click
 
 from tagwire.text_format import count
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table, write_json
+from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire_workbench.comparing.capture_comparison import MessageComparison

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.spec_paths import spec_paths
 from tagwire_cli.output.diagnostics import count
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.reports import report_options
+from tagwire_cli.paths import InputPath
 from tagwire_workbench.designs_output import read_design, refuse_unjudged, tell
 
 __all__ = ["command"]

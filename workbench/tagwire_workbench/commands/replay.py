@@ -12,11 +12,11 @@ import click
 from tagwire.text_format import count, shown
 from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option, show_sensitive_option
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.arguments.packages import find_registry, require_headers
 from tagwire_cli.input.captures import captured_frames
 from tagwire_cli.output.echo import say
 from tagwire_cli.output.tables import Column, print_table, write_json_line, write_line
+from tagwire_cli.paths import InputPath
 from tagwire_workbench.address_options import ADDRESS
 
 if TYPE_CHECKING:

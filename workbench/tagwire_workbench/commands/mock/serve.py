@@ -13,9 +13,9 @@ from tagwire.text_format import count
 from tagwire_cli.arguments.numbers import Seconds
 from tagwire_cli.arguments.options import package_option
 from tagwire_cli.arguments.packages import find_registry, require_headers
-from tagwire_cli.arguments.paths import InputPath
 from tagwire_cli.output.echo import say_error
 from tagwire_cli.output.tables import write_json_line, write_line
+from tagwire_cli.paths import InputPath
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry

@@ -1,0 +1,46 @@
+"""Paths on the command line that are read: a missing or unreadable one is wrong usage, in the same words everywhere."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import click
+
+from tagwire.errors import TagwireError
+
+__all__ = ["InputPath", "UnreadableFileError"]
+
+
+class UnreadableFileError(TagwireError):
+    """A file or folder that is missing or can't be opened; as wrong usage, it ends a command with status 2."""
+
+    @classmethod
+    def of(cls, path: str, error: OSError | None = None, *, wants_folder: bool = False) -> Self:
+        """Return the error of a path that could not be opened."""
+        is_folder = Path(path).is_dir()
+        if is_folder and not wants_folder and (error is None or isinstance(error, IsADirectoryError)):
+            return cls(f"{path} is a directory; give a file")
+        try:
+            Path(path).stat()
+        except (OSError, ValueError) as found:
+            return cls(f"{path}: can't be read: {getattr(found, 'strerror', None) or found}")
+        if wants_folder and not is_folder:
+            return cls(f"{path} is a file; give a directory")
+        return cls(f"{path}: can't be read: {error.strerror if error else os.strerror(errno.EACCES)}")
+
+
+class InputPath(click.Path):
+    """A file or folder that must exist and be readable; the value is a Path, or a string with `is_text`."""
+
+    def __init__(
+        self, *, files: bool = True, folders: bool = True, allow_dash: bool = False, is_text: bool = False
+    ) -> None:
+        kind = None if is_text else Path
+        super().__init__(exists=True, file_okay=files, dir_okay=folders, allow_dash=allow_dash, path_type=kind)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise UnreadableFileError.of(os.fspath(value), wants_folder=not self.file_okay) from None
