@@ -187,7 +187,7 @@ def _directory_problems(summaries: Sequence[dict[str, Any]], options: SpecOption
     from tagwire_generator.model.spec_set_rules import check_set
 
     messages = [MessageSummary.from_dict(summary) for summary in summaries if not _is_register(summary)]
-    return check_set(messages, options, filter(_is_register, summaries))
+    return check_set(messages, options, [summary for summary in summaries if _is_register(summary)])
 
 
 def _package_entry(

@@ -168,6 +168,16 @@ def test_named_fields_are_fields_of_the_set(tmp_path: Path, path: str) -> None:
         assert [(each.rule, each.file, each.line) for each in problems] == [("TW016", *place)]
 
 
+def test_an_entry_names_its_constant() -> None:
+    """Letters outside of ASCII become underscores, and `µg` would be `_G`."""
+    spec = register(entry(1, "µg", constant="MICROGRAM"), entry(2, "mg"), suffix="_UNIT")
+    result = read_spec(json.dumps(spec)).register
+    assert result is not None
+    assert [result.constant(each) for each in result.entries] == ["MICROGRAM_UNIT", "MG_UNIT"]
+    assert found(register(entry(1, "µg"))) == [("TW015", 6)]
+    assert found(register(entry(1, "µg", constant="1G"))) == [("TW015", 6)]
+
+
 def test_error_codes_have_names_and_say_what_may_pass() -> None:
     code = messages.ErrorCode
     assert code(3).name == code(3).text == "UNKNOWN_TOPIC_OR_PARTITION" and code(3).is_retriable

@@ -14,7 +14,7 @@ from typing import Any
 from tagwire.errors import SpecError
 from tagwire.message.field_table import layout_of
 from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
-from tagwire_generator.archive.slips import mended
+from tagwire_generator.archive.slips import mended, own_entity_types
 from tagwire_generator.archive.wire_facts import wire_text
 from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.expansion.message_classes import message_class
@@ -174,7 +174,7 @@ def message_of(spec: dict[str, Any]) -> MessageSpec:
 @lru_cache(maxsize=4096)
 def _message(text: str) -> MessageSpec:
     """Kept, since most specs are the same in many releases."""
-    result = read_spec(text)
+    result = read_spec(text, options=SpecOptions(entity_types=own_entity_types(text)))
     if result.message is None:
         raise spec_error([problem for problem in result.problems if problem.severity == "error"])
     return result.message

@@ -62,7 +62,7 @@ def _rows() -> dict[str, dict[str, str]]:
 _ROWS: Final = _rows()
 
 RULES: Final[dict[str, Rule[Severity]]] = {
-    id: Rule(id, _severity(int(id[3:])), row["title"], row["explanation"])
+    id: Rule(id, cast(Severity, row.get("severity") or _severity(int(id[3:]))), row["title"], row["explanation"])
     for id, row in _ROWS.items()
     if id.startswith("TW") and not id.startswith("TW9")
 }

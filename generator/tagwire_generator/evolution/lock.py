@@ -134,7 +134,8 @@ class Lock:
 def _options(options: SpecOptions) -> dict[str, Any]:
     """The options that differ from the defaults."""
     defaults = asdict(SpecOptions())
-    return {key: value for key, value in asdict(options).items() if value != defaults[key]}
+    given = {**asdict(options), "entity_types": dict(options.entity_types)}
+    return {key: value for key, value in given.items() if value not in (defaults[key], {})}
 
 
 def _message_text(message: LockedMessage) -> str:
@@ -272,7 +273,10 @@ def _registers(old: Lock | None, specs: Iterable[MessageSpec]) -> tuple[Tree, ..
 
 def _register_facts(enum: RegisterSpec) -> Tree:
     """A register without its prose."""
-    entries = [{"key": entry.key, "name": entry.name} for entry in enum.entries]
+    entries = [
+        {"key": entry.key, "name": entry.name} | ({"constant": entry.constant} if entry.constant else {})
+        for entry in enum.entries
+    ]
     words = {"suffix": enum.suffix} if enum.suffix else {}
     closed = {"closed": True} if enum.closed else {}
     return {"name": enum.name, "type": "register", "keys": enum.keys, **words, **closed, "entries": entries}

@@ -25,7 +25,7 @@ def enum_violations(name: str, type: FieldType, enum: RegisterSpec | None, defau
             text = f"field {named(name)} is {type}, {wire.low} to {wire.high}, but {enum.name} has {entry.key}"
             yield Violation("TW419", "enum", f"{text} ({quoted(entry.name)}); use {enum.keys}", ("type",))
             return
-    if enum.closed and not type.is_array and default not in [entry.key for entry in enum.entries]:
+    if enum.closed and not type.is_array and default not in [None, *(entry.key for entry in enum.entries)]:
         names = ", ".join(entry.name for entry in enum.entries[:8]) or "none"
         text = f"field {named(name)} is {default} by default, which is no number of {enum.name}, a closed register"
         yield Violation("TW509", "enum", f'{text}; write "default" with one of {names}', ("type", "default"))

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tagwire.text_format import near
 from tagwire.versions import NONE
 from tagwire.wire.types import RECORD_TYPES
-from tagwire_generator.model.field_spec import MAX_DRAFT_TAG, FieldSpec
+from tagwire_generator.diagnostics.problems import named, quoted
+from tagwire_generator.model.field_spec import ENTITY_TYPES, MAX_DRAFT_TAG, FieldSpec
 from tagwire_generator.model.struct_graph import StructGraph
 from tagwire_generator.model.struct_spec import StructSpec
 from tagwire_generator.model.violations import Violation
@@ -20,7 +22,7 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
     """The rules about the fields of a message and of its structs."""
     is_draft = message.dialect == "draft"
     for position, owner, index, spec in graph.members():
-        found = [*_version_violations(spec, owner, graph, position)]
+        found = [*_version_violations(spec, owner, graph, position), *_entity_violations(message, spec)]
         found += _null_violations(spec) if message.is_extended else _extension_violations(message, spec)
         found += _draft_violations(message, spec) if is_draft else _flexible_violations(message, spec)
         if spec.type.name in RECORD_TYPES and message.format is None:
@@ -36,6 +38,17 @@ def violations(message: "MessageSpec", graph: StructGraph) -> Iterator[Violation
             yield from _draft_reserved_violations(owner, position)
         elif not message.options.tag_gaps:
             yield from _gap_violations(owner, position)
+
+
+def _entity_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:
+    entity, types = spec.entity_type, ENTITY_TYPES | dict(message.options.entity_types)
+    if entity == "unknown":
+        return
+    if entity not in types:
+        yield Violation("TW112", "entityType", f"unknown entity type {quoted(entity)}{near(entity, types)}")
+    elif types[entity] not in ("", spec.type.name):
+        text = f"field {named(spec.name)} is {spec.type}, but a {entity} is {types[entity]}; change one of them"
+        yield Violation("TW407", "entityType", text, ("type",))
 
 
 def _extension_violations(message: "MessageSpec", spec: FieldSpec) -> Iterator[Violation]:

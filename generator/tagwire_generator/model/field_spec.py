@@ -138,11 +138,6 @@ class FieldSpec:
                 said = "is nullable; remove the key"
             message = f"{where}, which has no null, but {said}"
             yield Violation("TW406", "nullableVersions", message, ("type",))
-        if self.entity_type not in ("unknown", *ENTITY_TYPES):
-            yield Violation("TW112", "entityType", f"unknown entity type {quoted(self.entity_type)}")
-        elif self.entity_type != "unknown" and ENTITY_TYPES[self.entity_type] != self.type.name:
-            message = f"{where}, but a {self.entity_type} is {ENTITY_TYPES[self.entity_type]}; change one of them"
-            yield Violation("TW407", "entityType", message, ("type",))
         if self.flexible_versions is not None and (self.type.is_array or self.type.name not in ("string", "bytes")):
             message = f"{where}, but only string and bytes can have flexibleVersions of their own; remove the key"
             yield Violation("TW409", "flexibleVersions", message, ("type",))

@@ -37,6 +37,8 @@ Kind = Literal[
 
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 
+MAX_VERSIONS: Final = 1_000
+"""Valid versions of a message: each has a serializer of its own."""
 RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
 """Attributes and modules that a generated package has itself, in lower case."""
 
@@ -89,6 +91,11 @@ def _version_violations(message: "MessageSpec") -> Iterator[Violation]:
     valid, flexible, optional = message.valid_versions, message.flexible_versions, message.optional_versions
     if valid.highest == HIGHEST:
         text = f"validVersions {valid} has no upper bound; each version gets a serializer, so give the highest"
+        yield Violation("TW202", "validVersions", text)
+    elif valid.highest - valid.lowest >= MAX_VERSIONS:
+        text = (
+            f"validVersions {valid} are {valid.highest - valid.lowest + 1} versions; at most {MAX_VERSIONS} are allowed"
+        )
         yield Violation("TW202", "validVersions", text)
     if flexible and flexible.highest != HIGHEST:
         text = f"flexibleVersions is {flexible}, but later versions must be flexible, too; write {flexible.lowest}+"

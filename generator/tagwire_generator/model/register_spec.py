@@ -42,6 +42,8 @@ class RegisterEntry:
 
     key: int
     name: str
+    constant: str = ""
+    """The name of the constant, without the register's suffix; "" for one made from `name`."""
     range: str = ""
     description: str = ""
     by: str = ""
@@ -77,7 +79,7 @@ class RegisterSpec:
 
     def constant(self, entry: RegisterEntry) -> str:
         """What the constant of an entry is called."""
-        return constant_name(entry.name) + self.suffix
+        return (entry.constant or constant_name(entry.name)) + self.suffix
 
     def entry(self, name: str) -> RegisterEntry | None:
         """The entry of a name; None where there is none."""
@@ -140,6 +142,7 @@ class RegisterSpec:
             constant = self.constant(entry)
             if not _CONSTANT.fullmatch(constant) or constant in _TAKEN:
                 text = f"{quoted(entry.name)} would be the constant {quoted(constant)}, which is not a valid name"
+                text += '; name one, as in "constant": "SECOND_APP"'
                 yield Violation("TW015", "entries", text, field=index)
             if (other := keys.setdefault(entry.key, entry.name)) != entry.name:
                 text = f"{quoted(other)} and {quoted(entry.name)} have the same key {entry.key}"

@@ -125,11 +125,13 @@ def _api_problems(messages: Sequence[MessageSummary], options: SpecOptions) -> I
         if key in responses:
             yield from _pair_problems(request, responses[key], options)
         else:
-            text = f"{request.name} has no response: no response here has apiKey {key}; add one"
+            name = f"{request.name.removesuffix('Request')}Response"
+            text = f"{request.name} has no response: no response here has apiKey {key}; add {name}"
             yield _problem("TW804", request, text)
     for key, response in responses.items():
         if key not in requests:
-            text = f"{response.name} has no request: no request here has apiKey {key}; add one"
+            name = f"{response.name.removesuffix('Response')}Request"
+            text = f"{response.name} has no request: no request here has apiKey {key}; add {name}"
             yield _problem("TW805", response, text)
 
 

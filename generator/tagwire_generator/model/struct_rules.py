@@ -14,7 +14,7 @@ from tagwire_generator.model.violations import Violation
 if TYPE_CHECKING:
     from tagwire_generator.model.message_spec import MessageSpec
 
-__all__ = ["MAX_FIELDS", "MAX_NESTING", "MAX_TAGGED", "violations"]
+__all__ = ["MAX_EXPANDED", "MAX_FIELDS", "MAX_NESTING", "MAX_TAGGED", "violations"]
 
 MAX_NESTING: Final = 32
 """Structs within structs, the message included: no recursion over a value or a spec goes deeper."""
@@ -23,6 +23,8 @@ MAX_FIELDS: Final = 10_000
 
 So the structs of a default object are bounded, too: there is a field for each.
 """
+MAX_EXPANDED: Final = 1_000_000
+"""Fields of a message in all its versions together: each version is expanded."""
 MAX_TAGGED: Final = 1_000
 """Tagged fields of a struct: Python can't compile a reader with a branch for each of some thousands."""
 
@@ -135,6 +137,12 @@ def _nesting_violations(message: "MessageSpec", graph: StructGraph) -> Iterator[
             where = f", most of them below {path}" if path else ""
             what = f"{struct.name} has {fields[position]} fields with those of its structs{where}"
             what += f"; at most {MAX_FIELDS} are allowed"
+        elif position is None and fields[None] * len(message.valid_versions) > MAX_EXPANDED:
+            versions = message.valid_versions
+            what = (
+                f"{struct.name} has {fields[None]} fields with those of its structs in each of the versions {versions}"
+            )
+            what += f"; at most {MAX_EXPANDED} are allowed in all versions together"
         elif tagged > MAX_TAGGED:
             what = f"{struct.name} has {tagged} tagged fields; at most {MAX_TAGGED} are allowed"
         if what:

@@ -6,7 +6,7 @@ select the second reading of KIP-482's first draft where its text allows two.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
 from tagwire.errors import SpecError
 from tagwire.text_format import suggestion
@@ -35,6 +35,8 @@ class SpecOptions:
     """A request may have versions that its response lacks, as in some releases of Kafka."""
     header_key_order: Literal["unsigned", "signed"] = "unsigned"
     """Record formats: how fields compare by which elements ascend (header keys of KIP-82's first draft)."""
+    entity_types: tuple[tuple[str, str], ...] = ()
+    """Entity types besides Kafka's, each with its wire type; "" for any. Settings have a table, or a list of names."""
 
     def __post_init__(self) -> None:
         for name in ("tag_gaps", "length_counts_tag", "allow_struct_arrays", "unanswered_versions"):
@@ -58,4 +60,13 @@ class SpecOptions:
         for key in settings:
             if key not in known:
                 raise SpecError(f"a spec set has no option {key!r}; {suggestion(key, known)}")
-        return cls(**settings)  # type: ignore[arg-type]
+        values: dict[str, Any] = dict(settings)
+        values["entity_types"] = _entity_types(values.get("entity_types", {}))
+        return cls(**values)
+
+
+def _entity_types(value: object) -> tuple[tuple[str, str], ...]:
+    types = dict.fromkeys(value, "") if isinstance(value, list) and all(isinstance(n, str) for n in value) else value
+    if not isinstance(types, dict) or not all(isinstance(type, str) for type in types.values()):
+        raise SpecError(f'option entity_types is {value!r}; it must be a table such as {{ nodeId = "int32" }}')
+    return tuple(sorted(types.items()))

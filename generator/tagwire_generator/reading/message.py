@@ -158,9 +158,12 @@ def _check_dialect(reading: Reading, part: Part, values: dict[str, Any]) -> None
     elif not optional:
         reading.optional_versions = NONE
     else:
-        # a closed range is the message's fault alone: its fields are read as if it were open
         reading.optional_versions = Versions(optional.lowest, HIGHEST)
-        if optional != reading.optional_versions:
+        valid: Versions | None = values.get("validVersions")
+        if valid and valid.highest <= optional.highest:
+            values["versionsWithOptional"] = reading.optional_versions  # "5-9" of versions 0-9 means 5 and later
+        elif optional != reading.optional_versions:
+            # A closed range is the message's fault alone: its fields are read as if it were open.
             reading.message_wounds.add("versionsWithOptional")
 
 

@@ -44,7 +44,9 @@ def _range(node: Node) -> KeyRangeSpec:
 
 def _entry(node: Node) -> RegisterEntry:
     assert isinstance(node, Object)
-    words = {key: _text(node, key) for key in ("name", "range", "description", "by", "url", "notes", "codec")}
+    words = {
+        key: _text(node, key) for key in ("name", "constant", "range", "description", "by", "url", "notes", "codec")
+    }
     reason = node.get("deprecated")
     return RegisterEntry(
         key=tag_number(node.members["key"].value),

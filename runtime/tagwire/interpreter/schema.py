@@ -146,7 +146,8 @@ class Schema:
 
 def _checked(field: Any) -> Field:
     if not isinstance(field, Field):
-        raise SchemaError(f"{shown(field)} is no Field")
+        hint = "; give optional fields as optional_fields={tag: Field(...)}" if isinstance(field, Mapping) else ""
+        raise SchemaError(f"expected a Field, got {shown(field)}{hint}")
     return field
 
 

@@ -440,6 +440,13 @@ def test_an_entry_may_stand_twice_if_it_says_the_same(tmp_path: Path) -> None:
             import_release([path], tmp_path / "specs")
 
 
+def test_entity_types_of_a_fork_are_kept(tmp_path: Path) -> None:
+    """AutoMQ's specs name nodes and streams."""
+    fields = [{"name": "NodeId", "type": "int32", "versions": "0+", "entityType": "nodeId"}]
+    import_release([jar(tmp_path, {"message/FooData.json": spec(fields=fields)})], tmp_path / "specs")
+    assert '"entityType": "nodeId"' in (tmp_path / "specs" / "clients" / "FooData.json").read_text()
+
+
 def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
     source = jar(tmp_path, {"message/FooData.json": spec()})
     (tmp_path / "specs").write_text("")

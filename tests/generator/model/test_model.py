@@ -83,7 +83,6 @@ INVALID = [
     ("TW403", lambda: FieldType.parse("[] []")),
     ("TW401", lambda: field("a b")),
     ("TW401", lambda: field("")),
-    ("TW112", lambda: field(entity_type="topic")),
     ("TW406", lambda: field(nullable_versions=ALL, is_of_format=True)),
     ("TW501", lambda: field(type="bool", default=1)),
     ("TW502", lambda: field(type="int8", default=True)),
@@ -114,6 +113,8 @@ INVALID = [
     ("TW207", lambda: message(name="v2")),
     ("TW301", lambda: struct("None")),
     ("TW112", lambda: message(kind="reply")),
+    ("TW112", lambda: message(field(entity_type="topic"))),
+    ("TW407", lambda: message(field(entity_type="topicName"))),
     ("TW114", lambda: message(api_key=2**15)),
     ("TW202", lambda: message(valid_versions=ALL)),
     ("TW205", lambda: message(flexible_versions=Versions(0, 3))),
@@ -249,6 +250,7 @@ def test_a_summary_survives_json() -> None:
         "line": 2,
         "column": 5,
         "aliases": (),
+        "numbers": (),
     }
 
 
@@ -299,7 +301,7 @@ def test_options_from_settings(settings: dict[str, object], expected: SpecOption
         (
             {"x": 1},
             "a spec set has no option 'x'; there are dialect, tag_gaps, length_varint, length_counts_tag, "
-            "allow_struct_arrays, unanswered_versions, header_key_order",
+            "allow_struct_arrays, unanswered_versions, header_key_order, entity_types",
         ),
         ({"tag_gaps": "yes"}, "option tag_gaps is 'yes'; it must be true or false"),
         ({"length_varint": "signed"}, "option length_varint is 'signed'; it must be 'zigzag' or 'unsigned'"),

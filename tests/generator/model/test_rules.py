@@ -134,6 +134,7 @@ ERRORS = [
     ("TW201", spec(flexible='§"None"')),
     ("TW201", spec(more='"headerVersions": {§"0 - 3": "1"},', kind="request")),
     ("TW202", spec(valid='§"0+"')),
+    ("TW202", spec(valid='§"0-32766"')),
     ("TW203", spec(valid='§"3-1"')),
     ("TW204", '§{"name": "A", "type": "data", "validVersions": "0"}'),
     ("TW205", spec(flexible='§"1-3"')),
@@ -321,7 +322,7 @@ ERRORS = [
             '"optionalFields": [],', "", 1
         ),
     ),
-    ("TW703", draft(versions='"versionsWithOptional": §"1-3",')),
+    ("TW703", draft(versions='"versionsWithOptional": §"1-2",')),
     ("TW703", draft(INT, '{"name": "A", "type": "int8", "tag": 1}', versions='"versionsWithOptional": §"1",')),
     ("TW704", draft(optional='{"name": "A", "type": "int8", "tag": 1, §"versions": "1+"}')),
     ("TW704", draft(optional='{"name": "A", "type": "int8", "tag": 1, §"mapKey": true}')),

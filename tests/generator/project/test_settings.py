@@ -17,6 +17,26 @@ def settings_of(root: Path, text: str) -> Settings:
     return load(root)
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('{ nodeId = "int32" }', (("nodeId", "int32"),)),
+        ('["streamId", "nodeId"]', (("nodeId", ""), ("streamId", ""))),
+        ("3", "must be a table such as"),
+        ("{ nodeId = 3 }", "must be a table such as"),
+    ],
+)
+def test_entity_types_of_a_set(tmp_path: Path, written: str, read: object) -> None:
+    text = f'[[tool.tagwire.sets]]\nspecs = "s"\npackage = "own"\noptions = {{ entity_types = {written} }}\n'
+    (tmp_path / "pyproject.toml").write_text(text)
+    if isinstance(read, str):
+        with pytest.raises(SettingsError, match=read):
+            load(tmp_path)
+    else:
+        [own] = load(tmp_path).sets
+        assert own.options.entity_types == read
+
+
 @pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n"])
 def test_without_sets_there_is_one(tmp_path: Path, text: str | None) -> None:
     if text is not None:

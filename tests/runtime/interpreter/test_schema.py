@@ -125,8 +125,9 @@ INNER = Schema(Field("a", "int8"))
         (lambda: Schema(optional_fields={"0": Field("a", "int8")}), "a has tag '0'"),  # type: ignore[dict-item]
         (lambda: Schema(optional_fields={0: Field("a", [INNER])}), "array of structs, which the draft does not allow"),
         (lambda: Schema(Field("a", "int8"), length_varint="signed"), "length_varint is 'signed'; 'zigzag' or"),
-        (lambda: Schema("a"), "'a' is no Field"),  # type: ignore[arg-type]
-        (lambda: Schema(optional_fields={0: "a"}), "'a' is no Field"),  # type: ignore[dict-item]
+        (lambda: Schema({1: Field("a", "int8")}, Field("b", "int8")), "optional_fields={tag: Field(...)}"),  # type: ignore[arg-type]
+        (lambda: Schema("a"), "expected a Field, got 'a'"),  # type: ignore[arg-type]
+        (lambda: Schema(optional_fields={0: "a"}), "expected a Field, got 'a'"),  # type: ignore[dict-item]
         (lambda: Field("a", "int9"), "a has type 'int9'; did you mean 'int"),
         (lambda: Field("a", "[][]int8"), "a has type '[]int8'"),
         (lambda: Field("a", 5), "a has type 5; expected bool, int8"),  # type: ignore[arg-type]

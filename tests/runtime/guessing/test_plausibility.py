@@ -1,0 +1,44 @@
+"""The cost of values in bits, by arithmetic on the definitions in `tagwire.guessing.plausibility`."""
+
+import pytest
+
+from tagwire.explain.trace import trace
+from tagwire.guessing.plausibility import cost_of
+from tagwire.interpreter.schema import Field, Schema
+
+INTEGER = Schema(Field("x", "int16"))
+UUID = Schema(Field("x", "uuid"))
+ROWS = Schema(Field("rows", [INTEGER]))
+
+
+def cost(schema: Schema, hex: str) -> float:
+    return cost_of(trace(schema.layout, bytes.fromhex(hex)))
+
+
+@pytest.mark.parametrize(
+    ("schema", "hex", "bits"),
+    [
+        # Elias' delta code of n + 1, and a bit for the sign
+        (INTEGER, "0000", 0 + 0 + 1),
+        (INTEGER, "0007", 3 + 2 * 2 + 1),
+        (INTEGER, "fff8", 3 + 2 * 2 + 7),
+        (INTEGER, "ffff", 3),
+        (UUID, "f81d4fae7dec41d0a76500a0c91e6bf6", 100),  # version 4: random
+        (UUID, "f81d4fae7dec11d0a76500a0c91e6bf6", 100),  # more than eight different bytes
+        (UUID, "f81d4fae000000000000000000000000", 128 + 24),  # five, and mostly zero
+        (UUID, "0102030405060708" * 2, 128 + 24),  # eight
+        (UUID, "0001020304050607080000000000" + "0000", 100),  # nine
+        (UUID, "00" * 16, 2),
+    ],
+)
+def test_values(schema: Schema, hex: str, bits: float) -> None:
+    assert cost(schema, hex) == bits
+
+
+def test_elements_that_come_again() -> None:
+    """The second of equal values costs one bit, the third half a bit: fields, and the structs that hold them."""
+    seven, one = cost(INTEGER, "0007"), cost(INTEGER, "0001")
+    counts = cost(INTEGER, "0003") - cost(INTEGER, "0001")
+    single = cost(ROWS, "00000001 0007")
+    assert cost(ROWS, "00000003 0007 0007 0007") == single + counts + 2 * (1 + 1 / 2)
+    assert cost(ROWS, "00000003 0007 0001 0007") == single + counts + (1 + 1 / 2) + one + seven
