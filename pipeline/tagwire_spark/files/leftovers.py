@@ -1,19 +1,26 @@
-"""What writes have left in a folder of logs because their driver was killed: listed, or removed by a later write.
+"""What writes and jobs have left because their driver was killed: listed, or removed by a later write.
 
 Nobody can tell such a folder from that of a write that is still going on. So its age decides:
 the time since anything in it was last written.
 """
 
+import re
 import time
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import Job, abandon, contents_of, left_of
+from tagwire_spark.files.storage import local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions, is_remote
 
-__all__ = ["Leftover", "leftovers", "remove_leftovers"]
+__all__ = ["Leftover", "leftovers", "remove_leftovers", "work_folders"]
+
+_DIGITS: Final = 32
+_WORK: Final = re.compile(rf"\..+\.[0-9a-f]{{{_DIGITS}}}")
+"""Names of the folders in which jobs make their output."""
 
 
 class Leftover(NamedTuple):
@@ -31,8 +38,23 @@ def leftovers(root: str, storage: StorageOptions = NO_OPTIONS) -> list[Leftover]
     """What is left in a folder, and what is just being written. Raises PipelineError."""
     if not is_remote(root) and not Path(root).is_dir():
         raise PipelineError("KAFKA_LOG_NOT_FOUND", f"{root}: there is no such folder.")
-    found = (_leftover(job) for job in left_of(root, storage))
-    return [each for each in found if each is not None]
+    found = [each for job in left_of(root, storage) if (each := _leftover(job)) is not None]
+    if is_remote(root):
+        return found
+    place = local_path(root)
+    folders = [path for path in place.iterdir() if _WORK.fullmatch(path.name)] + work_folders(place)
+    return found + [_work_leftover(folder) for folder in sorted(folders)]
+
+
+def work_folders(output: Path) -> list[Path]:
+    """The hidden folders beside an output in which jobs make it: of a killed job, or one that is running."""
+    return [*output.parent.glob(f".{escape(output.name)}.{'[0-9a-f]' * _DIGITS}")]
+
+
+def _work_leftover(folder: Path) -> Leftover:
+    stats = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    last = max([folder.stat().st_mtime, *(each.st_mtime for each in stats)])
+    return Leftover(str(folder), len(stats), sum(each.st_size for each in stats), last)
 
 
 def remove_leftovers(job: Job, hours: int) -> None:

@@ -27,6 +27,7 @@ from tagwire.log.claim import claimed
 from tagwire.log.whole_folder import publish
 from tagwire_spark.errors import PipelineError
 from tagwire_spark.files.commit import abandon
+from tagwire_spark.files.leftovers import work_folders
 from tagwire_spark.files.storage import is_remote, local_path
 from tagwire_spark.files.store import NO_OPTIONS, StorageOptions
 from tagwire_spark.jobs.uploads import begin_upload, upload
@@ -115,7 +116,9 @@ def _renamed(output: Path) -> Generator[Path]:
     """A folder beside the output, of which `whole` takes its place by a rename."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise LogPathError(f"{output}: exists already; nothing is overwritten")
-    with claimed(output):
+    with claimed(output) as is_alone:
+        for left in work_folders(output) if is_alone else ():  # of a job that was killed
+            shutil.rmtree(left, ignore_errors=True)
         folder = output.with_name(f".{output.name}.{uuid.uuid4().hex}")
         try:
             yield folder

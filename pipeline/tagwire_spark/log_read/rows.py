@@ -27,6 +27,7 @@ from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, 
 from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, RowPlaces, SplitPlace, record_names
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
+from tagwire_spark.log_read.uncommitted import Transactions, check_abort
 from tagwire_spark.worker import settle_worker
 
 __all__ = ["check_number", "full_schema", "rows_of", "rows_of_task"]
@@ -37,6 +38,8 @@ _MESSAGE: Final = "message"
 _MOST_PARTITIONS: Final = 0x7FFFFFFF
 _NO_BOUND: Final = -(1 << 63)
 """Below every offset, even a wrong one."""
+_ABORT: Final = bytes(4)
+"""The key of a marker: its version, and 0 for abort."""
 _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is_control")
 
 
@@ -106,6 +109,9 @@ class _Rows:
         self._has_starts = query.by_batch and any(split.first_offset for split in splits)
         self._has_ends = any(split.end_offset != NO_OFFSET for split in splits)
         self._has_transactions = any(split.transactions is not None for split in splits)
+        self._has_indexed = any(split.transactions and split.transactions.indexed_to for split in splits)
+        """Whether transactions are known from indexes, which may lack some."""
+        self._of_logs: dict[str, Transactions] = {}
         needs = (need for name in self._names for need in self._columns[name].needs)
         self._needed = dict.fromkeys((*needs, *self._of_filters()))
         self._pass = _SplitPass([*self._needed] or ["is_control"], query)
@@ -127,6 +133,8 @@ class _Rows:
             yield "timestamp"
         if self._has_transactions:
             yield from _OF_TRANSACTIONS
+        if self._has_indexed:
+            yield from ("is_control", *(() if query.by_batch else ("key",)))
         if len(self._splits) > 1:
             yield "file"
 
@@ -152,7 +160,10 @@ class _Rows:
     def _made(self, array: Any) -> Iterator[Any]:
         """The wanted rows as Spark gets them; nothing if there are none."""
         batch = pa.record_batch(array)
-        keep = self._kept(batch, self._split_numbers(batch))
+        numbers = self._split_numbers(batch)
+        if self._has_indexed and batch.num_rows:
+            self._check_markers(batch, numbers)
+        keep = self._kept(batch, numbers)
         wanted = batch if keep is None else batch.filter(keep)
         if not wanted.num_rows:
             return
@@ -231,6 +242,17 @@ class _Rows:
             yield pc.greater_equal(times, first)
         if end is not None:
             yield pc.less(times, end)
+
+    def _check_markers(self, batch: Any, numbers: Any) -> None:
+        """Reject a log whose indexes lack a transaction that a marker aborts. Raises PipelineError, LogError."""
+        found = pc.indices_nonzero(batch.column("is_control"))
+        rows = batch.select([name for name in (*_OF_TRANSACTIONS, "key") if name in self._needed]).take(found)
+        splits = [0] * len(found) if numbers is None else numbers.take(found).to_pylist()
+        for number, row in zip(splits, rows.to_pylist(), strict=True):
+            split, marker = self._splits[number], (row["producer_id"], row["base_offset"])
+            is_abort = row.get("key", _ABORT)[2:4] == _ABORT[2:4]  # of a batch alone, the marker's kind is unknown
+            if is_abort and split.transactions is not None and split.transactions.lacks_abort(*marker):
+                check_abort(split, self._query, *marker, self._of_logs)
 
     def _committed(self, batch: Any, numbers: Any) -> Any:
         """Whether the batch of each row is not hidden by transactions, asked once for each batch."""

@@ -8,7 +8,8 @@ What a process has gone over it does not go over again, unless the log has chang
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from tagwire.errors import DecodeError, TagwireError
@@ -17,10 +18,15 @@ from tagwire.log.damage import Found, pieces
 from tagwire.log.errors import placed
 from tagwire.log.scan import Scan
 from tagwire.records import RecordBatch, control_record
-from tagwire_spark.files.storage import Location
+from tagwire_spark.errors import PipelineError
+from tagwire_spark.files.storage import Location, folder_location
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
+from tagwire_spark.log_read.replicas import folder_name
 
-__all__ = ["Transactions", "transactions_of"]
+if TYPE_CHECKING:
+    from tagwire_spark.log_read.splits import Split
+
+__all__ = ["Transactions", "check_abort", "transactions_of"]
 
 
 class Transactions(NamedTuple):
@@ -30,10 +36,18 @@ class Transactions(NamedTuple):
     """Producer id, first offset, offset of the marker; sorted, and those of a producer don't overlap."""
     stable: int
     """From here on a transaction is open, or nothing is known."""
+    indexed_to: int = 0
+    """Transactions that end before this offset are known from indexes alone, and not from the log."""
 
     def within(self, base: int, end: int) -> "Transactions":
         """Those that reach into a segment."""
         return self._replace(aborted=tuple(each for each in self.aborted if each[1] < end and each[2] >= base))
+
+    def lacks_abort(self, producer_id: int, offset: int) -> bool:
+        """Whether a marker at this offset, if it aborts something, is in no index."""
+        index = bisect_right(self.aborted, (producer_id, offset, NO_OFFSET))
+        producer, _, last = self.aborted[index - 1] if index else (-1, 0, -1)
+        return offset < self.indexed_to and not (producer == producer_id and offset <= last)
 
     def hides(self, base_offset: int, producer_id: int, is_transactional: bool, is_control: bool) -> bool:
         """Whether a batch is of an aborted transaction, or of none that is known to be committed."""
@@ -66,14 +80,38 @@ _MOST: Final = 10_000
 """Partitions in it."""
 
 
-def transactions_of(partition: Partition, location: Location, query: LogQuery) -> Transactions:
+def check_abort(
+    split: "Split", query: LogQuery, producer_id: int, offset: int, of_logs: dict[str, Transactions]
+) -> None:
+    """Reject a marker that aborts a transaction of the log which no index has. Raises PipelineError, LogError.
+
+    A producer may also abort a transaction without any record in this partition. That is in no index, and hides
+    nothing. `of_logs` keeps what the batches of each folder say.
+    """
+    folder = folder_name(split.file)
+    if folder not in of_logs:
+        with ExitStack() as stack:
+            location = folder_location(folder, stack, query.storage)
+            if location is None:
+                return
+            partition = location.partition(location.local)
+            of_logs[folder] = transactions_of(partition, location, query, has_indexes=False)
+    if any(each[0] == producer_id and each[2] == offset for each in of_logs[folder].aborted):
+        text = f"{split.file}: producer {producer_id} has aborted a transaction at offset {offset}, which is in no"
+        remedy = "restore that file, or remove the partition's .snapshot files, so that all batches are read for it"
+        raise PipelineError("MALFORMED_KAFKA_LOG", f"{text} .txnindex; {remedy}.")
+
+
+def transactions_of(
+    partition: Partition, location: Location, query: LogQuery, *, has_indexes: bool = True
+) -> Transactions:
     """The transactions of a partition. Raises LogError; in PERMISSIVE mode only outside of batches."""
     aborted = {
         (each.producer_id, each.first_offset, each.last_offset)
         for segment in partition.segments
-        for each in segment.aborted_transactions
+        for each in (segment.aborted_transactions if has_indexes else ())
     }
-    snapshots = partition.producer_snapshots
+    snapshots = partition.producer_snapshots if has_indexes else {}
     known_to = max(snapshots, default=0)
     entries: tuple[Any, ...] = snapshots.get(known_to, ())
     running = {
@@ -81,7 +119,8 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
     }
     key = location.name_of(partition.path.absolute()), repr(query.formats), query.permissive
     followed: set[tuple[int, int, int]] = set()
-    if (reached := _reached(partition, key, query)) is not None:
+    indexed_to = known_to
+    if has_indexes and (reached := _reached(partition, key, query)) is not None:
         followed = set(reached.aborted)
         if reached.offset >= known_to:
             known_to, running = reached.offset, dict(reached.running)
@@ -94,13 +133,13 @@ def transactions_of(partition: Partition, location: Location, query: LogQuery) -
             except DecodeError as error:
                 if not query.permissive:
                     raise placed(error, segment.name, "TWL106", position) from None
-    if last is not None:
+    if last is not None and has_indexes:
         name, position, batch = last
         while len(_REACHED) >= _MOST:
             _REACHED.pop(next(iter(_REACHED)))
         sum, offset = crc32(batch.encode()), max(known_to, batch.last_offset + 1)
         _REACHED[key] = _Reached(name, position, sum, offset, dict(running), frozenset(followed))
-    return Transactions(_joined(aborted | followed), min(running.values(), default=NO_OFFSET))
+    return Transactions(_joined(aborted | followed), min(running.values(), default=NO_OFFSET), indexed_to)
 
 
 def _joined(aborted: Iterable[tuple[int, int, int]]) -> tuple[tuple[int, int, int], ...]:

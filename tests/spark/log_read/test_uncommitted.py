@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -120,6 +121,26 @@ def test_damage_at_the_end_is_for_who_reads_it(tmp_path: Path) -> None:
     segment(tmp_path / "t-0", 6, batch(6))
     with pytest.raises(PipelineError, match="MALFORMED_KAFKA_LOG"):
         read(tmp_path, endingOffsets='{"t": {"0": 3}}')
+
+
+@pytest.mark.parametrize("index", ["whole", "missing", "empty", "shortened"])
+@pytest.mark.parametrize("level", ["record", "batch"])
+def test_an_index_that_lacks_an_abort_is_refused(tmp_path: Path, logs: Path, index: str, level: str) -> None:
+    """A snapshot says that the log was indexed up to it; an abort marker that no index has hides records."""
+    folder = next(each.parent for each in sorted(logs.rglob("*.txnindex")) if each.stat().st_size > 34)
+    copytree(folder, tmp_path / folder.name)
+    expected = [*arrow_rows(tmp_path, **COMMITTED, level=level)]
+    [path] = (tmp_path / folder.name).glob("*.txnindex")
+    data = path.read_bytes()
+    path.unlink() if index == "missing" else path.write_bytes({"empty": b"", "shortened": data[:34]}.get(index, data))
+    if index == "whole":
+        assert [*arrow_rows(tmp_path, **COMMITTED, level=level)] == expected
+    else:
+        with pytest.raises(PipelineError, match=r"MALFORMED_KAFKA_LOG.*aborted a transaction at offset \d+.*snapsh"):
+            [*arrow_rows(tmp_path, **COMMITTED, level=level)]
+    for each in (tmp_path / folder.name).glob("*.snapshot"):
+        each.unlink()
+    assert [*arrow_rows(tmp_path, **COMMITTED, level=level)] == expected
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tagwire_cli.app import app
 from tagwire_spark import PipelineError
 from tagwire_spark.files.commit import begin, left_of, staging
 from tagwire_spark.files.leftovers import Leftover, leftovers
+from tagwire_spark.jobs.outputs import _renamed
 from tagwire_spark.log_write.target import log_target
 
 
@@ -71,6 +72,20 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 1 and f"{tmp_path / 'k'}: there is no such folder" in done.stderr
     done = CliRunner().invoke(app, ["spark", "audit", "--leftovers", "--port", "9092", str(tmp_path)])
     assert done.exit_code == 2 and "leave out the other options" in done.stderr
+
+
+def test_what_a_killed_job_has_left(tmp_path: Path) -> None:
+    """The next run of the job removes it; what belongs to other outputs stays."""
+    output, digits = tmp_path / "out", "3f" * 16
+    mine, other = tmp_path / f".out.{digits}", tmp_path / f".out.b.{digits}"
+    for each in (mine, other):
+        (each / "attempts").mkdir(parents=True)
+        (each / "attempts" / "a").write_bytes(b"half")
+    assert [(each.place, each.bytes) for each in leftovers(str(tmp_path))] == [(str(mine), 4), (str(other), 4)]
+    with _renamed(output) as folder:
+        (folder / "whole").mkdir(parents=True)
+    assert output.is_dir() and not mine.exists() and other.exists()
+    assert leftovers(str(output)) == []
 
 
 @pytest.mark.parametrize("hours", ["0", "-1", "soon"])
