@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tagwire.log import Partition, Segment
 from tagwire.log.checkpoints import EpochStart
@@ -76,11 +76,9 @@ class RemotePartition(Partition):
     def _segment(self, path: Path, name: LogFile) -> Segment:
         return RemoteSegment(path, self._location, name)
 
-    @property
-    def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each `.snapshot`."""
-        self._location.bring(*(path for path, _ in self._named("snapshot")))
-        return super().producer_snapshots
+    def _fetched(self, path: Path) -> Path:
+        self._location.bring(path)
+        return path
 
     @cached_property
     def leader_epochs(self) -> list[EpochStart]:

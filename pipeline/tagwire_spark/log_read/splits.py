@@ -7,7 +7,7 @@ heads of all batches before it. So a wrong index costs time and never a record,
 and planning reads no index but where a query begins within a segment.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import pairwise
@@ -175,10 +175,10 @@ def _settled(query: LogQuery, path: str, stack: ExitStack) -> tuple[list[Locatio
 
 
 @contextmanager
-def settled_location(location: Location) -> Generator[None]:
+def settled_location(location: Location, partitions: Iterable[Path] | None = None) -> Generator[None]:
     """Hold a location that `kafka_log` wrote, so that no commit moves files in it. Raises PipelineError."""
     with ExitStack() as stack:
-        for folder in sorted(_written_to(location.local)):
+        for folder in sorted(_written_to(location.local, partitions)):
             if is_remote(location.origin):
                 location.check_settled(folder)
             else:
@@ -186,11 +186,11 @@ def settled_location(location: Location) -> Generator[None]:
         yield
 
 
-def _written_to(path: Path) -> set[Path]:
+def _written_to(path: Path, partitions: Iterable[Path] | None) -> set[Path]:
     """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
     if path.is_file():
         return {path.parent, path.parent.parent}
-    return {path, *(each.parent for each in partition_folders(path))}
+    return {path, *(each.parent for each in (partition_folders(path) if partitions is None else partitions))}
 
 
 def check_found(path: str, found: Sequence[Location]) -> None:
@@ -247,12 +247,12 @@ def partitions_there(found: Iterable[Location]) -> set[tuple[str, int]] | None:
     return keys if keys or not any((place / DONE).exists() for place in places) else None
 
 
-def counted_folders(path: Path) -> Iterator[Path]:
+def counted_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
     """The folders of partitions that count: a folder itself, or those in it that are not being moved or deleted.
 
-    Raises LogPathError.
+    `searched` gets the other folders before each is listed. Raises LogPathError.
     """
-    for folder in partition_folders(path):
+    for folder in partition_folders(path, searched):
         name = partition_name(folder.absolute())
         if name is None or folder == path or not name.state:
             yield folder

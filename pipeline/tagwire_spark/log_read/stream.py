@@ -7,7 +7,7 @@ is in the checkpoint.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from errno import ENOENT
 from functools import partial, wraps
@@ -33,10 +33,11 @@ from tagwire.text_format import encodable, shown
 from tagwire_spark.columns.schema_check import under_names
 from tagwire_spark.errors import PipelineError, loss, refusal, unreadable
 from tagwire_spark.files.at_once import at_once
-from tagwire_spark.files.file_state import FileState, state_of_status
+from tagwire_spark.files.file_state import FileState
 from tagwire_spark.files.storage import Location, folder_location, folder_of, is_remote
 from tagwire_spark.log_read.asked_for import check_asked_for
 from tagwire_spark.log_read.ends import LogEnd, end_of
+from tagwire_spark.log_read.local_listing import LocalListing
 from tagwire_spark.log_read.query import (
     ALL,
     LATEST,
@@ -75,8 +76,6 @@ _LIMITS: Final = {
     "maxFilesPerTrigger": ReadMaxFiles,
 }
 
-_SETTLED: Final = 2_000_000_000
-"""Nanoseconds after which a file's time of modification shows every change: file systems round it."""
 _LOOKS: Final = 3
 _MAY_PASS: Final = ("KAFKA_LOG_CHANGED", "KAFKA_LOG_NOT_FOUND", "KAFKA_LOG_UNREADABLE", "MALFORMED_KAFKA_LOG")
 """Conditions that a second look may not find again."""
@@ -157,10 +156,11 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._trees = ExitStack()
         """What logs that are not on this machine are looked at by."""
         self._ends: dict[str, tuple[FileState, LogEnd | None]] = {}
-        """By names of last segments: what they were when they were read, and where they end."""
+        """By URLs of last segments: what they were when they were read, and where they end."""
+        self._listing = LocalListing(self._local_log)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_trees": None, "_ends": {}}
+        return {**self.__dict__, "_trees": None, "_ends": {}, "_listing": None}
 
     # ------------------------------------------------------------ on the driver
 
@@ -253,55 +253,72 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             for location in log_locations(query.paths, self._trees, query.storage):
                 _check_folder(location)
-                with settled_location(location):
-                    partitions = [*partitions_of(location, query)]
-                    end_of_each = at_once(partial(self._end_of, location), partitions, runs_beside=location.runs_beside)
-                    for partition, end in zip(partitions, end_of_each, strict=True):
-                        self._add(found, partition, location, end)
+                logs = self._remote_logs if is_remote(location.origin) else self._local_logs
+                for log in logs(location, query):
+                    if log.key in found and not query.longest:
+                        raise replicas_error(found[log.key].name, log.name, log.key)
+                    if log.key not in found or found[log.key].end < log.end:
+                        found[log.key] = log
                     if is_planned:
-                        wholes += _planned(query._replace(fails_on_loss=False), partitions, location)
-        except TagwireError as error:
-            raise refusal(error, "MALFORMED_KAFKA_LOG") from None
+                        wholes += _planned(query._replace(fails_on_loss=False), log.partition, location)
+        except (OSError, TagwireError) as error:
+            self._listing.clear()
+            raise refusal(error, "MALFORMED_KAFKA_LOG") if isinstance(error, TagwireError) else error from None
         chosen = [each for each in wholes if found[each.topic, each.partition].name == folder_name(each.file)]
         return dict(sorted(found.items())), without_replicas(chosen, query)
 
-    def _end_of(self, location: Location, partition: Partition) -> LogEnd | None:
-        """Where a log ends, for all who read it later. A segment is read again if it has changed. Raises LogError."""
+    def _local_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
+        """The requested partitions of a local folder, read again where they have changed. Raises LogError."""
+        if query.from_log_start:  # which files of other folders decide
+            self._listing.clear()
+        with settled_location(location, self._listing.folders(location.local)):
+            for folder in self._listing.folders(location.local):  # a commit may have moved some
+                log = self._listing.look(folder)
+                if log is not None and query.wants(*log.key):
+                    yield log
+
+    def _remote_logs(self, location: Location, query: LogQuery) -> Iterator[Log]:
+        """The requested partitions at a URL. A segment is read again if it has changed. Raises LogError."""
+        with settled_location(location):
+            partitions = [*partitions_of(location, query)]
+            ends = at_once(partial(self._remote_end, location), partitions, runs_beside=location.runs_beside)
+            logs = (self._log(location, *each) for each in zip(partitions, ends, strict=True))
+            yield from filter(None, logs)
+
+    def _remote_end(self, location: Location, partition: Partition) -> LogEnd | None:
         if not partition.segments:
             return None
         last = partition.segments[-1]
-        if is_remote(location.origin):
-            state, is_settled = location.state_of(last.path), True
-        else:
-            status = last.status()
-            state, is_settled = state_of_status(status), time.time_ns() - status.st_mtime_ns > _SETTLED
-        known = self._ends.get(last.name)
-        if known is None or known[0] != state or not is_settled:
-            end = end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
-            known = self._ends[last.name] = state, end
-        last.end = known[1] and known[1].position
-        return known[1]
+        state = location.state_of(last.path)
+        if self._ends.get(last.name, (None,))[0] != state:
+            self._ends[last.name] = state, self._end_of(partition)
+        return self._ends[last.name][1]
 
-    def _add(
-        self, found: dict[tuple[str, int], Log], partition: Partition, location: Location, end: LogEnd | None
-    ) -> None:
-        key = partition_key(partition.path)
-        if end is None or not self.query.wants(*key):
-            return
-        name = location.name_of(partition.path)
+    def _end_of(self, partition: Partition) -> LogEnd | None:
+        return end_of(partition.segments, self.query.formats, permissive=self.query.permissive)
+
+    def _local_log(self, partition: Partition) -> Log | None:
+        """A local partition, if it is requested and has segments. Raises LogError."""
+        if not self.query.wants(*partition_key(partition.path)):
+            return None
+        return self._log(Location(partition.path, is_named=True), partition, self._end_of(partition))
+
+    def _log(self, location: Location, partition: Partition, end: LogEnd | None) -> Log | None:
+        """A partition up to its last whole batch, which is the end for all who read it later. Raises PipelineError."""
+        if end is None:
+            return None
+        partition.segments[-1].end = end.position
+        key, name = partition_key(partition.path), location.name_of(partition.path)
         check_number(key[1], name)
         if encodable(key[0]) != key[0]:
-            text = f"{name}: the folder's topic is no text, and an offset of Spark's is; rename it."
+            text = f"{name}: the folder's topic is not valid UTF-8, and Spark's offsets are; rename it."
             raise PipelineError("MALFORMED_KAFKA_LOG", text)
-        if key in found and not self.query.longest:
-            raise replicas_error(found[key].name, name, key)
         first, offset = partition.segments[0].base_offset or 0, end.offset
         if self.query.from_log_start and partition.log_start_offset is not None:
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
-        if key not in found or found[key].end < offset:
-            found[key] = Log(partition, first, max(first, offset), name)
+        return Log(key, partition, first, max(first, offset), name)
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if unread records are gone."""
@@ -362,10 +379,9 @@ def _check_folder(location: Location) -> None:
         raise invalid(f"{text}; give it {location.name_of(location.local.parent)}.")
 
 
-def _planned(query: LogQuery, partitions: Iterable[Partition], location: Location) -> Iterator[Split]:
-    """The wanted segments of partitions. Raises PipelineError, LogError."""
-    wanted = (each for found in partitions for each in wanted_segments(query, found, found.segments, location))
-    return whole_splits(query, wanted, location)
+def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
+    """The wanted segments of a partition. Raises PipelineError, LogError."""
+    return whole_splits(query, wanted_segments(query, partition, partition.segments, location), location)
 
 
 def _ends(offset: Mapping[str, Any]) -> Ends:

@@ -24,6 +24,7 @@ Ends = dict[tuple[str, int], int]
 class Log(NamedTuple):
     """A partition that is there: what begins and ends it now."""
 
+    key: tuple[str, int]
     partition: Partition
     first: int
     end: int

@@ -9,7 +9,7 @@ What a process has gone over it does not go over again, unless the log has chang
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from zlib import crc32
 
 from tagwire.errors import DecodeError, TagwireError
@@ -111,9 +111,7 @@ def transactions_of(
         for segment in partition.segments
         for each in (segment.aborted_transactions if has_indexes else ())
     }
-    snapshots = partition.producer_snapshots if has_indexes else {}
-    known_to = max(snapshots, default=0)
-    entries: tuple[Any, ...] = snapshots.get(known_to, ())
+    known_to, entries = partition.latest_producers if has_indexes else (0, ())
     running = {
         each.producer_id: each.current_txn_first_offset for each in entries if each.current_txn_first_offset >= 0
     }

@@ -1,7 +1,7 @@
 """A broker's folder of logs: its partitions, the broker's properties, and its checkpoints of offsets."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -38,24 +38,28 @@ def find_partitions(path: Path) -> Iterator[Partition]:
     return map(Partition, partition_folders(path))
 
 
-def partition_folders(path: Path) -> Iterator[Path]:
-    """The folders of `find_partitions`, without listing their files. Raises LogPathError."""
-    yield from _below(path, ())
+def partition_folders(path: Path, searched: Callable[[Path], None] | None = None) -> Iterator[Path]:
+    """The folders of `find_partitions`, without listing their files; `searched` gets the others before each is listed.
+
+    Raises LogPathError.
+    """
+    yield from _below(path, (), searched or (lambda _: None))
 
 
-def _below(path: Path, way: tuple[Path, ...]) -> Iterator[Path]:
+def _below(path: Path, way: tuple[Path, ...], searched: Callable[[Path], None]) -> Iterator[Path]:
     """The partitions in and below a folder; `way` are the folders above it, with links resolved."""
     try:
         if is_partition(path.absolute()):
             yield path
             return
+        searched(path)
         way = (*way, path.resolve())
         below = sorted(each for each in path.iterdir() if each.is_dir() and not _is_hidden(each))
     except OSError as error:
         raise unreadable(path, error) from None
     for each in below:
         if not (each.is_symlink() and _leads_back(each.resolve(), way)):
-            yield from _below(each, way)
+            yield from _below(each, way, searched)
 
 
 def _leads_back(target: Path, way: tuple[Path, ...]) -> bool:

@@ -170,17 +170,32 @@ class Partition:
 
     @property
     def producer_snapshots(self) -> dict[int, tuple[Any, ...]]:
-        """The entries of each `.snapshot`, by its offset. Raises LogError.
+        """The entries of each `.snapshot`, by its offset. Raises LogError."""
+        return {offset: read_producer_snapshot(self._fetched(path)) for offset, path in self._snapshots().items()}
+
+    @property
+    def latest_producers(self) -> tuple[int, tuple[Any, ...]]:
+        """The entries of the latest `.snapshot`, after its offset; 0 and none without one. Raises LogError."""
+        found = self._snapshots()
+        offset = max(found, default=0)
+        return offset, read_producer_snapshot(self._fetched(found[offset])) if found else ()
+
+    def _snapshots(self) -> dict[int, Path]:
+        """Each `.snapshot` by its offset.
 
         Tiered storage has them under the first offset of the segment before, so that of the last segment is left out.
         """
         bases = sorted({name.base_offset for _, name in self._named("log")})
         behind = dict(pairwise(bases))
         return {
-            behind[name.base_offset] if name.is_copy else name.base_offset: read_producer_snapshot(path)
+            behind[name.base_offset] if name.is_copy else name.base_offset: path
             for path, name in self._named("snapshot")
             if not name.is_copy or name.base_offset in behind
         }
+
+    def _fetched(self, path: Path) -> Path:
+        """A small file of the folder; for one on another machine, after it was fetched."""
+        return path
 
     @property
     def metadata_snapshots(self) -> tuple[Segment, ...]:

@@ -17,7 +17,7 @@ from tagwire import log
 from tagwire.records import Record, build
 from tagwire_spark import PipelineError
 from tagwire_spark.files import storage
-from tagwire_spark.log_read import splits
+from tagwire_spark.log_read import splits, trigger_limits
 from tagwire_spark.log_read import stream as log_stream
 
 
@@ -84,7 +84,7 @@ def test_a_segment_that_goes_while_it_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("step", "place"), [
     ("latestOffset", "Segment.__init__"), ("latestOffset", "Segment.size"), ("latestOffset", "bytes_end"),
     ("latestOffset", "transactions_of"), ("partitions", "file_status"), ("partitions", "wanted_segments"),
-    ("partitions", "partitions_of"), ("partitions", "transactions_of"),
+    ("partitions", "settled_location"), ("partitions", "transactions_of"),
 ])  # fmt: skip
 @pytest.mark.parametrize("fails", ["true", "false"])
 @pytest.mark.parametrize("begin", [0, 5])
@@ -113,7 +113,7 @@ def test_a_segment_that_goes_while_it_is_looked_at(
     elif owner:
         monkeypatch.setattr(log.Segment, name, go(getattr(log.Segment, name)))
     else:
-        for module in (log_stream, splits, storage):
+        for module in (log_stream, splits, storage, trigger_limits):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, go(getattr(module, name)))
     if begin == 0 and fails == "true":
@@ -173,7 +173,7 @@ def test_logs_that_nobody_may_look_at(monkeypatch: pytest.MonkeyPatch, tmp_path:
     def fail(*_: Any) -> None:
         raise PermissionError(13, "Permission denied", "x.log")
 
-    monkeypatch.setattr(log_stream, "partitions_of", fail)
+    monkeypatch.setattr(log_stream, "settled_location", fail)
     why = r"^\[KAFKA_LOG_UNREADABLE\] x.log: can't be read: Permission denied \(errno 13, EACCES\)\."
     with pytest.raises(PipelineError, match=why):
         stream(tmp_path).initialOffset()

@@ -32,7 +32,7 @@ def found(path: Path | str, **options: str) -> list[tuple[Any, ...]]:
         {"level": "batch"},
         {"isolation.level": "read_committed"},
         {"mode": "PERMISSIVE", "maxSplitBytes": "500"},
-        {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "subscribePattern": "alpha-txn-many"},
+        {"startingOffsets": '{"alpha-txn-many": {"0": 60}}', "failOnDataLoss": "false"},
     ],
     ids=str,
 )

@@ -1,0 +1,84 @@
+"""Listings of local logs that a stream keeps, so that a trigger without news costs two `stat` calls a partition.
+
+A folder's time of modification shows whether a file was added, removed or renamed in it, and a segment's whether it was
+written to. File systems round these times. So a listing is kept only if the last change was a while ago.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from tagwire.log import Partition
+from tagwire.log.errors import unreadable
+from tagwire_spark.files.file_state import FileState, state_of_status
+from tagwire_spark.log_read.splits import counted_folders
+
+__all__ = ["LocalListing"]
+
+_T = TypeVar("_T")
+_SETTLED: Final = 2_000_000_000
+"""Nanoseconds after which a time of modification shows every change."""
+
+
+class _Known(NamedTuple, Generic[_T]):
+    changed: int
+    """When the folder was changed."""
+    last: str
+    """The last segment; "" if there is none."""
+    state: FileState
+    found: _T
+
+
+class LocalListing(Generic[_T]):
+    """What is known of partitions by their folders; `look` finds it out."""
+
+    def __init__(self, look: Callable[[Partition], _T]) -> None:
+        self._look = look
+        self._folders: dict[Path, tuple[dict[Path, int], list[Path]]] = {}
+        """By roots: the folders that were searched, with their times, and the partitions in them."""
+        self._known: dict[Path, _Known[_T]] = {}
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._folders.clear()
+        self._known.clear()
+
+    def folders(self, root: Path) -> list[Path]:
+        """The folders of partitions in a folder. Raises LogPathError."""
+        known = self._folders.get(root)
+        if known is not None and all(_changed(each) == then for each, then in known[0].items()):
+            return known[1]
+        start, times = time.time_ns(), dict[Path, int]()
+        found = [*counted_folders(root, lambda folder: times.__setitem__(folder, _changed(folder)))]
+        self._folders.pop(root, None)
+        if all(start - each > _SETTLED for each in times.values()):
+            self._folders[root] = times, found
+        return found
+
+    def look(self, folder: Path) -> _T:
+        """What is known of a partition, as it is now. Raises LogPathError, and what looking raises."""
+        changed, known = _changed(folder), self._known.get(folder)
+        is_kept = known is not None and known.changed == changed
+        if known and is_kept and (not known.last or state_of_status(_status(known.last)) == known.state):
+            return known.found
+        self._known.pop(folder, None)
+        start, partition = time.time_ns(), Partition(folder)
+        last = str(partition.segments[-1].path) if partition.segments else ""
+        status = _status(last or folder)
+        found = self._look(partition)
+        if start - max(changed, status.st_mtime_ns) > _SETTLED:
+            self._known[folder] = _Known(changed, last, state_of_status(status), found)
+        return found
+
+
+def _changed(folder: Path) -> int:
+    return _status(folder).st_mtime_ns
+
+
+def _status(path: str | Path) -> os.stat_result:
+    try:
+        return os.stat(path)  # noqa: PTH116 - faster than Path.stat, for each of many partitions
+    except OSError as error:
+        raise unreadable(path, error) from None
