@@ -13,28 +13,22 @@ from tagwire_cli.app import COMMANDS, app
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CLI = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-PACKAGES = (
-    "runtime/tagwire",
-    "generator/tagwire_generator",
-    "cli/tagwire_cli",
-    "workbench/tagwire_workbench",
-    "pipeline/tagwire_spark",
-)
+ROOTS = ("runtime", "generator", "cli", "workbench", "pipeline")
+FOLDERS = (*ROOTS, "generated", "templates", "message_specs", "docs", "tests", "bench", "tools", "site", "examples")
 
 
 def section(page: str, heading: str) -> str:
     return page.partition(f"\n{heading}\n")[2].partition("\n#")[0]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_the_map_has_every_room(package: str) -> None:
-    """What a reader sees who opens the package: its folders, with a slash, and its modules."""
-    rows = re.findall(r"^\| (.+?) \| (.+) \|$", section(ARCHITECTURE, f"### {package}"), re.MULTILINE)
-    mapped = {name for cells in rows for name in re.findall(r"`(\w+/?)`", cells[0])}
-    top = ROOT / package
-    top_folders = [path for path in top.iterdir() if path.is_dir() and path.name != "__pycache__"]
-    folders = {f"{path.name}/" for path in top_folders if {each.name for each in path.iterdir()} - {"__pycache__"}}
-    assert mapped == folders | {path.stem for path in top.glob("*.py")} - {"__init__"}
+def test_the_table_has_every_folder_and_the_page_is_short() -> None:
+    rows = re.findall(r"^\| (.+?) \|", section(ARCHITECTURE, "## Folders"), re.MULTILINE)
+    named = {name.rstrip("/") for row in rows for name in re.findall(r"`([\w./]+/)`", row)}
+    packages = [path for root in ROOTS for path in (ROOT / root).glob("tagwire*/")]
+    rooms = [path for package in packages for path in package.glob("*/") if next(path.glob("[!_]*"), None)]
+    folders = {path.relative_to(ROOT).as_posix() for path in (*packages, *rooms)}
+    assert named == folders | {*FOLDERS} - {*ROOTS, "docs"}
+    assert len(ARCHITECTURE.splitlines()) <= 150
 
 
 def test_every_command_is_a_module_and_every_module_a_command() -> None:
@@ -48,16 +42,35 @@ def test_every_command_is_a_module_and_every_module_a_command() -> None:
     assert set(commands.values()) == {name for name in modules if not name.endswith(".commands")}
 
 
-def test_the_map_has_every_folder() -> None:
-    rows = set(re.findall(r"^\| `([\w.]+/?)` \|", section(ARCHITECTURE, "### The rest"), re.MULTILINE))
-    assert all((ROOT / row).exists() for row in rows)
-    mapped = {row.rstrip("/") for row in rows} | {package.partition("/")[0] for package in PACKAGES}
-    assert {"message_specs", "templates", "generated", "tests", "bench"} <= mapped
+# ---------------------------------------------------------------- names of files
+
+FILE = re.compile(r"(?<![\w./*<{@-])((?:[\w.-]+/)*[\w-]+\.(?:py|pyx|pxi|pyi|h|c|sh))(?![\w/(.])")
+PROSE = {
+    ".md": re.compile(r"`([^`\n]+)`"),
+    ".py": re.compile(r'(?s:""".*?""")|#[^\n]*'),
+    **dict.fromkeys((".pyx", ".pxi", ".h", ".c"), re.compile(r"(?s:/\*.*?\*/)")),
+}
+OF_OTHERS = {"Python.h", "malloc.h", "pyproject.toml"}
 
 
-def test_files_that_are_named_exist() -> None:
-    roots = "runtime|generator|cli|workbench|pipeline|tests|templates|bench"
-    for name in re.findall(rf"`((?:{roots})/[\w./]+)`", ARCHITECTURE):
+def test_files_that_documents_and_comments_name_exist() -> None:
+    """A name with or without folders, as far as it is given, is the end of a path in the repository."""
+    there = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if "data" not in path.parts]
+    paths = [path.relative_to(ROOT) for path in (*there, *ROOT.glob("*"))]
+    known = {"/".join(path.parts[start:]) for path in paths for start in range(len(path.parts))} | OF_OTHERS
+    unknown = []
+    for path in paths:
+        prose = PROSE.get(path.suffix)
+        if prose is None or path.name == "CHANGELOG.md" or path.parts[0] in ("tests", "generated"):
+            continue
+        text = re.sub(r"(?ms)^```.*?^```", "", (ROOT / path).read_text(encoding="utf-8"))
+        for found in prose.finditer(text):
+            unknown += [f"{path}: {name}" for name in FILE.findall(found[0]) if name not in known]
+    assert not unknown
+
+
+def test_paths_that_the_architecture_names_exist() -> None:
+    for name in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", ARCHITECTURE):
         assert (ROOT / name).exists(), name
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tagwire.versions import Versions
-from tagwire_generator.archive.collect import modern_releases
-from tagwire_generator.archive.release import message_of, read_releases
 from tagwire_generator.evolution import Finding, compare_specs
 from tagwire_generator.model import MessageSpec
+from tagwire_workbench.archive.collect import modern_releases
+from tagwire_workbench.archive.release import message_of, read_releases
 
 __all__ = ["PAGE", "page"]
 

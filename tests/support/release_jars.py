@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tagwire_generator.archive.release import ImportedSpec, Release, SpecSource
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
+from tagwire_workbench.archive.release import ImportedSpec, Release, SpecSource
 
 __all__ = ["Spec", "data", "field", "jar", "jars", "keyed", "release"]
 

@@ -3,7 +3,7 @@
 A row has the place and kind of a span, and the number of rows inside it; rows are in the order
 of their first bytes. Paths, types and values are computed when a node is accessed
 (`tagwire.explain.nodes.Node`), so the trace of a megabyte takes a few megabytes. The native
-engine writes the same rows (`_native/spans.h`); it leaves out the elements of arrays of a
+engine writes the same rows (`_native/engine/spans.h`); it leaves out the elements of arrays of a
 fixed width, which follow from the row of the array.
 """
 

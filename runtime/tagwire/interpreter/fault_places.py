@@ -1,7 +1,7 @@
 """From the place of a fault to the error: the interpreter reads on where the native walk stopped, and fails at once.
 
 The native engine finds the place of a fault in a walk of its own
-(`_native/walk.h`): what could not be read, the path and the position, where the
+(`_native/engine/walk.h`): what could not be read, the path and the position, where the
 extent ends, and what was counted for the limits. What the fault is, in words,
 is the interpreter's to say. So the words have one source, and a fault costs
 what its own field costs, not what the bytes before it do.

@@ -8,7 +8,7 @@ Kafka's form loses something, the lossless style does not: records are base64
 (Kafka prints ""), unknown tagged fields stand under `_unknownTags`, a NaN
 other than the usual one keeps its bits (`NaN:7ff8000000000001`).
 
-With the native engine both go through C (`_native/json.pxi`), which leaves to this
+With the native engine both go through C (`_native/engine/json.pxi`), which leaves to this
 module whatever is odd, and all that is to be refused.
 
 Writing goes by layout. Reading goes by the field rows of the classes, because

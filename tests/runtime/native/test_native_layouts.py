@@ -376,7 +376,7 @@ def test_two_fields_have_the_same_array(first: Array, second: Array, value: Any)
 
 
 def test_the_engine_knows_all_that_layouts_can_say() -> None:
-    """Something new in a layout must be obeyed, or refused, in `_native/plan.pxi`; then it may stand here."""
+    """Something new in a layout must be obeyed, or refused, in `_native/engine/plan.pxi`; then it may stand here."""
     assert {cls.__name__: set(cls.__slots__) for cls in (*get_args(Type), Item, Missing, StructLayout)} == {
         "Fixed": {"wire"},
         "Varint": {"bits", "signed", "zigzag"},

@@ -106,7 +106,7 @@ struct tw_struct {
     Py_ssize_t unknown_slot;
     PyObject *known_tags;   /* a frozenset */
     const tw_rules *rules;  /* over several fields: see rules.h; NULL for most */
-    uint8_t framed;         /* its items have framings: see framed.h */
+    uint8_t framed;         /* its items have framings: see framing.h */
     uint8_t shape;          /* what its values are: a tw_shape */
     uint8_t enclosed;       /* one of its items says where it ends */
     uint8_t leaves;         /* a tuple of what has no references */

@@ -11,9 +11,9 @@ from typing import Any
 from tagwire.errors import SpecError
 from tagwire.layout import Array, Item, Nested, StructLayout, Type
 from tagwire.message.field_table import layout_of
-from tagwire_generator.archive.release import message_of, wire_texts
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.project.options import SpecOptions
+from tagwire_workbench.archive.release import message_of, wire_texts
 
 __all__ = ["FieldPairing", "paired"]
 

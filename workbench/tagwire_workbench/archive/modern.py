@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import NONE, Versions
-from tagwire_generator.archive.release import ImportedSpec, wire_texts
 from tagwire_generator.syntax.canonical import normal_form
+from tagwire_workbench.archive.release import ImportedSpec, wire_texts
 
 __all__ = ["modern_records"]
 

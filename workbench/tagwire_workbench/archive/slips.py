@@ -14,13 +14,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
-from tagwire_generator.archive.release_source import SpecText
 from tagwire_generator.diagnostics.problems import Problem
 from tagwire_generator.model.field_spec import ENTITY_TYPES
 from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
+from tagwire_workbench.archive.release_source import SpecText
 
 __all__ = ["mended", "own_entity_types"]
 

@@ -5,8 +5,8 @@ from itertools import combinations
 import pytest
 from release_jars import Spec, data, field
 
-from tagwire_generator.archive.release import wire_texts
-from tagwire_generator.archive.wire_facts import digest_of
+from tagwire_workbench.archive.release import wire_texts
+from tagwire_workbench.archive.wire_facts import digest_of
 
 INNER = [field("A", "string")]
 

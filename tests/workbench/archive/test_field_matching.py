@@ -8,7 +8,7 @@ from release_jars import Spec, data, field
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_generator.archive.field_matching import FieldPairing, paired
+from tagwire_workbench.archive.field_matching import FieldPairing, paired
 
 
 def pairs(newer: Spec, older: Spec) -> FieldPairing:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tagwire.errors import SpecError
-from tagwire_generator.archive.merge import merged
-from tagwire_generator.archive.modern import modern_records
-from tagwire_generator.archive.release import ImportedSpec, Release, wire_texts
-from tagwire_generator.archive.wire_facts import digest_of
 from tagwire_generator.project.history import History, MessageHistory, Span
 from tagwire_generator.syntax.canonical import normal_form
+from tagwire_workbench.archive.merge import merged
+from tagwire_workbench.archive.modern import modern_records
+from tagwire_workbench.archive.release import ImportedSpec, Release, wire_texts
+from tagwire_workbench.archive.wire_facts import digest_of
 
 __all__ = ["Archive", "collected", "modern_releases"]
 

@@ -51,9 +51,9 @@ def command(
       tagwire draft-version kafka_2_4_1 --only-new --output message_specs/drafts/kip482_rpcs
       tagwire draft-version plain_specs --in-place
     """
-    from tagwire_generator.editing.draft_version import plan_drafts
     from tagwire_generator.project.options import SpecOptions
     from tagwire_generator.project.settings import find_root, load
+    from tagwire_workbench.drafting.draft_version import plan_drafts
 
     if in_place == (output is not None):
         raise click.UsageError("give --output DIR2, or --in-place to edit the specs in DIR, but not both")

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tagwire.text_format import count
-from tagwire_generator.archive.collect import collected
-from tagwire_generator.archive.documentation import documented, undocumented
-from tagwire_generator.archive.kafka_protocol import with_protocol_rules
-from tagwire_generator.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
 from tagwire_generator.project.history import HISTORY_FILE, History
 from tagwire_generator.project.output import has_text, write_all
 from tagwire_generator.syntax.canonical import canonical_text
+from tagwire_workbench.archive.collect import collected
+from tagwire_workbench.archive.documentation import documented, undocumented
+from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
+from tagwire_workbench.archive.release import ImportedSpec, ImportNote, Release, SpecSource, read_releases
 
 __all__ = ["ImportReport", "import_release"]
 

@@ -14,11 +14,11 @@ import pytest
 from release_jars import jar as jar_of
 
 from tagwire.errors import SpecError, TagwireError
-from tagwire_generator.archive.importer import import_release
-from tagwire_generator.archive.kafka_protocol import with_protocol_rules
-from tagwire_generator.archive.release import SpecSource, read_releases
-from tagwire_generator.archive.release_source import SPEC_BYTES, TOTAL_BYTES
 from tagwire_generator.diagnostics.problems import Problem
+from tagwire_workbench.archive.importer import import_release
+from tagwire_workbench.archive.kafka_protocol import with_protocol_rules
+from tagwire_workbench.archive.release import SpecSource, read_releases
+from tagwire_workbench.archive.release_source import SPEC_BYTES, TOTAL_BYTES
 
 pytestmark = pytest.mark.thorough
 

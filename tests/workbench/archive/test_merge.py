@@ -8,8 +8,8 @@ from release_jars import Spec, data, field, keyed
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_generator.archive.merge import merged
-from tagwire_generator.archive.release import wire_texts
+from tagwire_workbench.archive.merge import merged
+from tagwire_workbench.archive.release import wire_texts
 
 TAG: Spec = {"tag": 0, "taggedVersions": "0+"}
 PARTS = [field("P"), field("Q", "string")]

@@ -9,10 +9,10 @@ import pytest
 from release_jars import Spec, data, field, jar, jars, keyed
 
 from tagwire.errors import SpecError
-from tagwire_generator.archive.importer import import_release
-from tagwire_generator.archive.release import read_releases
-from tagwire_generator.archive.wire_facts import digest_of
 from tagwire_generator.project.history import read_history
+from tagwire_workbench.archive.importer import import_release
+from tagwire_workbench.archive.release import read_releases
+from tagwire_workbench.archive.wire_facts import digest_of
 
 RELEASES: dict[str, list[Spec]] = {
     "3.9.2": [keyed("request", 1, "OldRequest", "0-1", field("A")), data("0", name="Only")],

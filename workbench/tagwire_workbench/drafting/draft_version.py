@@ -19,15 +19,6 @@ from typing import Any, Final
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.diagnostics.problems import Problem, spec_error
-from tagwire_generator.editing.draft_spec import (
-    cut_to_plain,
-    field_paths,
-    first_flexible,
-    is_draft,
-    only_version,
-    restated,
-    with_new_version,
-)
 from tagwire_generator.editing.formatting import with_comments
 from tagwire_generator.evolution.check import Baseline
 from tagwire_generator.evolution.keeping import lost
@@ -41,6 +32,15 @@ from tagwire_generator.reading.shared_structs import SharedStructs
 from tagwire_generator.reading.spec import read_data, read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form, plain_tree
 from tagwire_generator.syntax.parse import parse
+from tagwire_workbench.drafting.draft_spec import (
+    cut_to_plain,
+    field_paths,
+    first_flexible,
+    is_draft,
+    only_version,
+    restated,
+    with_new_version,
+)
 
 __all__ = ["Draft", "DraftPlan", "plan_drafts"]
 

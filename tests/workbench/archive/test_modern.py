@@ -7,8 +7,8 @@ import pytest
 from release_jars import Spec, data, field, release
 
 from tagwire.errors import SpecError
-from tagwire_generator.archive.modern import modern_records
-from tagwire_generator.archive.release import wire_texts
+from tagwire_workbench.archive.modern import modern_records
+from tagwire_workbench.archive.release import wire_texts
 
 
 def modern(*specs: Spec, component: str = "group") -> dict[str, Spec]:

@@ -9,7 +9,9 @@ import pytest
 from independent_encoder import bare_value, encode, full_value, within
 
 from tagwire.errors import SpecError
-from tagwire_generator.editing.draft_spec import (
+from tagwire_generator.reading.spec import read_spec
+from tagwire_generator.syntax.canonical import canonical_text, normal_form
+from tagwire_workbench.drafting.draft_spec import (
     cut_to_plain,
     field_paths,
     first_flexible,
@@ -17,8 +19,6 @@ from tagwire_generator.editing.draft_spec import (
     restated,
     with_new_version,
 )
-from tagwire_generator.reading.spec import read_spec
-from tagwire_generator.syntax.canonical import canonical_text, normal_form
 
 Spec = dict[str, Any]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tagwire_generator.archive.documentation import undocumented
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
+from tagwire_workbench.archive.documentation import undocumented
 
 SPECS = Path(__file__).parents[3] / "message_specs"
 

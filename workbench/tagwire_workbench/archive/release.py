@@ -13,9 +13,6 @@ from typing import Any
 
 from tagwire.errors import SpecError
 from tagwire.message.field_table import layout_of
-from tagwire_generator.archive.release_source import SpecText, release_name, spec_texts
-from tagwire_generator.archive.slips import mended, own_entity_types
-from tagwire_generator.archive.wire_facts import wire_text
 from tagwire_generator.diagnostics.problems import Problem, spec_error
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.model import MessageSpec
@@ -23,6 +20,9 @@ from tagwire_generator.project.options import SpecOptions
 from tagwire_generator.project.release_order import release_order
 from tagwire_generator.reading.spec import read_spec
 from tagwire_generator.syntax.canonical import canonical_text, normal_form
+from tagwire_workbench.archive.release_source import SpecText, release_name, spec_texts
+from tagwire_workbench.archive.slips import mended, own_entity_types
+from tagwire_workbench.archive.wire_facts import wire_text
 
 __all__ = ["ImportNote", "ImportedSpec", "Release", "SpecSource", "message_of", "read_releases", "wire_texts"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tagwire_generator.archive.release_source import SpecText
-from tagwire_generator.archive.slips import mended
+from tagwire_workbench.archive.release_source import SpecText
+from tagwire_workbench.archive.slips import mended
 
 HEAD = '"type": "data", "name": "FooData", "validVersions": "0"'
 WHOLE = HEAD + ', "flexibleVersions": "none", "fields": []'

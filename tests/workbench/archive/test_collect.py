@@ -12,11 +12,11 @@ from release_jars import Spec, data, field, keyed, release
 
 from tagwire.errors import SpecError
 from tagwire.versions import Versions
-from tagwire_generator.archive.collect import Archive, collected
-from tagwire_generator.archive.release import Release, wire_texts
-from tagwire_generator.archive.wire_facts import digest_of
 from tagwire_generator.project.history import Span
 from tagwire_generator.syntax.canonical import normal_form
+from tagwire_workbench.archive.collect import Archive, collected
+from tagwire_workbench.archive.release import Release, wire_texts
+from tagwire_workbench.archive.wire_facts import digest_of
 
 GONE = {"apiKey": 1, "type": "request", "name": "FooRequest", "validVersions": "none"}
 

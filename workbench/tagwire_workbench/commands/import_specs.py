@@ -43,7 +43,7 @@ def command(sources: Sequence[Path], out: Path, component: str | None) -> None:
       tagwire import kafka-*.jar --output specs
       tagwire import my_specs --component orders --output message_specs
     """
-    from tagwire_generator.archive.importer import import_release
+    from tagwire_workbench.archive.importer import import_release
 
     with progress_bar("import") as tell:
         done = 0

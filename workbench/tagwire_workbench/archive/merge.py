@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from tagwire.errors import SpecError
 from tagwire.versions import HIGHEST, NONE, Versions
-from tagwire_generator.archive.field_matching import FieldPairing, paired
-from tagwire_generator.archive.release import message_of
 from tagwire_generator.syntax.canonical import normal_form
+from tagwire_workbench.archive.field_matching import FieldPairing, paired
+from tagwire_workbench.archive.release import message_of
 
 __all__ = ["merged"]
 

@@ -1,0 +1,1 @@
+"""Versions of specs as the optional-fields proposal (KIP-482) would have made them."""
