@@ -5,6 +5,8 @@ To add a command, write its module (`tagwire_cli.command_table` says how) and ad
 """
 
 import errno
+import os
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -12,7 +14,8 @@ import click
 from tagwire.errors import TagwireError
 from tagwire.text_format import printable
 from tagwire_cli.command_table import CommandTable
-from tagwire_cli.output.echo import say_error
+from tagwire_cli.output.echo import PREFERENCES, say_error
+from tagwire_cli.paths import InputPath
 from tagwire_cli.sections import SECTIONS
 
 __all__ = ["COMMANDS", "app"]
@@ -48,8 +51,18 @@ class _Commands(CommandTable):
     sections={section.title: section.commands for section in SECTIONS},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="tagwire")
-def app() -> None:
+@click.option("-C", "folder", metavar="DIR", type=InputPath(files=False), help="Run in this directory.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only data and errors: no notes, no progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Also print which package and engine are used.")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="When to use colours; auto: on a terminal.",
+)
+@click.version_option(None, "-V", "--version", package_name="tagwire")
+def app(folder: Path | None, quiet: bool, verbose: bool, color: str) -> None:
     """Generate versioned serializer classes from JSON message specs.
 
     Data is written to standard output, everything else to standard error.
@@ -63,6 +76,7 @@ def app() -> None:
     \b
     Environment:
       NO_COLOR        disables colours
+      FORCE_COLOR     uses colours even if the output is not a terminal
       TAGWIRE_ENGINE  selects the engine: native or python
       CI              makes `generate` and `breaking` ignore their caches
 
@@ -74,3 +88,6 @@ def app() -> None:
       tagwire validate my_specs   check specs against the rules
       tagwire rule TW608          explain a rule
     """
+    PREFERENCES.quiet, PREFERENCES.verbose, PREFERENCES.color = quiet, verbose, color
+    if folder is not None:
+        os.chdir(folder)

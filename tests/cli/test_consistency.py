@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from tagwire_cli.app import app
 
+HEX = "0012000300000007000864656d6f2d61707000087461677769726504312e3000"
 READERS = """\
 decode MetadataRequest 12 {file}
 decode --frames response --requests {file}
@@ -50,3 +51,22 @@ def test_a_missing_file_is_wrong_usage(line: str, tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"tagwire: {missing}: can't be read: No such file or directory\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner").mkdir()
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(app, words, env={"NO_COLOR": None, "FORCE_COLOR": None})
+
+    show = ("show", "HeartbeatRequest")
+    plain = run(*show)
+    assert "package tagwire_messages from " in run("-v", *show).stderr and plain.stderr == ""
+    assert run("init", "one", "a").stderr and not run("-q", "init", "two", "b").stderr
+    assert "\x1b[" in run("--color", "always", "explain", HEX).stdout
+    assert "\x1b[" not in run("--color", "never", "explain", HEX).stdout
+    assert "\x1b[" in CliRunner().invoke(app, ["explain", HEX], env={"FORCE_COLOR": "1", "NO_COLOR": None}).stdout
+    assert run("-C", "inner", "init", "three").exit_code == 0 and (tmp_path / "inner" / "message_specs").is_dir()
+    assert run("-C", "nowhere", *show).stderr == "tagwire: nowhere: can't be read: No such file or directory\n"
+    assert run("-V").stdout == run("--version").stdout

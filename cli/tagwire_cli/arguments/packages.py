@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+import tagwire
 from tagwire.errors import TagwireError
 from tagwire.frames.known_packages import KAFKA_MESSAGES
 from tagwire.text_format import suggestion
 from tagwire_cli.arguments.numbers import whole_number
+from tagwire_cli.output.echo import say_verbose
 
 if TYPE_CHECKING:
     from tagwire.frames.registry import Registry
@@ -56,6 +58,7 @@ def find_registry(package: str | None) -> "Registry":
             f"{name!r} can't be imported; generate it with `tagwire generate`, install it, or add it to PYTHONPATH",
             param_hint="--package",
         ) from None
+    say_verbose(f"package {name} from {module.__file__}, engine {tagwire.engine()}")
     registry = getattr(module, "registry", None)
     if not isinstance(registry, Registry):
         raise click.BadParameter(

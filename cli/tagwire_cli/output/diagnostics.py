@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from tagwire.errors import SpecError, TagwireError
 from tagwire.extras import MissingExtraError
 from tagwire.text_format import count
-from tagwire_cli.output.echo import say, say_error
+from tagwire_cli.output.echo import PREFERENCES, say, say_error
 from tagwire_cli.paths import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -88,8 +88,12 @@ def summary(problems: Sequence[_Graded]) -> str:
 
 
 def is_coloured(stream: _Stream | None) -> bool:
-    """Whether a stream is a terminal whose user has not set NO_COLOR."""
-    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Return whether to colour a stream: by --color, then NO_COLOR and FORCE_COLOR, then whether it is a terminal."""
+    if PREFERENCES.color != "auto":
+        return PREFERENCES.color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal(stream) and os.environ.get("TERM") != "dumb")
 
 
 def is_terminal(stream: _Stream | None) -> bool:

@@ -6,17 +6,40 @@ not print. Exact bytes go through `tagwire_cli.output.write_bytes`.
 """
 
 import sys
+from dataclasses import dataclass
+from typing import Final
 
 import click
 
 from tagwire.text_format import printable
 
-__all__ = ["say", "say_error", "say_patch", "shown_value"]
+__all__ = ["PREFERENCES", "say", "say_error", "say_patch", "say_verbose", "shown_value"]
+
+
+@dataclass
+class Preferences:
+    """The global options of this call."""
+
+    quiet: bool = False
+    verbose: bool = False
+    color: str = "auto"
+    """always, never, or auto: on a terminal, unless NO_COLOR or FORCE_COLOR is set."""
+
+
+PREFERENCES: Final = Preferences()
 
 
 def say(text: object = "", *, err: bool = False, lines: bool = False) -> None:
-    """Print a text as one line; with `lines` its line breaks and tabs are ours, and stay."""
+    """Print a line, on standard error only without --quiet; with `lines` the text's own line breaks and tabs stay."""
+    if err and PREFERENCES.quiet:
+        return
     click.echo(printable(str(text), keep="\n\t" if lines else ""), err=err)
+
+
+def say_verbose(text: object) -> None:
+    """Print a line on standard error, only with --verbose."""
+    if PREFERENCES.verbose:
+        say(text, err=True)
 
 
 def say_error(error: object) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tagwire.text_format import printable
 from tagwire_cli.output.diagnostics import is_terminal
+from tagwire_cli.output.echo import PREFERENCES
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -34,7 +35,7 @@ def progress_bar(label: str, *, prints_all_along: bool = False) -> Generator[Cal
 
     Work that `prints_all_along` has no bar if its lines go to a terminal.
     """
-    if not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
+    if PREFERENCES.quiet or not is_terminal(sys.stderr) or (prints_all_along and is_terminal(sys.stdout)):
         yield None
         return
     from rich.console import Console
