@@ -6,7 +6,6 @@ To add a command, write its module (`tagwire_cli.command_table` says how) and ad
 
 import errno
 import os
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -15,7 +14,7 @@ from tagwire.errors import TagwireError
 from tagwire.text_format import printable
 from tagwire_cli.command_table import CommandTable
 from tagwire_cli.output.echo import PREFERENCES, say_error
-from tagwire_cli.paths import InputPath
+from tagwire_cli.paths import UnreadableFileError
 from tagwire_cli.sections import SECTIONS
 
 __all__ = ["COMMANDS", "app"]
@@ -51,7 +50,7 @@ class _Commands(CommandTable):
     sections={section.title: section.commands for section in SECTIONS},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.option("-C", "folder", metavar="DIR", type=InputPath(files=False), help="Run in this directory.")
+@click.option("-C", "folder", metavar="DIR", help="Run in this directory.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only data and errors: no notes, no progress.")
 @click.option("-v", "--verbose", is_flag=True, help="Also print which package and engine are used.")
 @click.option(
@@ -62,7 +61,7 @@ class _Commands(CommandTable):
     help="When to use colours; auto: on a terminal.",
 )
 @click.version_option(None, "-V", "--version", package_name="tagwire")
-def app(folder: Path | None, quiet: bool, verbose: bool, color: str) -> None:
+def app(folder: str | None, quiet: bool, verbose: bool, color: str) -> None:
     """Generate versioned serializer classes from JSON message specs.
 
     Data is written to standard output, everything else to standard error.
@@ -90,4 +89,7 @@ def app(folder: Path | None, quiet: bool, verbose: bool, color: str) -> None:
     """
     PREFERENCES.quiet, PREFERENCES.verbose, PREFERENCES.color = quiet, verbose, color
     if folder is not None:
-        os.chdir(folder)
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise UnreadableFileError.of(folder, error, wants_folder=True) from None

@@ -70,3 +70,10 @@ def test_global_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert run("-C", "inner", "init", "three").exit_code == 0 and (tmp_path / "inner" / "message_specs").is_dir()
     assert run("-C", "nowhere", *show).stderr == "tagwire: nowhere: can't be read: No such file or directory\n"
     assert run("-V").stdout == run("--version").stdout
+
+
+@pytest.mark.parametrize("words", [("explain", "-"), ("log", "dump", "."), ("browse", ".")])
+def test_one_name_for_record_formats(words: tuple[str, ...]) -> None:
+    for name in ("--record-format", "--format"):
+        done = CliRunner().invoke(app, [*words, name, "json"])
+        assert done.exit_code == 2 and "For JSON output, use --json." in done.stderr

@@ -26,6 +26,10 @@ class FormatName(click.types.StringParamType):
         from tagwire.records.format_set import format_set
         from tagwire.records.formats import FormatError, format_of
 
+        if value in ("json", "html"):
+            self.fail(
+                f"--record-format names a format of records. For {value.upper()} output, use --{value}.", param, ctx
+            )
         try:
             format_set(value) if self.is_read else format_of(value)
         except FormatError as error:

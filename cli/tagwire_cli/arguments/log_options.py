@@ -41,7 +41,9 @@ def format_option(function: F) -> F:
     """The options `--format` and `--only-format`, which come to the function as one FormatSet, `format`."""
     return only_format_option(
         click.option(
+            "--record-format",
             "--format",
+            "format",
             default="auto",
             show_default=True,
             metavar="NAME",

@@ -37,6 +37,7 @@ _FORMS = ("auto", "binary", "hex", "dump", "escaped", "list", "base64")
 @click.option("--request", is_flag=True, help="The input is a request: header and body, without a size.")
 @click.option("--response", is_flag=True, help="The input is a response to a request of API VERSION.")
 @click.option(
+    "--record-format",
     "--format",
     "format_name",
     metavar="NAME",
@@ -103,7 +104,7 @@ def command(words: Sequence[str], **options: Any) -> None:
       tagwire explain --request frame.bin
       tagwire explain --response Metadata 12 --hex frame.txt
       tagwire explain --response 3 12 --json - < frame.bin
-      tagwire explain --format auto 00000000000000000000.log
+      tagwire explain --record-format auto 00000000000000000000.log
       tagwire explain --frames --guess --only 1-3 stream.bin
       tagwire explain --request --html frame.bin > frame.html
     """

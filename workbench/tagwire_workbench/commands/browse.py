@@ -30,6 +30,7 @@ __all__ = ["command"]
     help="The port of the brokers, in pcap files.",
 )
 @click.option(
+    "--record-format",
     "--format",
     "format_name",
     metavar="NAME",
