@@ -85,7 +85,7 @@ def find_message(registry: "Registry", name: str) -> "type[Message]":
     """The message class of this name. Raises click.BadParameter with near names, and for a record format."""
     found: type[Any] = find_class(registry, name)
     if found.KIND == "format":
-        text = f"{name} is a record format, not a message; use `tagwire explain --format {found.FORMAT}`"
+        text = f"{name} is a record format, not a message; use `tagwire explain --record-format {found.FORMAT}`"
         raise click.BadParameter(text, param_hint="MESSAGE")
     return found
 

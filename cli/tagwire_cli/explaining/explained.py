@@ -133,7 +133,7 @@ def how_to_explain(candidate: Candidate) -> str:
         return f"tagwire explain --response {candidate.name.removesuffix('Response')} {candidate.version}"
     if candidate.kind == "message":
         return f"tagwire explain {candidate.name} {candidate.version}"
-    return "tagwire explain --format auto" if candidate.kind == "batches" else "tagwire explain --request"
+    return "tagwire explain --record-format auto" if candidate.kind == "batches" else "tagwire explain --request"
 
 
 def _said(candidate: Candidate) -> str:
