@@ -133,14 +133,13 @@ class TestThroughPreCommit:
         assert "wrote src/pings/pong_request.py" in repository.hook("tagwire-generate", fails=True)
         repository.hook("tagwire-generate")
 
-    @pytest.mark.parametrize("name", ["tagwire-generate", "tagwire-check"])
-    def test_modules_that_are_not_staged(self, repository: Repository, name: str) -> None:
+    def test_modules_that_are_not_staged(self, repository: Repository) -> None:
         for message in ("PongRequest", "PongResponse"):
             write_spec(repository.root, message, apiKey=8)
         repository.run(SCRIPTS / "tagwire", "generate")
         repository.run("git", "add", "--update", "src")
         repository.run("git", "add", "message_specs/PongRequest.json")
-        run = [sys.executable, "-m", "pre_commit", "run", name]
+        run = [sys.executable, "-m", "pre_commit", "run", "tagwire-generate"]
         shown = repository.run(*run, fails=True)
         unknown = [line.removeprefix("not tracked by git: ") for line in shown.splitlines() if "not tracked" in line]
         assert unknown == [
@@ -167,6 +166,27 @@ class TestThroughPreCommit:
         repository.run(SCRIPTS / "tagwire", "generate", "--check")  # outside a hook it is about the files on disk
         repository.run("git", "add", "src")
         assert "1 package up to date" in repository.run(*commit)
+        edit_spec(repository.root, "PlainData", "Nonce", "Number")
+        repository.run("git", "add", "message_specs")
+        edit_spec(repository.root, "PlainData", "Number", "Nonce")
+        assert "staged with other content: message_specs/PlainData.json" in repository.run(*commit, fails=True)
+
+    def test_what_is_staged_is_compared(self, repository: Repository) -> None:
+        """Half a change is staged, and the files on disk are whole."""
+        hook = repository.root / ".git/hooks/pre-commit"
+        hook.write_text(f"#!/bin/sh\nexec {SCRIPTS / 'tagwire'} generate --check --staged\n")
+        hook.chmod(0o755)
+        commit = ["git", "commit", "--message", "more"]
+        edit_spec(repository.root, "PingRequest", "Nonce", "Number")
+        repository.run(SCRIPTS / "tagwire", "generate")
+        repository.run("git", "add", "message_specs")
+        assert "would rewrite src/pings/ping_request.py" in repository.run(*commit, fails=True)
+        assert "Failed" in repository.run(sys.executable, "-m", "pre_commit", "run", "tagwire-check", fails=True)
+        repository.run("git", "add", "src")
+        edit_spec(repository.root, "PingRequest", "Number", "Other")  # not staged, and not generated
+        assert "1 package up to date" in repository.run(*commit)
+        repository.run("git", "commit", "--message", "half", "message_specs", fails=True)
+        assert "--staged needs" in repository.run(SCRIPTS / "tagwire", "generate", "--staged", fails=True)
 
     def test_modules_that_git_ignores(self, repository: Repository) -> None:
         """Who generates at build time commits none."""

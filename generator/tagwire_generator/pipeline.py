@@ -78,11 +78,17 @@ class _Task:
 
 
 def generate(
-    spec_set: SpecSet, *, jobs: int | None = None, use_cache: bool = True, progress: Progress | None = None
+    spec_set: SpecSet,
+    *,
+    jobs: int | None = None,
+    use_cache: bool = True,
+    cache_root: Path | None = None,
+    progress: Progress | None = None,
 ) -> GeneratedPackage:
     """The package of a spec set; nothing is written but the cache.
 
-    `jobs` is the number of processes, by default one a processor. Raises
+    `jobs` is the number of processes, by default one a processor. The cache is
+    that of the project at `cache_root`, by default the set's own. Raises
     SpecError where the folder of specs, the templates, or the modules of two
     messages contradict each other; what is wrong with a spec is in `problems`.
     """
@@ -90,7 +96,7 @@ def generate(
         raise SpecError(f"{spec_set.templates}: no such folder of templates", file=str(spec_set.templates))
     environment = environment_key(spec_set)
     tasks = _tasks(spec_set, environment)
-    cache = Cache(spec_set.root, spec_set.package) if use_cache else None
+    cache = Cache(cache_root or spec_set.root, spec_set.package) if use_cache else None
     entries = _entries(tasks, cache, jobs or _processors(), progress or _silent)
 
     problems = without_repeats(problem for entry in entries for problem in entry.problems)

@@ -1,10 +1,12 @@
 """`tagwire generate`: the modules of this project's spec sets, written, checked or shown as a diff."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -26,6 +28,7 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 
 @click.command("generate")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything would change.")
+@click.option("--staged", is_flag=True, help="With --check or --diff: compare what is staged in git, for commit hooks.")
 @click.option("--diff", is_flag=True, help="Write nothing; print a unified diff of the changes.")
 @click.option(
     "--exit-non-zero-on-change", is_flag=True, help="Exit with 1 if anything was written or deleted (for commit hooks)."
@@ -49,6 +52,7 @@ _WOULD: Final = {"new": "would write", "changed": "would rewrite", "stale": "wou
 @click.option("--no-cache", is_flag=True, help="Ignore the cache and render everything; the default if CI is set.")
 def command(
     check: bool,
+    staged: bool,
     diff: bool,
     exit_non_zero_on_change: bool,
     packages: Sequence[str],
@@ -67,7 +71,9 @@ def command(
     count as unchanged while their code is the same.
 
     In a commit hook, --check and --exit-non-zero-on-change also fail for specs and
-    modules that are neither tracked nor ignored by git.
+    modules that are neither tracked nor ignored by git, or that are staged with
+    other content than on disk. --check --staged reads specs, settings, templates
+    and modules as they are staged instead.
 
     \b
     Settings, with paths relative to pyproject.toml:
@@ -83,9 +89,20 @@ def command(
       tagwire generate --set my_messages    one of several sets
       tagwire generate --templates @markdown --output docs    a reference, in docs/my_messages
     """
-    sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(packages)]
+    from tagwire_generator.project.settings import find_root
+    from tagwire_generator.project.work_tree import copy_ignored
+
+    if staged and not (check or diff):
+        raise click.UsageError("--staged needs --check or --diff, since it writes nothing")
+    root = find_root(Path.cwd())
     is_usual = templates is None and not no_cache  # a cache knows one run: another one's files would drive it out
-    plans = _plans(sets, jobs=jobs, use_cache=is_usual and not os.environ.get("CI"))
+    cache_root = root if is_usual and not os.environ.get("CI") else None
+    with _staged(root) if staged else nullcontext(root) as project:
+        sets = [_changed(spec_set, templates, output, formatter) for spec_set in _chosen_sets(project, packages)]
+        for spec_set in sets if staged else ():
+            if spec_set.directory.is_relative_to(project):
+                copy_ignored(root / spec_set.directory.relative_to(project), spec_set.directory)
+        plans = _plans(sets, jobs=jobs, cache_root=cache_root)
     changes = [(spec_set, change) for spec_set, plan in plans for change in plan.changes]
     if diff:
         for spec_set, change in changes:
@@ -95,15 +112,24 @@ def command(
         for _, plan in plans:
             plan.apply()
     _report(plans, writes=writes)
-    unknown = _unknown_to_git(plans) if check or exit_non_zero_on_change else False
+    unknown = _unlike_commit(plans) if (check or exit_non_zero_on_change) and not staged else False
     if (changes and (check or exit_non_zero_on_change)) or unknown:
         raise click.exceptions.Exit(1)
 
 
-def _chosen_sets(packages: Sequence[str]) -> list["SpecSet"]:
-    from tagwire_generator.project.settings import find_root, load
+@contextmanager
+def _staged(root: Path) -> Iterator[Path]:
+    """The project as it is staged in git, in a temporary folder."""
+    from tagwire_generator.project.work_tree import copy_staged
 
-    settings = load(find_root(Path.cwd()))
+    with TemporaryDirectory(prefix="tagwire-") as folder:
+        yield copy_staged(root, Path(folder))
+
+
+def _chosen_sets(root: Path, packages: Sequence[str]) -> list["SpecSet"]:
+    from tagwire_generator.project.settings import load
+
+    settings = load(root)
     known = {spec_set.package: spec_set for spec_set in settings.project_sets()}
     for package in packages:
         if package not in known:
@@ -129,7 +155,7 @@ def _changed(spec_set: "SpecSet", templates: str | None, output: str | None, for
     return spec_set if output is None else replace(spec_set, output=Path(output).resolve())
 
 
-def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> list[tuple["SpecSet", "Plan"]]:
+def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, cache_root: Path | None) -> list[tuple["SpecSet", "Plan"]]:
     """The plan of every set, before the first is applied; exits with 1 if a spec has an error."""
     from tagwire_generator.pipeline import generate
     from tagwire_generator.project.output import plan
@@ -137,7 +163,8 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
     made = []
     for spec_set in sets:
         with progress_bar(spec_set.package) as progress:
-            made.append((spec_set, generate(spec_set, jobs=jobs, use_cache=use_cache, progress=progress)))
+            cache: dict[str, Any] = {"use_cache": cache_root is not None, "cache_root": cache_root}
+            made.append((spec_set, generate(spec_set, jobs=jobs, progress=progress, **cache)))
     # Two sets may read the same specs: what is wrong with one is said once.
     problems = list(dict.fromkeys(problem for _, package in made for problem in package.problems))
     errors = [problem for problem in problems if problem.severity == "error"]
@@ -150,23 +177,28 @@ def _plans(sets: Sequence["SpecSet"], *, jobs: int | None, use_cache: bool) -> l
     return [(spec_set, plan(package.files, spec_set.directory)) for spec_set, package in made]
 
 
-def _unknown_to_git(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
-    """In a commit hook, tell specs and modules that are there and that the commit will lack."""
+def _unlike_commit(plans: Sequence[tuple["SpecSet", "Plan"]]) -> bool:
+    """In a commit hook, report specs and modules that the commit will not have, or not as they are on disk."""
     from tagwire_generator.project.spec_files import find_specs
-    from tagwire_generator.project.work_tree import is_hook, unknown_files
+    from tagwire_generator.project.work_tree import is_hook, staged_differently, unknown_files
 
     if not is_hook(os.environ):
         return False
-    unknown: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     for spec_set, plan in plans:
         specs = [spec.path for folder in spec_set.sources for spec in find_specs(folder)]
         made = [path for path in plan.files if path.is_file()]
-        unknown |= {path: spec_set.source_name(path) for path in unknown_files([*specs, *made])}
-    for name in unknown.values():
-        say(f"not tracked by git: {name}", err=True)
+        files |= {path: spec_set.source_name(path) for path in (*specs, *made)}
+    unknown, different = unknown_files(files), staged_differently(files)
+    for what, found in (("not tracked by git", unknown), ("staged with other content", different)):
+        for path in found:
+            say(f"{what}: {files[path]}", err=True)
     if unknown:
         say(f"{count(len(unknown), 'file')} would be missing from the commit; add to git or ignore", err=True)
-    return bool(unknown)
+    if different:
+        text = "would be committed with other content than was compared; add to git, or use --check --staged"
+        say(f"{count(len(different), 'file')} {text}", err=True)
+    return bool(unknown or different)
 
 
 def _report(plans: Sequence[tuple["SpecSet", "Plan"]], *, writes: bool) -> None:

@@ -5,6 +5,7 @@ file name can be taken for anything else.
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final
 
 from tagwire.errors import TagwireError
 
-__all__ = ["GitError", "is_hook", "run_git", "unknown_files"]
+__all__ = ["GitError", "copy_ignored", "copy_staged", "is_hook", "run_git", "staged_differently", "unknown_files"]
 
 _PLACES: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """What git tells its hooks of a repository: files are looked for in the one that their folder is in."""
@@ -54,18 +55,59 @@ def unknown_files(files: Iterable[Path]) -> list[Path]:
     Files outside any work tree are not among them. In a hook the index is the one
     that is committed. Raises GitError where git fails.
     """
-    trees: dict[Path, list[Path]] = {}
-    for file in files:
-        top = _top(file)
-        if top is not None:
-            trees.setdefault(top, []).append(file)
     found: list[Path] = []
-    for top, members in trees.items():
+    for top, members in _by_tree(files).items():
         folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
         listing = run_git(top, "ls-files", "--others", "--exclude-standard", "-z", "--", *folders, index=_index(top))
         others = {top / os.fsdecode(name) for name in listing.split(b"\0")[:-1]}
         found += [file for file in members if file.parent.resolve() / file.name in others]
     return found
+
+
+def staged_differently(files: Iterable[Path]) -> list[Path]:
+    """Those of these files whose staged content is not what is on disk. Raises GitError where git fails."""
+    found: list[Path] = []
+    for top, members in _by_tree(files).items():
+        folders = sorted({str(file.parent.resolve().relative_to(top)) for file in members})
+        listing = run_git(top, "diff", "--name-only", "--no-ext-diff", "-z", "--", *folders, index=_index(top))
+        changed = {top / os.fsdecode(name) for name in listing.split(b"\0")[:-1]}
+        found += [file for file in members if file.parent.resolve() / file.name in changed]
+    return found
+
+
+def copy_staged(folder: Path, target: Path) -> Path:
+    """Write what is staged below a folder to `target`, and return the folder's copy there. Raises GitError."""
+    top = _top(folder)
+    if top is None:
+        raise GitError(f"{folder}: not in a git work tree, so nothing is staged")
+    place = folder.resolve().relative_to(top)
+    index = _index(top)
+    names = run_git(top, "ls-files", "-z", "--", str(place), index=index)
+    run_git(top, "checkout-index", "-z", "--stdin", f"--prefix={target.resolve()}/", stdin=names, index=index)
+    return target.resolve() / place
+
+
+def copy_ignored(folder: Path, target: Path) -> None:
+    """Copy the files below a folder that git ignores, which no commit has, so `target` has them as on disk."""
+    top = _top(folder)
+    if top is None or not folder.is_dir():
+        return
+    place = folder.resolve().relative_to(top)
+    listing = run_git(top, "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--", str(place))
+    for name in map(os.fsdecode, listing.split(b"\0")[:-1]):
+        copy = target / Path(name).relative_to(place)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(top / name, copy)
+
+
+def _by_tree(files: Iterable[Path]) -> dict[Path, list[Path]]:
+    """Files by the work tree that they are in; those outside of any are left out."""
+    trees: dict[Path, list[Path]] = {}
+    for file in files:
+        top = _top(file)
+        if top is not None:
+            trees.setdefault(top, []).append(file)
+    return trees
 
 
 def _top(path: Path) -> Path | None:
