@@ -95,7 +95,7 @@ class FramedCursor(LayoutCursor):
         """An item whose bytes may be packed: an array in its extent, or a value that holds more of the format."""
         assert item.compression is not None
         codec = self.codec(item.compression, scopes)
-        if codec == "none":
+        if codec == "none" or (isinstance(item.type, Array) and not self.left):  # no records may be no bytes
             return self.value(item.type, scopes)
         self.open(f"{item.type} in {codec}", self.pos)
         if isinstance(item.type, Array):

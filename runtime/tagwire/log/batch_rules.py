@@ -90,6 +90,9 @@ class BatchRules:
             for record in batch:
                 self._offset(position, batch, record, before)
                 before = max(before, record.offset)
+                if record.value is None and record.tombstone is False:
+                    what = f"the record at offset {record.offset} has a null value without the tombstone flag"
+                    self.problems.add(position, "TWL114", what)
                 latest = record.timestamp if latest is None else max(latest, record.timestamp)
                 marker = control_type(record) if batch.is_control and not count else marker
                 count += 1

@@ -59,6 +59,7 @@ def pieces(scan: Scan, position: int = 0, last: int = NO_OFFSET) -> Iterator[Fou
         try:
             batch = scan.batch(position)
         except LogError as error:
+            error = scan.with_formats(error, position)
             scan.expect_damage()
             end = _next(scan, position, last)
             yield Damage(position, end, error)

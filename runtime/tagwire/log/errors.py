@@ -5,6 +5,7 @@ that in the file. It also knows its rule, so that reading, which stops at it,
 and `verify`, which lists it, speak of the same thing.
 """
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 from tagwire.errors import DecodeError, EncodeError, LimitError, TagwireError
@@ -51,6 +52,22 @@ class LogError(DecodeError):
         )
         self.file = file
         self.rule = rule
+        self.other_formats: tuple[str, ...] = ()
+        """The formats that the bytes are valid in, if the reader was told another one."""
+
+    def of_other_formats(self, names: Sequence[str]) -> "LogError":
+        """The same error, which also names the formats that the bytes are valid in."""
+        made = LogError(
+            *(self.file, self.rule),
+            offset=self.offset,
+            found=self.found,
+            expected=f"{self.expected}; valid as {' or '.join(names)}: name it as the format (--format)",
+            message_name=self.message_name,
+            version=self.version,
+            path=self.path,
+        )
+        made.other_formats = tuple(names)
+        return made
 
     def __str__(self) -> str:
         return f"{self.file}: {super().__str__()}"

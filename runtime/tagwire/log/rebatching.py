@@ -240,6 +240,8 @@ def builder_like(batch: RecordBatch, format: Format, **changes: Any) -> BatchBui
         "delete_horizon_ms": batch.delete_horizon_ms,
         "as_read": True,
     }
+    if batch.format == format.name:
+        settings |= {"attribute_bits": batch.unnamed_attributes, "wrapper_key": batch.wrapper_key}
     return BatchBuilder(format, **settings | changes)
 
 
@@ -256,6 +258,8 @@ def _key(batch: RecordBatch) -> Key:
         batch.delete_horizon_ms,
         batch.max_timestamp if is_appended else None,
         is_appended,
+        batch.unnamed_attributes,
+        batch.wrapper_key,
     )
 
 

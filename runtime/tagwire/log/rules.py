@@ -20,6 +20,7 @@ RULES: Final = {
     "TWL111": "only the last segment of a partition ends in zeros",
     "TWL112": "leader epochs never decrease",
     "TWL113": "no record of a batch is later than the batch's highest timestamp",
+    "TWL114": "a record with a null value has the tombstone flag, in formats that have the flag",
     "TWL201": "an index consists of whole entries",
     "TWL202": "the entries of an index are in ascending order",
     "TWL203": "an entry of an offset index points to the batch with its offset",

@@ -10,6 +10,7 @@ data.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tagwire.errors import DecodeError
@@ -21,6 +22,7 @@ from tagwire.log.sum_check import SumCheck
 from tagwire.records import Format, RecordBatch
 from tagwire.records.batch import read_batch
 from tagwire.records.format_set import format_set
+from tagwire.records.formats import format_names, format_of
 from tagwire.records.head_positions import LONGEST
 from tagwire.records.reading import batch_at, read_outline
 from tagwire.text_format import count
@@ -29,6 +31,8 @@ __all__ = ["BatchSpan", "Scan"]
 
 _HEAD: Final = 17
 """Bytes of a head up to the magic byte of v0, v1 and v2."""
+_OF_ANOTHER_FORMAT: Final = ("TWL101", "TWL102", "TWL104", "TWL105")
+"""The rules that a batch of a format with the same magic byte may break."""
 _ZEROS: Final = bytes(1 << 16)
 
 
@@ -87,6 +91,26 @@ class Scan:
 
     def batch(self, position: int) -> PlacedBatch:
         """The batch at this position, with its checksum verified. Raises LogError."""
+        try:
+            return self._batch(position)
+        except LogError as error:
+            raise (error if self._sums is not None else self.with_formats(error, position)) from None
+
+    def with_formats(self, error: LogError, position: int) -> LogError:
+        """The error of a batch; if the bytes are a valid batch of other formats, it names them."""
+        head, left = self.data[position : position + LONGEST], len(self.data) - position
+        names = []
+        for name in format_names() if error.rule in _OF_ANOTHER_FORMAT and not error.other_formats else ():
+            format = format_of(name)
+            size = format.head_positions.sound_size(head, 0) if format.head_positions.has_magic(head, 0) else 0
+            if format in self.formats.formats or not 0 < size <= left:
+                continue
+            with suppress(DecodeError):
+                read_batch(self.data[position : position + size], 0, format, self.limits)
+                names.append(name)
+        return error.of_other_formats(names) if names else error
+
+    def _batch(self, position: int) -> PlacedBatch:
         size = self.size(position)
         if self._sums is not None:
             self._sums.refuse_wrong(position, self._found)

@@ -108,6 +108,17 @@ class RecordBatch:
         return self._format.role(self._head, "attributes")
 
     @property
+    def unnamed_attributes(self) -> int:
+        """The bits of the attributes that have no name in the format; those of a message alone are its record's."""
+        is_record = self._format.records is None and self.codec == "none"
+        return 0 if is_record else self._format.unnamed_bits(self.attributes)
+
+    @property
+    def wrapper_key(self) -> bytes | None:
+        """The key of a wrapper, which usually has none; None for other batches."""
+        return None if self._format.records is not None or self.codec == "none" else self._head["key"]
+
+    @property
     def compression(self) -> str:
         """none, gzip, snappy, lz4 or zstd."""
         return self.codec.partition("-")[0]
@@ -253,7 +264,7 @@ class RecordBatch:
         """The way through its records, unpacked; not for messages, which have none. Raises DecodeError, LimitError."""
         payload = self._head["payload"]
         pos = self._end - len(payload)
-        if self.codec == "none":
+        if self.codec == "none" or not (len(payload) or self.count):  # no records may be no bytes, whatever the codec
             return Walk(self._format, self._head, self._buf, pos, self._end, packed_at=None, limits=self._limits)
         assert self._format.records is not None
         data = unpacked(self._format, self.codec, payload, pos, self._format.records.name, self._limits)

@@ -53,6 +53,7 @@ class BatchBuilder:
         "_records",
         "append_time",
         "as_read",
+        "attribute_bits",
         "base_offset",
         "base_timestamp",
         "compression",
@@ -64,6 +65,7 @@ class BatchBuilder:
         "max_timestamp",
         "numbers",
         "timestamp_type",
+        "wrapper_key",
     )
     # No __dict__: a method is found sooner on an object that has none, and `append` is called for each record.
 
@@ -87,11 +89,14 @@ class BatchBuilder:
         max_timestamp: int | None = None,
         ignore_message_attributes: bool | None = None,
         as_read: bool = False,
+        attribute_bits: int = 0,
+        wrapper_key: bytes | None = None,
     ) -> None:
         """`append_time` is the broker's with `timestamp_type="append"`. Offsets and timestamps default to the records'.
 
         With `as_read` the records are copies of what was read: a null value without the tombstone flag, which no
-        producer may write and every reader keeps, is written again as it is.
+        producer may write and every reader keeps, is written again as it is. `attribute_bits` are bits without a name
+        in the attributes of the batch or wrapper that was read, and `wrapper_key` is the wrapper's key.
 
         Raises FormatError for an unknown format.
         """
@@ -107,6 +112,8 @@ class BatchBuilder:
         self.delete_horizon_ms = delete_horizon_ms
         self.ignore_message_attributes = ignore_message_attributes
         self.as_read = as_read
+        self.attribute_bits = attribute_bits
+        self.wrapper_key = wrapper_key
         self.base_timestamp = base_timestamp
         self.max_timestamp = max_timestamp
         self.numbers = {
@@ -410,7 +417,7 @@ class BatchBuilder:
         values["timestamp_type"] = int(self.timestamp_type == "append")
         if _IGNORED in bits:
             values[_IGNORED] = int(self.ignores_attributes())
-        number = 0
+        number = self.attribute_bits
         for name, value in values.items():
             number = bits[name].put(number, value) if name in bits else number
         return number

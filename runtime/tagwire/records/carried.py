@@ -17,6 +17,7 @@ from tagwire.errors import EncodeError, TagwireError, UnsupportedVersionError
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.records.conversion import RecordLoss, convert, left_out
 from tagwire.records.format import Format
+from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import format_of
 from tagwire.records.reading import read_batches
 from tagwire.text_format import shown
@@ -51,10 +52,18 @@ _OF_THE_FIELD = ("v0", "v1", "v2")
 class CarriedRecords:
     """The records of one field of a message. Iteration reads its batches one by one."""
 
-    __slots__ = ("_partial", "data", "format", "holders", "limits", "path")
+    __slots__ = ("_only", "_partial", "data", "format", "holders", "limits", "path")
 
     def __init__(
-        self, path: str, holders: tuple[Struct, ...], data: Any, format: FormatName, limits: Limits, *, partial: bool
+        self,
+        path: str,
+        holders: tuple[Struct, ...],
+        data: Any,
+        format: FormatName,
+        limits: Limits,
+        *,
+        partial: bool,
+        only: bool = False,
     ) -> None:
         self.path = path
         """Where the field is: `responses[0].partitions[2].records`."""
@@ -66,10 +75,12 @@ class CarriedRecords:
         """The format that they are said to have; a record of a lower magic has its own."""
         self.limits = limits
         self._partial = partial
+        self._only = only
 
     def __iter__(self) -> Iterator[RecordBatch]:
         """The batches. Raises DecodeError, with the offset in `data`; LimitError."""
-        return read_batches(self.data, format_to_read(self.format), self.limits, partial=self._partial)
+        formats = format_to_read(self.format, only=self._only)
+        return read_batches(self.data, formats, self.limits, partial=self._partial)
 
     def __repr__(self) -> str:
         return f"<{self.path}: {len(self.data)} bytes of records>"
@@ -94,8 +105,9 @@ def decode_records(
     """
     format_of_row = _formats(type(message), version, format)
     is_partial = message.KIND == "response" if partial is None else partial
+    how = {"partial": is_partial, "only": message.KIND == "request" and format is None}
     return (
-        CarriedRecords(path, holders, getattr(holders[-1], row.name), format_of_row(row), limits, partial=is_partial)
+        CarriedRecords(path, holders, getattr(holders[-1], row.name), format_of_row(row), limits, **how)
         for path, holders, row in _places((message,), "", format_of_row)
     )
 
@@ -137,14 +149,16 @@ def convert_records(
     return converted, tuple(work.losses)
 
 
-def format_to_read(format: FormatName) -> str | Format:
+def format_to_read(format: FormatName, *, only: bool = False) -> str | FormatSet | Format:
     """The argument of `read_batches` for a field of this format; magic bytes tell the batches apart.
 
-    Raises FormatError.
+    With `only`, as in requests, no other format is accepted. Raises FormatError.
     """
     if format == "auto":
         return "auto"
     found = format_of(format)
+    if only:
+        return FormatSet(found, only=True)
     return "auto" if found.name in _OF_THE_FIELD else found
 
 

@@ -6,7 +6,7 @@ reverse gives the same records and the same batch.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, Final
 
@@ -127,7 +127,9 @@ class _Conversion:
             value = getattr(batch, name)
             if value != -1 and self.carried(name, value, fields):
                 settings[name] = value
-        records = (self.record(index, record) for index, record in enumerate(batch))
+        settings |= self.unnamed(is_packed=settings["compression"] != "none")
+        settings |= self.timestamps((each.timestamp for each in batch), settings["compression"])
+        records = (self.record(index, record) for index, record in enumerate(self.source_records()))
         begun = list(islice(records, AT_ONCE))
         if len(begun) < AT_ONCE:
             has_attributes = any(record.attributes for record in begun)
@@ -138,6 +140,44 @@ class _Conversion:
         settings |= self.extent(begun[:1], [last]) | self.attributes_bit(has_attributes=has_attributes)
         builder = BatchBuilder(self.target, as_read=True, **settings)
         return builder.build_of(chain(begun, records), has_attributes=has_attributes)
+
+    def source_records(self) -> Iterable[Record]:
+        """The records; of a batch that becomes a batch, with the timestamps that append time hides."""
+        if not (self.has_records and self.target.records is not None and self.batch.timestamp_type == "append"):
+            return self.batch
+        walk = self.batch.walk()
+        walk.appended = None
+        return walk
+
+    def unnamed(self, *, is_packed: bool) -> dict[str, Any]:
+        """What only the same format can carry: attribute bits without a name, and a wrapper's key."""
+        found = {"attribute_bits": self.batch.unnamed_attributes, "wrapper_key": self.batch.wrapper_key}
+        if self.batch.format == self.target.name and (self.has_records or is_packed):
+            return found
+        for name, path in (("attribute_bits", "attributes"), ("wrapper_key", "key")):
+            if found[name] not in (0, None):
+                self.lose(path, found[name], "it has no place there")
+        return {}
+
+    def timestamps(self, times: Iterable[int], compression: str) -> dict[str, int]:
+        """The highest timestamp, if the target can carry one that is not the records' own; else it is lost."""
+        if self.has_records and self.target.records is not None:
+            return {}
+        batch, first, highest = self.batch, None, None
+        for time in times:
+            first = time if first is None else first
+            highest = time if highest is None else max(highest, time)
+        if first is None or highest is None:
+            return {}
+        is_own = batch.delete_horizon_ms is None and batch.timestamp_type != "append"
+        if self.has_records and is_own and batch.base_timestamp != first:
+            self.lose("base_timestamp", batch.base_timestamp, "messages have only their own timestamps")
+        if batch.max_timestamp == highest or "base_timestamp" not in batch.described_by.fields:
+            return {}
+        if self.has_timestamps and (self.target.records is not None or compression != "none"):
+            return {"max_timestamp": batch.max_timestamp}
+        self.lose("max_timestamp", batch.max_timestamp, "messages have only their own timestamps")
+        return {}
 
     def attributes_bit(self, *, has_attributes: bool) -> dict[str, Any]:
         """Whether records have an attributes byte, where the batch says so; elsewhere it is always there, or never."""

@@ -177,6 +177,12 @@ class Format:
         name = self._names.get(role)
         return none if name is None else int(head[name])
 
+    def unnamed_bits(self, attributes: int) -> int:
+        """The bits of a batch's or a message's attributes that have no name."""
+        for group in self.bits.values():
+            attributes &= ~group.mask
+        return attributes
+
     def flag(self, head: dict[str, Any], name: str) -> int:
         """The value of a group of bits, 0 where the format has none of that name."""
         group = self._groups.get(name)

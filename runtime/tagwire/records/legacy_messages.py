@@ -21,7 +21,7 @@ from tagwire.records.format import Format
 from tagwire.records.formats import format_of
 from tagwire.records.native import OFFSET, SCALE, TIMESTAMP
 from tagwire.records.record import Record
-from tagwire.records.walk import plain_attributes, tombstone_flag, unpacked
+from tagwire.records.walk import is_int64, plain_attributes, tombstone_flag, unpacked
 
 __all__ = ["Messages", "record_of"]
 
@@ -88,6 +88,9 @@ class Messages:
             if own < last:
                 self.refuse("offset", f"a wrapper's offset of {own}", f"0, or at least {last}, its last inner offset")
             self.shift = own - last
+        for offset in (min(self.offsets) + self.shift, max(self.offsets) + self.shift):
+            if not is_int64(offset):
+                self.refuse("offset", f"record offset {offset}", "a number of 64 bits")
 
     @property
     def bounds(self) -> tuple[int, int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tagwire.message.field_table import FieldRow
     from tagwire.records.carried import FormatName
     from tagwire.records.format import Format
+    from tagwire.records.format_set import FormatSet
 
 __all__ = ["open_records"]
 
@@ -50,7 +51,8 @@ def open_records(
         if row is None or not format_of_row(row):
             continue
         opened = _Opened(node, bytes(node.value), strict, limits)
-        opened.read(format_to_read(format_of_row(row)), partial=message.KIND == "response")
+        only = message.KIND == "request" and format is None
+        opened.read(format_to_read(format_of_row(row), only=only), partial=message.KIND == "response")
         traced.has_opened(canonical=opened.canonical, error=opened.error)
     return traced
 
@@ -80,7 +82,7 @@ class _Opened:
         self.canonical = True
         self.error: DecodeError | None = None
 
-    def read(self, format: "str | Format", *, partial: bool) -> None:
+    def read(self, format: "str | FormatSet | Format", *, partial: bool) -> None:
         """Add the batches below the node, and the bytes left after the last whole one."""
         place = 0
         what = "not read"
@@ -98,7 +100,7 @@ class _Opened:
     def path(self, index: int) -> str:
         return f"{self.node.path}[{index}]"
 
-    def is_cut(self, place: int, format: "str | Format") -> bool:
+    def is_cut(self, place: int, format: "str | FormatSet | Format") -> bool:
         """Whether what is left is the beginning of a batch."""
         try:
             return next(read_batches(self.data[place:], format, self.limits, partial=True), None) is None

@@ -34,6 +34,7 @@ __all__ = ["REFUSALS", "fits", "read", "write"]
 REFUSALS: Final = (TypeError, ValueError, AttributeError, OverflowError)
 """What `write` may raise for a record that the layout's writer refuses with its place."""
 
+_LOW: Final = -(1 << 63)
 _FAULTS: Final = (IndexError, ValueError)
 
 
@@ -101,11 +102,13 @@ def read(walk: "Walk", count: int) -> Iterator[Record]:
                 headers, pos = _headers(buf, pos, stop)
             else:
                 pos += 1
-            if pos != stop:
+            offset += base_offset
+            timestamp = base_timestamp + time if appended is None else appended
+            if pos != stop or not _LOW <= offset < -_LOW or not _LOW <= timestamp < -_LOW:
                 return
             yield Record(
-                base_offset + offset,
-                base_timestamp + time if appended is None else appended,
+                offset,
+                timestamp,
                 key,
                 value,
                 headers,

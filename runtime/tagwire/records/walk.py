@@ -177,8 +177,12 @@ class Walk:
         timestamp = self.appended
         if timestamp is None:
             timestamp = self.base_timestamp + value["timestamp_delta"]
+        offset = self.base_offset + value["offset_delta"]
+        for name, number in (("offset", offset), ("timestamp", timestamp)):
+            if not is_int64(number):
+                self.reader.fail(f"{name} {number}", "a number of 64 bits")
         return Record(
-            self.base_offset + value["offset_delta"],
+            offset,
             timestamp,
             value["key"],
             value["value"],
@@ -186,6 +190,11 @@ class Walk:
             attributes=plain_attributes(self.format, value["attributes"]),
             tombstone=tombstone_flag(self.format, value["attributes"]),
         )
+
+
+def is_int64(number: int) -> bool:
+    """Whether a number fits into 64 bits; a base and a delta may add up to more."""
+    return -(1 << 63) <= number < 1 << 63
 
 
 def plain_attributes(format: Format, attributes: int) -> int:

@@ -210,11 +210,14 @@ def _unsnap(data: Any, most: int) -> bytes:
     packed = bytes(data)
     if not packed.startswith(_XERIAL):
         return _unsnap_block(packed, most)
-    if len(packed) < len(_XERIAL_HEADER):
-        raise PackingFault("a Xerial header that ends early", "one of 16 bytes")
     out = bytearray()
-    at = len(_XERIAL_HEADER)
+    at = 0
     while at < len(packed):
+        if packed.startswith(_XERIAL, at):  # several streams may follow each other
+            if len(packed) - at < len(_XERIAL_HEADER):
+                raise PackingFault("a Xerial header that ends early", "one of 16 bytes")
+            at += len(_XERIAL_HEADER)
+            continue
         size = int.from_bytes(packed[at : at + 4], "big")
         at += 4
         if not 0 < size <= len(packed) - at:

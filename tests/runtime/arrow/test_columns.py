@@ -159,6 +159,16 @@ def test_errors_are_raised_with_their_row() -> None:
     assert limited.value.row == 0
 
 
+@pytest.mark.parametrize("most", [2, 3])
+def test_a_limit_may_be_reached(most: int) -> None:
+    data = pa.array([C(group_id="g", unknown_tags={99: b"abc"}).encode(8)])
+    if most < 3:
+        with pytest.raises(LimitError, match="unknown_tag_bytes"):
+            arrow.decode_column(data, C, 8, limits=Limits(unknown_tag_bytes=most))
+    else:
+        assert len(column(arrow.decode_column(data, C, 8, limits=Limits(unknown_tag_bytes=most)))) == 1
+
+
 def test_errors_as_nulls_and_as_a_column() -> None:
     data = pa.array([SHORT, DATA, None, b"", DATA, SHORT])
     found = column(arrow.decode_column(data, C, 8, fields=["group_id"], errors="null"))

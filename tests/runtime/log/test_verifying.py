@@ -9,7 +9,7 @@ import pytest
 
 from tagwire import log
 from tagwire.log.verify import FileReport, verify_directory_files, verify_partition, verify_segment
-from tagwire.records import Record, build
+from tagwire.records import BatchBuilder, Record, build
 
 CopyOf = Callable[[str], Path]
 TXN = "kafka4/alpha-txn-many-0"
@@ -18,8 +18,8 @@ UPGRADE = "kafka28/alpha-upgrade2-0"
 METADATA = "kafka4/__cluster_metadata-0"
 
 
-def problems(folder: Path) -> list[tuple[str, int, str]]:
-    reports = verify_partition(log.Partition(folder))
+def problems(folder: Path, format: str = "auto") -> list[tuple[str, int, str]]:
+    reports = verify_partition(log.Partition(folder), format)
     return [(report.file.name, each.position, each.rule) for report in reports for each in report.problems]
 
 
@@ -82,6 +82,7 @@ def message_of(key_length: int) -> bytes:
 
 FIRST = "00000000000000000000"
 ONE = Record(0, 300, b"k", b"v")
+KIP87_NULL = BatchBuilder("kip87", as_read=True).extend([Record(0, 300, b"k", None, tombstone=False)]).build().encode()
 RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
     ("TWL101", UPGRADE, edit(f"{FIRST}.log", 0, b"", cut=1), (f"{FIRST}.log", 7449)),
     ("TWL102", UPGRADE, edit(f"{FIRST}.log", 8, b"\0\0\0\x05"), (f"{FIRST}.log", 8)),
@@ -109,6 +110,7 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
         (f"{FIRST}.log", 70),
     ),
     ("TWL113", UPGRADE, write(f"{FIRST}.log", batch_of(ONE, max_timestamp=299)), (f"{FIRST}.log", 0)),
+    ("TWL114", UPGRADE, write(f"{FIRST}.log", KIP87_NULL), (f"{FIRST}.log", 0)),
     ("TWL201", UPGRADE, edit(f"{FIRST}.index", 0, b"", cut=3), (f"{FIRST}.index", 80)),
     ("TWL201", TXN, edit(f"{FIRST}.txnindex", 0, b"", cut=3), (f"{FIRST}.txnindex", 170)),
     ("TWL202", UPGRADE, edit(f"{FIRST}.index", 8, b"\0\0\0\0"), (f"{FIRST}.index", 8)),
@@ -130,7 +132,6 @@ RULES: list[tuple[str, str, Callable[[Path], None], tuple[str, int]]] = [
     ("TWL241", TXN, write("leader-epoch-checkpoint", b"0\n1\n0 x\n"), ("leader-epoch-checkpoint", 4)),
     ("TWL241", TXN, write("leader-epoch-checkpoint", b"0\n1\n0\n"), ("leader-epoch-checkpoint", 4)),
     ("TWL241", TXN, write("leader-epoch-checkpoint", b"0\n1\n\xff 0\n"), ("leader-epoch-checkpoint", 4)),
-    ("TWL241", TXN, write("leader-epoch-checkpoint", b""), ("leader-epoch-checkpoint", 0)),
     ("TWL241", TXN, write("partition.metadata", b"version 0\n"), ("partition.metadata", 0)),
     ("TWL241", METADATA, write("quorum-state", b"[]"), ("quorum-state", 0)),
     ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n3 0\n2 90\n"), ("leader-epoch-checkpoint", 8)),
@@ -147,7 +148,28 @@ def test_every_rule_refuses(
 ) -> None:
     folder = copy_of(name)
     change(folder)
-    assert (*place, rule) in problems(folder)
+    format = "kip87" if rule == "TWL114" else "auto"
+    assert (*place, rule) in problems(folder, format)
+
+
+NO_RULES: list[tuple[str, str, Callable[[Path], None]]] = [
+    ("TWL223", TXN, edit(f"{FIRST}.txnindex", 0, b"", cut=3)),
+    ("TWL242", TXN, write("leader-epoch-checkpoint", b"0\n2\n0 0\n1 0\n")),
+]
+"""A rule that a change does not break: an unreadable index lacks nothing, and a leader may have written nothing."""
+
+
+@pytest.mark.parametrize(("rule", "name", "change"), NO_RULES, ids=[row[0] for row in NO_RULES])
+def test_what_breaks_no_rule(rule: str, name: str, change: Callable[[Path], None], copy_of: CopyOf) -> None:
+    folder = copy_of(name)
+    change(folder)
+    assert rule not in [found for _, _, found in problems(folder)]
+
+
+def test_a_time_index_entry_between_two_batches(tmp_path: Path) -> None:
+    (tmp_path / f"{FIRST}.log").write_bytes(batch_of(ONE) + batch_of(Record(10, 400, b"k", b"v")))
+    (tmp_path / f"{FIRST}.timeindex").write_bytes(struct.pack(">qi", 400, 5))
+    assert problems(tmp_path) == [(f"{FIRST}.timeindex", 0, "TWL212")]
 
 
 def test_every_rule_has_a_test() -> None:

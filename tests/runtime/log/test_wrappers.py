@@ -13,11 +13,15 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 
-from tagwire import DecodeError, log
+from tagwire import DecodeError, Limits, log
 from tagwire.log.salvage import salvage
 from tagwire.log.stat import stat
 from tagwire.log.verify import verify_partition
 from tagwire.records import Record, build, convert, read_batches
+from tagwire.records.tracing import trace_batches
+from tagwire.wire.checksums import checksum
+from tagwire.wire.compression import PackingFault, pack, unpack
+from tagwire.wire.varint import uvarint_bytes
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
@@ -60,11 +64,16 @@ OFFSETS = [
 """Magic, offset of the wrapper and offsets in it; the offsets of its records, or None if Kafka rejects it."""
 
 
-def read_all(data: bytes, tmp_path: Path) -> dict[str, list[int]]:
-    """The offsets as each reader gives them."""
+def written(tmp_path: Path, data: bytes) -> Path:
     (tmp_path / "t-0").mkdir(exist_ok=True)
     path = tmp_path / "t-0" / SEGMENT
     path.write_bytes(data)
+    return path
+
+
+def read_all(data: bytes, tmp_path: Path) -> dict[str, list[int]]:
+    """The offsets as each reader gives them."""
+    path = written(tmp_path, data)
     return {
         "records": [record.offset for batch in read_batches(data) for record in batch],
         "log": [record.offset for batch in log.read(path) for record in batch],
@@ -106,18 +115,14 @@ def bent(magic: int) -> bytes:
     batch = build(records, "v2", compression="gzip")
     data = bytearray(batch.encode())
     data[61 + 20] ^= 0xFF
-    from tagwire.wire.checksums import checksum
-
     return bytes(data[:17]) + struct.pack(">I", checksum("crc32c", bytes(data[21:]))) + bytes(data[21:])
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_path: Path) -> None:
     first, last = message(2, magic % 2, b"v"), message(6, magic % 2, b"v")
-    folder = tmp_path / "t-0"
-    folder.mkdir()
-    path = folder / SEGMENT
-    path.write_bytes(first + bent(magic) + last)
+    path = written(tmp_path, first + bent(magic) + last)
+    folder = path.parent
     place = range(len(first), len(first + bent(magic)))
 
     def has_place(error: log.LogError) -> bool:
@@ -149,3 +154,64 @@ def test_damage_with_a_right_checksum_is_reported_and_skipped(magic: int, tmp_pa
         with pytest.raises(log.LogError) as caught:
             read()
         assert has_place(caught.value)
+
+
+# ---------------------------------------------------------------- other batches
+
+
+def batch_of(payload: bytes, count: int, codec: int, base_timestamp: int = 5) -> bytes:
+    """A batch of magic 2 with one offset, whatever its records are."""
+    body = struct.pack(">hiqqqhii", codec, 0, base_timestamp, base_timestamp, -1, -1, -1, count) + payload
+    head = struct.pack(">qiib", 1, len(body) + 9, 0, 2)
+    return head + struct.pack(">I", checksum("crc32c", body)) + body
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3, 4])
+def test_no_records_may_be_no_bytes(codec: int, tmp_path: Path) -> None:
+    """IBM/sarama#2053, KAFKA-5490: such a batch has a codec, but nothing is compressed."""
+    data = build([Record(0, 5, None, b"v")], "v2").encode() + batch_of(b"", 0, codec) + message(2, 1, b"v")
+    assert set(map(tuple, read_all(data, tmp_path).values())) == {(0, 2)}
+    (report,) = verify_partition(log.Partition(tmp_path / "t-0"))
+    assert (report.batches, report.problems) == (3, [])
+    assert [seen.error for seen in trace_batches(data, "auto")] == [None, None, None]
+    with pytest.raises(DecodeError):
+        read_all(batch_of(b"", 1, codec), tmp_path)
+
+
+def test_streams_of_xerial_may_follow_each_other() -> None:
+    both = pack("snappy", b"one") + pack("snappy", b"two")
+    assert unpack("snappy", both, Limits()) == b"onetwo"
+    with pytest.raises(PackingFault, match="header that ends early"):
+        unpack("snappy", both + pack("snappy", b"three")[:12], Limits())
+
+
+@pytest.mark.parametrize(("base", "delta"), [(-5, -(2**63)), (2**63 - 1, 1)])
+def test_a_timestamp_of_more_than_64_bits_is_an_error(base: int, delta: int, tmp_path: Path) -> None:
+    zigzag = uvarint_bytes(delta << 1 if delta >= 0 else -2 * delta - 1)
+    record = b"\0" + zigzag + b"\0\1\1\0"
+    data = batch_of(uvarint_bytes(len(record) << 1) + record, 1, 0, base)
+    with pytest.raises(log.LogError, match="expected a number of 64 bits"):
+        [list(batch) for batch in log.read(written(tmp_path, data))]
+    (report,) = verify_partition(log.Partition(tmp_path / "t-0"))
+    assert [each.rule for each in report.problems] == ["TWL106"]
+
+
+def test_offsets_of_a_wrapper_of_more_than_64_bits_are_an_error() -> None:
+    (batch,) = read_batches(wrapper(2**63 - 1, 1, 1, 0))
+    with pytest.raises(DecodeError, match="expected a number of 64 bits"):
+        list(batch)
+
+
+@pytest.mark.parametrize("name", ["kip82-int", "kip82-str", "kip87", "kip82-int+kip87"])
+def test_a_log_of_a_draft_is_named(name: str, tmp_path: Path) -> None:
+    drafts = b"".join(build([Record(n, 5, b"k", b"v")], name).encode() for n in (3, 4, 5))
+    path = written(tmp_path, message(2, 1, b"v") + drafts)
+    (report,) = verify_partition(log.Partition(path.parent), name)
+    assert report.problems == []
+    (report,) = verify_partition(log.Partition(path.parent))
+    assert name in report.problems[0].message and "--format" in report.problems[0].message
+    saved, *_ = salvage(log.Partition(path.parent), tmp_path / "saved")
+    assert name in saved.problems[0].message
+    for read in (lambda: list(log.read(path)), lambda: list(log.columns(path))):
+        with pytest.raises(log.LogError, match="name it as the format"):
+            read()

@@ -55,6 +55,15 @@ def read(message: Any, version: int | None = None, **how: Any) -> list[list[list
 # ---------------------------------------------------------------- reading
 
 
+@pytest.mark.parametrize(
+    ("version", "format", "found"),
+    [(3, "v1", "magic 1"), (2, "v0", "magic 0"), (2, "kip87", "magic 2"), (3, "kip87", "")],
+)
+def test_a_request_has_the_format_of_its_version(version: int, format: str, found: str) -> None:
+    with pytest.raises(DecodeError, match=found):
+        read(request(records(PLAIN, format)), version)
+
+
 @pytest.mark.parametrize("version", messages.ProduceRequest.VERSIONS)
 def test_produce_of_every_version(version: int) -> None:
     format = "v0" if version < 2 else "v1" if version < 3 else "v2"

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from tagwire import DecodeError, log
+from tagwire import DecodeError, Limits, log
 from tagwire.records import FormatSet, Record, build, read_batches
 from tagwire.wire.checksums import checksum
 from tagwire_cli.app import app
@@ -89,3 +89,15 @@ def test_damage_stays_damage(tmp_path: Path) -> None:
         [0, 1],
         ["TWL106", "TWL106", "TWL101"],
     )
+
+
+def test_the_element_with_an_error_is_counted_once() -> None:
+    """Three headers are within a limit of three, so the error is that of the third."""
+    headers = [(key, b"abc") for key in (1, 2, 3)]
+    data = bytearray(build([Record(0, 7, b"k", b"v", headers)], "kip82-int").encode())
+    at = data.index(b"\0\0\0\3\0\0\0\3abc", data.index(b"\0\0\0\2\0\0\0\3abc")) + 4
+    data[at : at + 4] = b"\xff\xff\xff\xff"
+    data[12:16] = struct.pack(">I", crc32(bytes(data[16:])))
+    with pytest.raises(DecodeError, match=r"headers\[2\]") as caught:
+        [list(batch) for batch in read_batches(bytes(data), "kip82-int", Limits(elements=3))]
+    assert type(caught.value) is DecodeError

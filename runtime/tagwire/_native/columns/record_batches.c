@@ -289,8 +289,11 @@ static int tw_open_batch(tw_batches *b)
         return TW_UNCLEAR;
     if (plan->record == NULL)
         return 0;
-    if (b->head[plan->attributes] & plan->codec_mask)
-        return TW_PACKED;
+    if (b->head[plan->attributes] & plan->codec_mask) {
+        /* No records may be no bytes, whatever the codec. */
+        int is_empty = !plan->is_message && b->head[plan->packed] == 0;
+        return is_empty ? tw_open_records(b, b->w.spans[plan->packed], 0) : TW_PACKED;
+    }
     if (plan->is_message) {
         fault = tw_open_records(b, b->data + b->position, b->next - b->position);
         b->w.r.trusted = 1; /* its checksum was held against it as that of a head */

@@ -21,22 +21,13 @@ static inline int64_t tw_checksum(const tw_shared *shared, int algorithm, const 
 
 /* ---------------------------------------------------------------- numbers */
 
-static TW_RARE PyObject *tw_big_sum(int64_t a, int64_t b)
-{
-    PyObject *one = PyLong_FromLongLong(a), *other = PyLong_FromLongLong(b), *sum = NULL;
-    if (one != NULL && other != NULL)
-        sum = PyNumber_Add(one, other);
-    Py_XDECREF(one);
-    Py_XDECREF(other);
-    return sum;
-}
-
-/* What objects have for a number: without the bits that they have otherwise, and counted from its base. */
+/* The number as objects have it: without the bits that other attributes have, and counted from its base. NULL without an
+ * error if it has more than 64 bits. */
 static inline PyObject *tw_new_number(const tw_framing *framing, const tw_reader *r, int64_t x)
 {
     int64_t sum, base = r->known[framing->base];
     x = (x & ~framing->hidden) * r->known[framing->scale];
-    return TW_LIKELY(tw_add(base, x, &sum)) ? tw_new_int(r->shared, sum) : tw_big_sum(base, x);
+    return TW_LIKELY(tw_add(base, x, &sum)) ? tw_new_int(r->shared, sum) : NULL;
 }
 
 /* ---------------------------------------------------------------- checksums */
