@@ -12,7 +12,6 @@ import pytest
 from tagwire_generator.project import resources
 from tagwire_generator.views import (
     data_view,
-    format_view,
     message_view,
     package_view,
     read_steps,
@@ -26,7 +25,6 @@ PAGE = (Path(__file__).parents[1] / "docs" / "templates.md").read_text(encoding=
 MODULES = (
     data_view,
     struct_calls,
-    format_view,
     register_view,
     serializer_view,
     read_steps,

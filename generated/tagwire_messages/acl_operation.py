@@ -45,15 +45,13 @@ class AclOperation(
     ALTER_CONFIGS = 11
     """Change configurations."""
     IDEMPOTENT_WRITE = 12
-    """Use an idempotent producer. In newer releases WRITE on any topic is enough
-    (KIP-679)."""
+    """Use an idempotent producer. In newer releases WRITE on any topic is enough (KIP-679)."""
     CREATE_TOKENS = 13
     """Create delegation tokens for the user (KIP-373)."""
     DESCRIBE_TOKENS = 14
     """List delegation tokens of the user (KIP-373)."""
     TWO_PHASE_COMMIT = 15
-    """Take part in two-phase commits with transactions that don't time out
-    (KIP-939)."""
+    """Take part in two-phase commits with transactions that don't time out (KIP-939)."""
 
 
 name_of = AclOperation.name_of

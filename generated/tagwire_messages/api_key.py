@@ -14,31 +14,23 @@ class ApiKey(IntEnum):
     FETCH = 1
     """Reads records from partitions."""
     LIST_OFFSETS = 2
-    """Finds offsets by timestamp, or the first or last offset of partitions
-    (KIP-79)."""
+    """Finds offsets by timestamp, or the first or last offset of partitions (KIP-79)."""
     METADATA = 3
-    """Asks for the brokers of the cluster, and the partitions of topics with their
-    leaders."""
+    """Asks for the brokers of the cluster, and the partitions of topics with their leaders."""
     LEADER_AND_ISR = 4
-    """The ZooKeeper-based controller instructs a broker which partitions it leads
-    or follows."""
+    """The ZooKeeper-based controller instructs a broker which partitions it leads or follows."""
     STOP_REPLICA = 5
-    """The ZooKeeper-based controller instructs a broker to stop replicas, and
-    maybe to delete them."""
+    """The ZooKeeper-based controller instructs a broker to stop replicas, and maybe to delete them."""
     UPDATE_METADATA = 6
-    """The ZooKeeper-based controller sends a broker the metadata with which it
-    answers clients."""
+    """The ZooKeeper-based controller sends a broker the metadata with which it answers clients."""
     CONTROLLED_SHUTDOWN = 7
-    """A ZooKeeper-based broker asks the controller to move leadership away before
-    it shuts down."""
+    """A ZooKeeper-based broker asks the controller to move leadership away before it shuts down."""
     OFFSET_COMMIT = 8
     """Commits the offsets up to which a group has read."""
     OFFSET_FETCH = 9
-    """Reads the committed offsets of a group, or from version 8 on of several
-    groups (KIP-709)."""
+    """Reads the committed offsets of a group, or from version 8 on of several groups (KIP-709)."""
     FIND_COORDINATOR = 10
-    """Asks which broker coordinates a group, a transaction or, from version 6 on,
-    a share partition."""
+    """Asks which broker coordinates a group, a transaction or, from version 6 on, a share partition."""
     JOIN_GROUP = 11
     """Joins a classic group, or rejoins it in a rebalance."""
     HEARTBEAT = 12
@@ -46,8 +38,7 @@ class ApiKey(IntEnum):
     LEAVE_GROUP = 13
     """Members leave a classic group."""
     SYNC_GROUP = 14
-    """A member of a classic group asks for its assignment; the leader sends the
-    assignments of all members."""
+    """A member of a classic group asks for its assignment; the leader sends the assignments of all members."""
     DESCRIBE_GROUPS = 15
     """Describes classic groups."""
     LIST_GROUPS = 16
@@ -55,8 +46,7 @@ class ApiKey(IntEnum):
     SASL_HANDSHAKE = 17
     """Chooses the SASL mechanism (KIP-43)."""
     API_VERSIONS = 18
-    """Asks which versions of which requests the node supports; usually the first
-    request of a connection (KIP-35)."""
+    """Asks which versions of which requests the node supports; usually the first request of a connection (KIP-35)."""
     CREATE_TOPICS = 19
     """Creates topics (KIP-4)."""
     DELETE_TOPICS = 20
@@ -66,47 +56,39 @@ class ApiKey(IntEnum):
     INIT_PRODUCER_ID = 22
     """Gets a producer ID."""
     OFFSET_FOR_LEADER_EPOCH = 23
-    """Asks where a leader epoch ends, to find out where two logs begin to differ
-    (KIP-101, KIP-320)."""
+    """Asks where a leader epoch ends, to find out where two logs begin to differ (KIP-101, KIP-320)."""
     ADD_PARTITIONS_TO_TXN = 24
     """Registers partitions in a transaction before they are written to."""
     ADD_OFFSETS_TO_TXN = 25
-    """Adds the offsets partition of a consumer group to a transaction, before
-    TxnOffsetCommit writes offsets there (KIP-98)."""
+    """Adds the offsets partition of a consumer group to a transaction, before TxnOffsetCommit writes offsets there
+    (KIP-98)."""
     END_TXN = 26
     """Commits or aborts the producer's transaction (KIP-98)."""
     WRITE_TXN_MARKERS = 27
-    """The transaction coordinator tells the leaders of partitions to write the
-    markers that end transactions (KIP-98)."""
+    """The transaction coordinator tells the leaders of partitions to write the markers that end transactions
+    (KIP-98)."""
     TXN_OFFSET_COMMIT = 28
-    """Commits offsets of a group within a transaction: they take effect if it
-    commits (KIP-98)."""
+    """Commits offsets of a group within a transaction: they take effect if it commits (KIP-98)."""
     DESCRIBE_ACLS = 29
     """Lists the ACLs that match a filter (KIP-140)."""
     CREATE_ACLS = 30
-    """Adds ACLs, each of which allows or denies an operation on a resource
-    (KIP-140)."""
+    """Adds ACLs, each of which allows or denies an operation on a resource (KIP-140)."""
     DELETE_ACLS = 31
     """Deletes all ACLs that match any of the filters (KIP-140)."""
     DESCRIBE_CONFIGS = 32
     """Reads the configurations of topics, brokers, groups and other resources."""
     ALTER_CONFIGS = 33
-    """Replaces all dynamic configurations of resources: those not listed go back
-    to their defaults."""
+    """Replaces all dynamic configurations of resources: those not listed go back to their defaults."""
     ALTER_REPLICA_LOG_DIRS = 34
-    """Moves replicas that a broker has to other log directories of the same broker
-    (KIP-113)."""
+    """Moves replicas that a broker has to other log directories of the same broker (KIP-113)."""
     DESCRIBE_LOG_DIRS = 35
-    """Lists the log directories of one broker with the size of their replicas
-    (KIP-113)."""
+    """Lists the log directories of one broker with the size of their replicas (KIP-113)."""
     SASL_AUTHENTICATE = 36
-    """Carries a token of the SASL mechanism to the broker, in one or more rounds
-    after SaslHandshake (KIP-152)."""
+    """Carries a token of the SASL mechanism to the broker, in one or more rounds after SaslHandshake (KIP-152)."""
     CREATE_PARTITIONS = 37
     """Adds partitions to topics (KIP-195)."""
     CREATE_DELEGATION_TOKEN = 38
-    """Creates a delegation token, with which clients can log in as its owner
-    (KIP-48)."""
+    """Creates a delegation token, with which clients can log in as its owner (KIP-48)."""
     RENEW_DELEGATION_TOKEN = 39
     """Lets a delegation token expire later (KIP-48)."""
     EXPIRE_DELEGATION_TOKEN = 40
@@ -118,16 +100,13 @@ class ApiKey(IntEnum):
     ELECT_LEADERS = 43
     """Elects leaders for partitions (KIP-183, KIP-460)."""
     INCREMENTAL_ALTER_CONFIGS = 44
-    """Changes single dynamic configurations of resources, and leaves the others
-    alone (KIP-339)."""
+    """Changes single dynamic configurations of resources, and leaves the others alone (KIP-339)."""
     ALTER_PARTITION_REASSIGNMENTS = 45
-    """Starts, changes or cancels the move of partitions to other brokers
-    (KIP-455)."""
+    """Starts, changes or cancels the move of partitions to other brokers (KIP-455)."""
     LIST_PARTITION_REASSIGNMENTS = 46
     """Lists the reassignments in progress (KIP-455)."""
     OFFSET_DELETE = 47
-    """Deletes committed offsets of a group, for topics that it does not subscribe
-    to (KIP-496)."""
+    """Deletes committed offsets of a group, for topics that it does not subscribe to (KIP-496)."""
     DESCRIBE_CLIENT_QUOTAS = 48
     """Lists the quotas of users, client IDs and addresses (KIP-546)."""
     ALTER_CLIENT_QUOTAS = 49
@@ -137,39 +116,30 @@ class ApiKey(IntEnum):
     ALTER_USER_SCRAM_CREDENTIALS = 51
     """Adds, changes and deletes the SCRAM credentials of users (KIP-554)."""
     VOTE = 52
-    """A candidate asks a voter for its vote, or whether it would get it (KIP-595,
-    KIP-996)."""
+    """A candidate asks a voter for its vote, or whether it would get it (KIP-595, KIP-996)."""
     BEGIN_QUORUM_EPOCH = 53
-    """The new leader of the metadata quorum announces itself to the other voters
-    (KIP-595)."""
+    """The new leader of the metadata quorum announces itself to the other voters (KIP-595)."""
     END_QUORUM_EPOCH = 54
-    """The leader of the metadata quorum resigns, so that an election can start at
-    once (KIP-595)."""
+    """The leader of the metadata quorum resigns, so that an election can start at once (KIP-595)."""
     DESCRIBE_QUORUM = 55
-    """Asks the leader of the metadata quorum how much each replica has (KIP-595,
-    KIP-836)."""
+    """Asks the leader of the metadata quorum how much each replica has (KIP-595, KIP-836)."""
     ALTER_PARTITION = 56
-    """The leader of partitions asks the controller to change their in-sync
-    replicas (KIP-497)."""
+    """The leader of partitions asks the controller to change their in-sync replicas (KIP-497)."""
     UPDATE_FEATURES = 57
-    """Changes the levels of features in the whole cluster, such as
-    `metadata.version` (KIP-584)."""
+    """Changes the levels of features in the whole cluster, such as `metadata.version` (KIP-584)."""
     ENVELOPE = 58
     """A broker forwards a client's request to the controller (KIP-590)."""
     FETCH_SNAPSHOT = 59
-    """A replica of the metadata log loads a snapshot from the leader, part by part
-    (KIP-630)."""
+    """A replica of the metadata log loads a snapshot from the leader, part by part (KIP-630)."""
     DESCRIBE_CLUSTER = 60
-    """Lists the brokers, or from version 1 on the controllers, of a cluster
-    (KIP-700, KIP-919)."""
+    """Lists the brokers, or from version 1 on the controllers, of a cluster (KIP-700, KIP-919)."""
     DESCRIBE_PRODUCERS = 61
-    """Lists the producers that recently wrote to partitions, for finding hanging
-    transactions (KIP-664)."""
+    """Lists the producers that recently wrote to partitions, for finding hanging transactions (KIP-664)."""
     BROKER_REGISTRATION = 62
     """A broker registers with the KRaft controller when it starts (KIP-631)."""
     BROKER_HEARTBEAT = 63
-    """A KRaft broker tells the controller regularly that it is alive, and asks to
-    be fenced, unfenced or shut down (KIP-631)."""
+    """A KRaft broker tells the controller regularly that it is alive, and asks to be fenced, unfenced or shut down
+    (KIP-631)."""
     UNREGISTER_BROKER = 64
     """Removes the registration of a broker that is gone for good."""
     DESCRIBE_TRANSACTIONS = 65
@@ -177,63 +147,49 @@ class ApiKey(IntEnum):
     LIST_TRANSACTIONS = 66
     """Lists the transactions that one broker coordinates (KIP-664)."""
     ALLOCATE_PRODUCER_IDS = 67
-    """A broker asks the controller for a block of producer IDs, from which it
-    answers InitProducerId (KIP-730)."""
+    """A broker asks the controller for a block of producer IDs, from which it answers InitProducerId (KIP-730)."""
     CONSUMER_GROUP_HEARTBEAT = 68
-    """A member joins a consumer group, stays in it, reports its partitions or
-    leaves (KIP-848)."""
+    """A member joins a consumer group, stays in it, reports its partitions or leaves (KIP-848)."""
     CONSUMER_GROUP_DESCRIBE = 69
     """Describes groups with the consumer protocol of KIP-848."""
     CONTROLLER_REGISTRATION = 70
-    """A KRaft controller registers its addresses and features with the active
-    controller (KIP-919)."""
+    """A KRaft controller registers its addresses and features with the active controller (KIP-919)."""
     GET_TELEMETRY_SUBSCRIPTIONS = 71
     """A client asks which of its metrics it should push (KIP-714)."""
     PUSH_TELEMETRY = 72
     """A client pushes the metrics that it was asked for (KIP-714)."""
     ASSIGN_REPLICAS_TO_DIRS = 73
-    """A broker tells the controller in which log directories its replicas are
-    (KIP-858)."""
+    """A broker tells the controller in which log directories its replicas are (KIP-858)."""
     LIST_CONFIG_RESOURCES = 74
     """Lists resources that have configurations of their own (KIP-1142)."""
     DESCRIBE_TOPIC_PARTITIONS = 75
-    """Describes topics page by page, so that large ones need no huge response
-    (KIP-966)."""
+    """Describes topics page by page, so that large ones need no huge response (KIP-966)."""
     SHARE_GROUP_HEARTBEAT = 76
     """A member joins a share group, stays in it or leaves (KIP-932)."""
     SHARE_GROUP_DESCRIBE = 77
     """Describes share groups (KIP-932)."""
     SHARE_FETCH = 78
-    """A member of a share group reads records and acquires them, and can
-    acknowledge earlier ones (KIP-932)."""
+    """A member of a share group reads records and acquires them, and can acknowledge earlier ones (KIP-932)."""
     SHARE_ACKNOWLEDGE = 79
-    """A member of a share group says what became of the records that it acquired
-    (KIP-932)."""
+    """A member of a share group says what became of the records that it acquired (KIP-932)."""
     ADD_RAFT_VOTER = 80
     """Adds a controller to the voters of the metadata quorum (KIP-853)."""
     REMOVE_RAFT_VOTER = 81
     """Removes a controller from the voters of the metadata quorum (KIP-853)."""
     UPDATE_RAFT_VOTER = 82
-    """A voter tells the leader of the metadata quorum its current addresses and
-    KRaft versions (KIP-853)."""
+    """A voter tells the leader of the metadata quorum its current addresses and KRaft versions (KIP-853)."""
     INITIALIZE_SHARE_GROUP_STATE = 83
-    """The group coordinator tells the share coordinator to begin the state of
-    share partitions (KIP-932)."""
+    """The group coordinator tells the share coordinator to begin the state of share partitions (KIP-932)."""
     READ_SHARE_GROUP_STATE = 84
-    """The leader of share partitions reads their state from the share coordinator
-    (KIP-932)."""
+    """The leader of share partitions reads their state from the share coordinator (KIP-932)."""
     WRITE_SHARE_GROUP_STATE = 85
-    """The leader of share partitions writes their state to the share coordinator
-    (KIP-932)."""
+    """The leader of share partitions writes their state to the share coordinator (KIP-932)."""
     DELETE_SHARE_GROUP_STATE = 86
-    """The group coordinator tells the share coordinator to delete the state of
-    share partitions (KIP-932)."""
+    """The group coordinator tells the share coordinator to delete the state of share partitions (KIP-932)."""
     READ_SHARE_GROUP_STATE_SUMMARY = 87
-    """The group coordinator reads the start offsets of share partitions, without
-    their batches (KIP-932)."""
+    """The group coordinator reads the start offsets of share partitions, without their batches (KIP-932)."""
     STREAMS_GROUP_HEARTBEAT = 88
-    """A Kafka Streams client joins a group, reports its tasks or leaves
-    (KIP-1071)."""
+    """A Kafka Streams client joins a group, reports its tasks or leaves (KIP-1071)."""
     STREAMS_GROUP_DESCRIBE = 89
     """Describes streams groups (KIP-1071)."""
     DESCRIBE_SHARE_GROUP_OFFSETS = 90
@@ -243,7 +199,6 @@ class ApiKey(IntEnum):
     DELETE_SHARE_GROUP_OFFSETS = 92
     """Deletes the offsets of topics in a share group (KIP-932)."""
     STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93
-    """A Kafka Streams client pushes a description of its topology, for tools to
-    show (KIP-1331)."""
+    """A Kafka Streams client pushes a description of its topology, for tools to show (KIP-1331)."""
     UNREGISTER_CONTROLLER = 94
     """Removes the registration of a controller that is gone for good (KIP-1312)."""

@@ -10,8 +10,7 @@ class ErrorCode(Register, names=("*.error_code",)):
     """What went wrong, by the number in a response."""
 
     UNKNOWN_SERVER_ERROR = -1
-    """The broker failed in a way that no other code describes; its log has the
-    cause."""
+    """The broker failed in a way that no other code describes; its log has the cause."""
     NONE = 0
     """The request succeeded."""
     OFFSET_OUT_OF_RANGE = 1
@@ -19,15 +18,13 @@ class ErrorCode(Register, names=("*.error_code",)):
     CORRUPT_MESSAGE = 2
     """A record batch has a wrong checksum or is invalid in another way."""
     UNKNOWN_TOPIC_OR_PARTITION = 3
-    """The broker has no such topic or partition, or the client may not know that
-    it exists."""
+    """The broker has no such topic or partition, or the client may not know that it exists."""
     INVALID_FETCH_SIZE = 4
     """The size limit in a fetch is not valid."""
     LEADER_NOT_AVAILABLE = 5
     """The partition has no leader now. Refresh the metadata and retry."""
     NOT_LEADER_OR_FOLLOWER = 6
-    """The broker is not the leader (or a replica) of the partition. Refresh the
-    metadata and retry."""
+    """The broker is not the leader (or a replica) of the partition. Refresh the metadata and retry."""
     REQUEST_TIMED_OUT = 7
     """The request was not finished within its timeout. It may have had an effect."""
     BROKER_NOT_AVAILABLE = 8
@@ -35,16 +32,13 @@ class ErrorCode(Register, names=("*.error_code",)):
     REPLICA_NOT_AVAILABLE = 9
     """The broker has no replica of the partition that can be used now."""
     MESSAGE_TOO_LARGE = 10
-    """A record batch is larger than the broker or the topic allows
-    (`max.message.bytes`)."""
+    """A record batch is larger than the broker or the topic allows (`max.message.bytes`)."""
     STALE_CONTROLLER_EPOCH = 11
     """The request has the epoch of an older controller."""
     OFFSET_METADATA_TOO_LARGE = 12
-    """The metadata string of a committed offset is longer than
-    `offset.metadata.max.bytes`."""
+    """The metadata string of a committed offset is longer than `offset.metadata.max.bytes`."""
     NETWORK_EXCEPTION = 13
-    """The connection was lost before the response came. Clients set it; brokers
-    don't send it."""
+    """The connection was lost before the response came. Clients set it; brokers don't send it."""
     COORDINATOR_LOAD_IN_PROGRESS = 14
     """The coordinator is still loading its state. Retry later."""
     COORDINATOR_NOT_AVAILABLE = 15
@@ -56,25 +50,21 @@ class ErrorCode(Register, names=("*.error_code",)):
     RECORD_LIST_TOO_LARGE = 18
     """The records are larger than a segment of the topic (`segment.bytes`)."""
     NOT_ENOUGH_REPLICAS = 19
-    """Fewer replicas are in sync than `min.insync.replicas`, so that nothing was
-    written."""
+    """Fewer replicas are in sync than `min.insync.replicas`, so that nothing was written."""
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
-    """The records were written, but then fewer replicas were in sync than
-    `min.insync.replicas`."""
+    """The records were written, but then fewer replicas were in sync than `min.insync.replicas`."""
     INVALID_REQUIRED_ACKS = 21
     """The acks of a produce request are not -1, 0 or 1."""
     ILLEGAL_GENERATION = 22
     """The member's generation is not the current one of the group. Rejoin."""
     INCONSISTENT_GROUP_PROTOCOL = 23
-    """The member has no protocol, or not the protocol type, in common with the
-    group."""
+    """The member has no protocol, or not the protocol type, in common with the group."""
     INVALID_GROUP_ID = 24
     """The group ID is not valid, such as an empty one."""
     UNKNOWN_MEMBER_ID = 25
     """The group has no member with this ID. Rejoin with an empty ID or epoch 0."""
     INVALID_SESSION_TIMEOUT = 26
-    """The session timeout is outside of the broker's limits
-    (`group.min.session.timeout.ms` and max)."""
+    """The session timeout is outside of the broker's limits (`group.min.session.timeout.ms` and max)."""
     REBALANCE_IN_PROGRESS = 27
     """The group rebalances. Rejoin."""
     INVALID_COMMIT_OFFSET_SIZE = 28
@@ -92,8 +82,7 @@ class ErrorCode(Register, names=("*.error_code",)):
     ILLEGAL_SASL_STATE = 34
     """The request does not belong at this point of the authentication."""
     UNSUPPORTED_VERSION = 35
-    """The broker does not support this version of the request, or what it asks
-    for."""
+    """The broker does not support this version of the request, or what it asks for."""
     TOPIC_ALREADY_EXISTS = 36
     """There is a topic with this name already."""
     INVALID_PARTITIONS = 37
@@ -107,16 +96,13 @@ class ErrorCode(Register, names=("*.error_code",)):
     NOT_CONTROLLER = 41
     """The broker is not the controller. Find it and retry."""
     INVALID_REQUEST = 42
-    """The request contradicts itself or can't be understood; the broker's log has
-    the cause."""
+    """The request contradicts itself or can't be understood; the broker's log has the cause."""
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
     """The topic's old record format does not support this."""
     POLICY_VIOLATION = 44
-    """A policy of the cluster forbids it (`create.topic.policy.class.name` or
-    `alter.config.policy.class.name`)."""
+    """A policy of the cluster forbids it (`create.topic.policy.class.name` or `alter.config.policy.class.name`)."""
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
-    """The batch does not follow the producer's last one: a batch between them is
-    missing."""
+    """The batch does not follow the producer's last one: a batch between them is missing."""
     DUPLICATE_SEQUENCE_NUMBER = 46
     """The broker has this batch already."""
     INVALID_PRODUCER_EPOCH = 47
@@ -126,8 +112,7 @@ class ErrorCode(Register, names=("*.error_code",)):
     INVALID_PRODUCER_ID_MAPPING = 49
     """The producer ID does not belong to the transactional ID."""
     INVALID_TRANSACTION_TIMEOUT = 50
-    """The transaction timeout is longer than the broker's
-    `transaction.max.timeout.ms`."""
+    """The transaction timeout is longer than the broker's `transaction.max.timeout.ms`."""
     CONCURRENT_TRANSACTIONS = 51
     """An earlier operation on the transaction is still in progress. Retry."""
     TRANSACTION_COORDINATOR_FENCED = 52
@@ -139,15 +124,13 @@ class ErrorCode(Register, names=("*.error_code",)):
     OPERATION_NOT_ATTEMPTED = 55
     """This part of the request was not tried, because another part failed."""
     KAFKA_STORAGE_ERROR = 56
-    """The broker's disk failed for this partition. Another replica may become
-    leader."""
+    """The broker's disk failed for this partition. Another replica may become leader."""
     LOG_DIR_NOT_FOUND = 57
     """The broker has no such log directory."""
     SASL_AUTHENTICATION_FAILED = 58
     """The client could not prove who it is."""
     UNKNOWN_PRODUCER_ID = 59
-    """The partition leader no longer knows the producer ID, because its records
-    have expired."""
+    """The partition leader no longer knows the producer ID, because its records have expired."""
     REASSIGNMENT_IN_PROGRESS = 60
     """The partitions are being reassigned. Wait for that."""
     DELEGATION_TOKEN_AUTH_DISABLED = 61
@@ -157,8 +140,7 @@ class ErrorCode(Register, names=("*.error_code",)):
     DELEGATION_TOKEN_OWNER_MISMATCH = 63
     """The client is neither the owner nor a renewer of the delegation token."""
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = 64
-    """Delegation tokens need an authenticated connection that was not itself made
-    with one."""
+    """Delegation tokens need an authenticated connection that was not itself made with one."""
     DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65
     """The client may not do this with the delegation token."""
     DELEGATION_TOKEN_EXPIRED = 66
@@ -188,8 +170,7 @@ class ErrorCode(Register, names=("*.error_code",)):
     OFFSET_NOT_AVAILABLE = 78
     """A new leader does not know the high watermark yet. Retry."""
     MEMBER_ID_REQUIRED = 79
-    """A new member must join again with the member ID from this response
-    (KIP-394)."""
+    """A new member must join again with the member ID from this response (KIP-394)."""
     PREFERRED_LEADER_NOT_AVAILABLE = 80
     """The preferred replica can't become leader now."""
     GROUP_MAX_SIZE_REACHED = 81
@@ -205,13 +186,11 @@ class ErrorCode(Register, names=("*.error_code",)):
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     """The group subscribes to the topic, so its offsets can't be deleted."""
     INVALID_RECORD = 87
-    """The broker rejected a record, such as one without a key in a compacted
-    topic."""
+    """The broker rejected a record, such as one without a key in a compacted topic."""
     UNSTABLE_OFFSET_COMMIT = 88
     """An open transaction may still change the offset. Retry (KIP-447)."""
     THROTTLING_QUOTA_EXCEEDED = 89
-    """The quota for such changes is used up. Retry after the throttle time
-    (KIP-599)."""
+    """The quota for such changes is used up. Retry after the throttle time (KIP-599)."""
     PRODUCER_FENCED = 90
     """A newer producer has the same transactional ID."""
     RESOURCE_NOT_FOUND = 91
@@ -245,8 +224,7 @@ class ErrorCode(Register, names=("*.error_code",)):
     TRANSACTIONAL_ID_NOT_FOUND = 105
     """The coordinator knows no such transactional ID."""
     FETCH_SESSION_TOPIC_ID_ERROR = 106
-    """The fetch session was opened with topic names and continued with IDs, or the
-    reverse."""
+    """The fetch session was opened with topic names and continued with IDs, or the reverse."""
     INELIGIBLE_REPLICA = 107
     """The new ISR has a replica that may not be in it, such as on a fenced broker."""
     NEW_LEADER_ELECTED = 108
@@ -274,11 +252,9 @@ class ErrorCode(Register, names=("*.error_code",)):
     INVALID_REGISTRATION = 119
     """The controller rejects the broker's registration."""
     TRANSACTION_ABORTABLE = 120
-    """The transaction failed and must be aborted; the producer can then go on
-    (KIP-890)."""
+    """The transaction failed and must be aborted; the producer can then go on (KIP-890)."""
     INVALID_RECORD_STATE = 121
-    """The records are not in a state in which the member can acknowledge them
-    (KIP-932)."""
+    """The records are not in a state in which the member can acknowledge them (KIP-932)."""
     SHARE_SESSION_NOT_FOUND = 122
     """The broker no longer has the share session. Open a new one (KIP-932)."""
     INVALID_SHARE_SESSION_EPOCH = 123

@@ -10,8 +10,7 @@ class IsolationLevel(Register, names=("FetchRequest.isolation_level", "ListOffse
     """Which records a consumer sees."""
 
     READ_UNCOMMITTED = 0
-    """All records up to the high watermark, those of open and aborted transactions
-    included."""
+    """All records up to the high watermark, those of open and aborted transactions included."""
     READ_COMMITTED = 1
     """Records up to the last stable offset, without those of aborted transactions."""
 

@@ -28,359 +28,105 @@ records                 []Record
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from tagwire.message import Bits, Compression, computed_field, data_class, field, FormatStruct, Framing, RecordFormat
 
-from tagwire.message import Bits, Compression, constructor, FieldRow, Framing, RecordFormat, Struct
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire.message import Array
 
 __all__ = ["Header", "Record", "RecordBatchV2"]
 
 
-class Header(Struct):
+class Header(FormatStruct, metaclass=data_class):
     """A header of the record format v2."""
 
-    __slots__ = ("key", "value")
-
-    key: str
-    """string, length: varint. The header's name."""
-    value: bytes | None
-    """bytes, length: varint, nullable. The header's value, or null."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: bytes | None = None,
-    ) -> None:
-        self.key = key
-        self.value = value
-
-    FIELDS = (
-        FieldRow(
-            "key", "Key", "string", "0+", default="", about="The header's name.", framing=Framing(length="varint")
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The header's value, or null.",
-            framing=Framing(length="varint"),
-        ),
-    )
+    key: str = field("Key", "string", "0+", default="", framing=Framing(length="varint"))
+    """The header's name. (string, length: varint)"""
+    value: bytes | None = field("Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint"))
+    """The header's value, or null. (bytes, length: varint, nullable)"""
 
 
-class Record(Struct):
+class Record(FormatStruct, metaclass=data_class):
     """A record of the record format v2."""
 
-    __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
+    length = computed_field("Length", "varint", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the record follow. (varint, length of the rest)"""
+    attributes: int = field("Attributes", "int8", "0+", default=0)
+    """Not used: 0. (int8)"""
+    timestamp_delta: int = field(
+        "TimestampDelta", "varlong", "0+", default=0, framing=Framing(relative_to="base_timestamp")
+    )
+    """The record's timestamp minus that of the batch, in milliseconds. (varlong, relative to base_timestamp)"""
+    offset_delta: int = field("OffsetDelta", "varint", "0+", default=0, framing=Framing(relative_to="base_offset"))
+    """The record's offset minus that of the batch. (varint, relative to base_offset)"""
+    key: bytes | None = field("Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint"))
+    """The record's key, or null. Compaction keeps the last record of each key. (bytes, length: varint, nullable)"""
+    value: bytes | None = field("Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint"))
+    """The record's value, or null for a tombstone. (bytes, length: varint, nullable)"""
+    headers: Array[Header] = field("Headers", "[]Header", "0+", default=(), framing=Framing(count="varint"))
+    """Headers in the order that the producer chose; keys can repeat. ([]Header, length: varint)"""
 
-    attributes: int
-    """int8. Not used: 0."""
-    timestamp_delta: int
-    """varlong, relative to base_timestamp. The record's timestamp minus that of
-    the batch, in milliseconds."""
-    offset_delta: int
-    """varint, relative to base_offset. The record's offset minus that of the
-    batch."""
-    key: bytes | None
-    """bytes, length: varint, nullable. The record's key, or null. Compaction keeps
-    the last record of each key."""
-    value: bytes | None
-    """bytes, length: varint, nullable. The record's value, or null for a
-    tombstone."""
-    headers: tuple[Header, ...]
-    """[]Header, length: varint. Headers in the order that the producer chose; keys
-    can repeat."""
 
-    @constructor
-    def __init__(
-        self,
-        *,
-        attributes: int = 0,
-        timestamp_delta: int = 0,
-        offset_delta: int = 0,
-        key: bytes | None = None,
-        value: bytes | None = None,
-        headers: Iterable[Header] = (),
-    ) -> None:
-        self.attributes = attributes
-        self.timestamp_delta = timestamp_delta
-        self.offset_delta = offset_delta
-        self.key = key
-        self.value = value
-        self.headers = tuple(headers)
+class RecordBatchV2(RecordFormat, metaclass=data_class):
+    """A record batch of magic 2, Kafka's record format since 0.11 (KIP-98). (record format v2)"""
 
-    FIELDS = (
-        FieldRow(
-            "length",
-            "Length",
-            "varint",
-            "0+",
-            default=0,
-            about="How many bytes of the record follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow("attributes", "Attributes", "int8", "0+", default=0, about="Not used: 0."),
-        FieldRow(
-            "timestamp_delta",
-            "TimestampDelta",
-            "varlong",
-            "0+",
-            default=0,
-            about="The record's timestamp minus that of the batch, in milliseconds.",
-            framing=Framing(relative_to="base_timestamp"),
-        ),
-        FieldRow(
-            "offset_delta",
-            "OffsetDelta",
-            "varint",
-            "0+",
-            default=0,
-            about="The record's offset minus that of the batch.",
-            framing=Framing(relative_to="base_offset"),
-        ),
-        FieldRow(
-            "key",
-            "Key",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The record's key, or null. Compaction keeps the last record of each key.",
-            framing=Framing(length="varint"),
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The record's value, or null for a tombstone.",
-            framing=Framing(length="varint"),
-        ),
-        FieldRow(
-            "headers",
-            "Headers",
-            "[]Header",
-            "0+",
-            struct=Header,
-            about="Headers in the order that the producer chose; keys can repeat.",
-            framing=Framing(count="varint"),
+    base_offset: int = field("BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
+    """The offset of the first record. The broker sets it, so that no checksum covers it. (int64, rewritten in place)"""
+    batch_length = computed_field("BatchLength", "int32", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the batch follow. (int32, length of the rest)"""
+    partition_leader_epoch: int = field(
+        "PartitionLeaderEpoch", "int32", "0+", default=-1, framing=Framing(rewritten=True)
+    )
+    """The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it. (int32, rewritten in
+    place)"""
+    magic: int = field("Magic", "int8", "0+", default=2, framing=Framing(equals=2))
+    """The number of the record format, at the same position in all formats. (int8, always 2)"""
+    crc = computed_field("Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes"))
+    """The CRC-32C of everything from Attributes on. (crc32c, checksum from attributes)"""
+    attributes: int = field(
+        "Attributes",
+        "int16",
+        "0+",
+        default=0,
+        framing=Framing(
+            bits=(
+                Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
+                Bits("timestamp_type", 8, ("create", "append")),
+                Bits("is_transactional", 16),
+                Bits("is_control", 32),
+                Bits("has_delete_horizon", 64),
+            )
         ),
     )
-
-
-class RecordBatchV2(RecordFormat):
-    """The record format v2. A record batch of magic 2, Kafka's record format since
-    0.11 (KIP-98)."""
-
-    __slots__ = (
-        "base_offset",
-        "partition_leader_epoch",
-        "magic",
-        "attributes",
-        "last_offset_delta",
-        "base_timestamp",
-        "max_timestamp",
-        "producer_id",
-        "producer_epoch",
-        "base_sequence",
-        "records",
+    """Flags of the batch. (int16, 0x07 compression: none/gzip/snappy/lz4/zstd, 0x08 timestamp_type: create/append,
+    0x10 is_transactional, 0x20 is_control, 0x40 has_delete_horizon)"""
+    last_offset_delta: int = field("LastOffsetDelta", "int32", "0+", default=0)
+    """The last record's offset minus the base offset. Compaction can remove that record and keep this. (int32)"""
+    base_timestamp: int = field("BaseTimestamp", "int64", "0+", default=-1)
+    """The timestamp that records count from, or -1. With HasDeleteHorizon: when tombstones may be removed. (int64)"""
+    max_timestamp: int = field("MaxTimestamp", "int64", "0+", default=-1, framing=Framing(rewritten=True))
+    """The highest timestamp of the records, or -1. With log append time: when the broker wrote the batch. (int64,
+    rewritten in place)"""
+    producer_id: int = field("ProducerId", "int64", "0+", default=-1)
+    """The ID of an idempotent or transactional producer, or -1. (int64)"""
+    producer_epoch: int = field("ProducerEpoch", "int16", "0+", default=-1)
+    """The producer's epoch, or -1. (int16)"""
+    base_sequence: int = field("BaseSequence", "int32", "0+", default=-1)
+    """The sequence number of the first record, by which brokers detect duplicates and gaps, or -1. (int32)"""
+    count = computed_field("Count", "int32", "0+", default=0, framing=Framing(count_of="records"))
+    """How many records follow. (int32, count of records)"""
+    records: Array[Record] = field(
+        "Records",
+        "[]Record",
+        "0+",
+        default=(),
+        framing=Framing(
+            compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))),
+            counted_by="count",
+        ),
     )
-
-    base_offset: int
-    """int64, rewritten in place. The offset of the first record. The broker sets
-    it, so that no checksum covers it."""
-    partition_leader_epoch: int
-    """int32, rewritten in place. The leader epoch in which the batch was written
-    (KIP-101), or -1. The broker sets it."""
-    magic: int
-    """int8, always 2. The number of the record format, at the same position in all
-    formats."""
-    attributes: int
-    """int16, 0x07 compression (none, gzip, snappy, lz4, zstd), 0x08 timestamp_type
-    (create, append), 0x10 is_transactional, 0x20 is_control, 0x40
-    has_delete_horizon. Flags of the batch."""
-    last_offset_delta: int
-    """int32. The last record's offset minus the base offset. Compaction can remove
-    that record and keep this."""
-    base_timestamp: int
-    """int64. The timestamp that records count from, or -1. With HasDeleteHorizon:
-    when tombstones may be removed."""
-    max_timestamp: int
-    """int64, rewritten in place. The highest timestamp of the records, or -1. With
-    log append time: when the broker wrote the batch."""
-    producer_id: int
-    """int64. The ID of an idempotent or transactional producer, or -1."""
-    producer_epoch: int
-    """int16. The producer's epoch, or -1."""
-    base_sequence: int
-    """int32. The sequence number of the first record, by which brokers detect
-    duplicates and gaps, or -1."""
-    records: tuple[Record, ...]
-    """[]Record. The records; compressed together if the attributes name a codec."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        base_offset: int = 0,
-        partition_leader_epoch: int = -1,
-        magic: int = 2,
-        attributes: int = 0,
-        last_offset_delta: int = 0,
-        base_timestamp: int = -1,
-        max_timestamp: int = -1,
-        producer_id: int = -1,
-        producer_epoch: int = -1,
-        base_sequence: int = -1,
-        records: Iterable[Record] = (),
-    ) -> None:
-        self.base_offset = base_offset
-        self.partition_leader_epoch = partition_leader_epoch
-        self.magic = magic
-        self.attributes = attributes
-        self.last_offset_delta = last_offset_delta
-        self.base_timestamp = base_timestamp
-        self.max_timestamp = max_timestamp
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.base_sequence = base_sequence
-        self.records = tuple(records)
+    """The records; compressed together if the attributes name a codec. ([]Record)"""
 
     NAME = "RecordBatchV2"
     FORMAT = "v2"
     DISCRIMINATOR = "magic"
-    FIELDS = (
-        FieldRow(
-            "base_offset",
-            "BaseOffset",
-            "int64",
-            "0+",
-            default=0,
-            about="The offset of the first record. The broker sets it, so that no checksum covers it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "batch_length",
-            "BatchLength",
-            "int32",
-            "0+",
-            default=0,
-            about="How many bytes of the batch follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "partition_leader_epoch",
-            "PartitionLeaderEpoch",
-            "int32",
-            "0+",
-            default=-1,
-            about="The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "magic",
-            "Magic",
-            "int8",
-            "0+",
-            default=2,
-            about="The number of the record format, at the same position in all formats.",
-            framing=Framing(equals=2),
-        ),
-        FieldRow(
-            "crc",
-            "Crc",
-            "crc32c",
-            "0+",
-            default=0,
-            about="The CRC-32C of everything from Attributes on.",
-            framing=Framing(covers="attributes"),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int16",
-            "0+",
-            default=0,
-            about="Flags of the batch.",
-            framing=Framing(
-                bits=(
-                    Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
-                    Bits("timestamp_type", 8, ("create", "append")),
-                    Bits("is_transactional", 16),
-                    Bits("is_control", 32),
-                    Bits("has_delete_horizon", 64),
-                )
-            ),
-        ),
-        FieldRow(
-            "last_offset_delta",
-            "LastOffsetDelta",
-            "int32",
-            "0+",
-            default=0,
-            about="The last record's offset minus the base offset. Compaction can remove that record and keep this.",
-        ),
-        FieldRow(
-            "base_timestamp",
-            "BaseTimestamp",
-            "int64",
-            "0+",
-            default=-1,
-            about="The timestamp that records count from, or -1. With HasDeleteHorizon: when tombstones may be removed.",
-        ),
-        FieldRow(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            "0+",
-            default=-1,
-            about="The highest timestamp of the records, or -1. With log append time: when the broker wrote the batch.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            "0+",
-            default=-1,
-            about="The ID of an idempotent or transactional producer, or -1.",
-        ),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1, about="The producer's epoch, or -1."),
-        FieldRow(
-            "base_sequence",
-            "BaseSequence",
-            "int32",
-            "0+",
-            default=-1,
-            about="The sequence number of the first record, by which brokers detect duplicates and gaps, or -1.",
-        ),
-        FieldRow(
-            "count",
-            "Count",
-            "int32",
-            "0+",
-            default=0,
-            about="How many records follow.",
-            framing=Framing(count_of="records"),
-        ),
-        FieldRow(
-            "records",
-            "Records",
-            "[]Record",
-            "0+",
-            struct=Record,
-            about="The records; compressed together if the attributes name a codec.",
-            framing=Framing(
-                compression=Compression(
-                    "attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))
-                ),
-                counted_by="count",
-            ),
-        ),
-    )

@@ -13,15 +13,16 @@ import tagwire.wire
 
 GENERATED = Path(__file__).parents[2] / "generated"
 NAMES = {
-    "tagwire": {1: "Registry require_level"},
+    "tagwire": {2: "Registry require_level"},
     "tagwire.message": {
-        1: "Bits Compression Condition DEFAULT_STRUCT EnumType FieldRow Framing KeyRange Message NONE OptionalFields "
-        "Order RecordFormat Register Serializer Struct Versions constructor fresh"
+        2: "Array ArrayOrNone Bits Compression Condition DEFAULT_STRUCT EnumType FormatStruct Framing KeyRange Message "
+        "NONE OptionalFields Order RecordFormat Register Serializer Struct Versions computed_field data_class field "
+        "fresh"
     },
     "tagwire.wire": {
-        1: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY Malformed NO_TAGS Refused "
-        "WIRE_TYPES booleans breaks_union has_twins "
-        "fixed_array new null put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
+        2: "BOOLEANS BOOLEAN_BYTES OptionalFieldsBuffer DEFAULT_UUID EMPTIES EMPTY NO_TAGS UnreadableBytes "
+        "UnwritableValue WIRE_TYPES WITHOUT_TAGS booleans breaks_union check_null_length empty_object fixed_array "
+        "has_twins is_subclass put_binaries put_binary put_booleans put_compact_binaries put_compact_binary "
         "put_compact_count put_compact_string put_compact_strings put_count put_each "
         "put_nullable_binary "
         "put_nullable_compact_binary put_nullable_compact_string put_nullable_string put_string put_strings "

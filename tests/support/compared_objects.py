@@ -17,19 +17,20 @@ from odd_values import ODD_VALUES, with_odd_value
 
 import tagwire.message.base
 from tagwire import Struct
+from tagwire.message.base import attributes_of
 
 __all__ = ["objects_differ"]
 
 
-def _python_struct() -> Any:
+def _python_methods() -> dict[str, Any]:
     spec = spec_from_file_location("python_base", tagwire.message.base.__file__)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.Struct
+    return {name: getattr(value, "call", value) for name, value in vars(module.Struct).items()}
 
 
-PYTHON: Final = _python_struct()
+PYTHON: Final = _python_methods()
 _ODD_VALUES: Final = [value for value in ODD_VALUES if not isinstance(value, Iterator)]
 _GONE: Final = object()
 
@@ -53,19 +54,19 @@ Call = Callable[[], Any]
 def _calls(one: Any, other: Any, changed: Any, random: Random) -> Iterator[tuple[str, Call, Call]]:
     """What is compared: its name, the native way, and Python's."""
     cls: Any = type(one)
-    fields = {name: getattr(one, name) for name in cls.__slots__ if hasattr(one, name)}
+    fields = {name: getattr(one, name) for name in attributes_of(cls) if hasattr(one, name)}
     some = {name: value for name, value in fields.items() if random.random() < 0.5}
-    odd = {random.choice(cls.__slots__): random.choice(_ODD_VALUES)}
-    wrong = {random.choice((f"{cls.__slots__[0]}s", "wrong")): 1}
+    odd = {random.choice(attributes_of(cls)): random.choice(_ODD_VALUES)}
+    wrong = {random.choice((f"{attributes_of(cls)[0]}s", "wrong")): 1}
     for which, second in (("an equal one", other), ("a changed one", changed), ("another object", 7)):
-        yield f"== {which}", lambda: one == second, lambda: PYTHON.__eq__(one, second) is True  # noqa: B023
-    yield "repr", lambda: repr(one), lambda: PYTHON.__repr__(one)
+        yield f"== {which}", lambda: one == second, lambda: PYTHON["__eq__"](one, second) is True  # noqa: B023
+    yield "repr", lambda: repr(one), lambda: PYTHON["__repr__"](one)
     for given in (fields, some, odd, fields | wrong):
         yield f"made of {[*given]}", lambda: cls(**given), lambda: _constructed(cls, given)  # noqa: B023
-        yield f"replace {[*given]}", lambda: one.replace(**given), lambda: PYTHON.replace(one, **given)  # noqa: B023
-    yield "replace(1)", lambda: one.replace(1), lambda: PYTHON.replace(one, 1)
-    yield "copy", lambda: copy.copy(one), lambda: PYTHON.replace(one)
-    yield "deepcopy", lambda: copy.deepcopy(one), lambda: PYTHON.__deepcopy__(one, {})
+        yield f"replace {[*given]}", lambda: one.replace(**given), lambda: PYTHON["replace"](one, **given)  # noqa: B023
+    yield "replace(1)", lambda: one.replace(1), lambda: PYTHON["replace"](one, 1)
+    yield "copy", lambda: copy.copy(one), lambda: PYTHON["replace"](one)
+    yield "deepcopy", lambda: copy.deepcopy(one), lambda: PYTHON["__deepcopy__"](one, {})
     yield "pickle", lambda: pickle.loads(pickle.dumps(one)), lambda: _pickled(one)
 
 
@@ -77,14 +78,16 @@ def _constructed(cls: Any, fields: dict[str, Any]) -> Any:
 
 
 def _pickled(one: Any) -> Any:
-    _, (cls, fields) = PYTHON.__reduce__(one)
-    return _constructed(cls, pickle.loads(pickle.dumps(fields)))
+    made, args, fields, _, _, fill = PYTHON["__reduce__"](one)
+    copied = made(*args)
+    fill(copied, pickle.loads(pickle.dumps(fields)))
+    return copied
 
 
 def _structs(value: Any) -> Iterator[Any]:
     if isinstance(value, Struct):
         yield value
-        for name in value.__slots__:
+        for name in attributes_of(type(value)):
             yield from _structs(getattr(value, name))
     elif isinstance(value, tuple):
         for element in value:
@@ -94,7 +97,7 @@ def _structs(value: Any) -> Iterator[Any]:
 def _is_used_up(value: Any) -> bool:
     """Whether there is an iterator in it, which gives its elements but once."""
     if isinstance(value, Struct):
-        return any(_is_used_up(getattr(value, name, None)) for name in value.__slots__)
+        return any(_is_used_up(getattr(value, name, None)) for name in attributes_of(type(value)))
     return any(map(_is_used_up, value)) if isinstance(value, tuple | list | deque) else isinstance(value, Iterator)
 
 
@@ -105,7 +108,9 @@ def _identical(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, Struct):
-        return all(_identical(getattr(one, name, _GONE), getattr(other, name, _GONE)) for name in one.__slots__)
+        return all(
+            _identical(getattr(one, name, _GONE), getattr(other, name, _GONE)) for name in attributes_of(type(one))
+        )
     if isinstance(one, tuple | list):
         return len(one) == len(other) and all(map(_identical, one, other))
     if isinstance(one, float):

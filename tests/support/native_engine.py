@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tagwire import Message
+from tagwire import Message, Struct
+from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import formats
 
@@ -18,6 +19,14 @@ except ImportError:
 
 Plan: Any = getattr(_engine, "Plan", None)
 NotNative: Any = getattr(_engine, "NotNative", None)
+
+_METHODS = [
+    (owner, name, value)
+    for owner in (Struct, Message)
+    for name, value in vars(owner).items()
+    if isinstance(value, FirstUse) and value.bind is engine_methods
+]
+"""The methods that are replaced on first use, as they are when this module is imported: before any object is made."""
 
 native = pytest.mark.skipif(_engine is None, reason="this installation has no native engine")
 
@@ -33,6 +42,8 @@ def forget_engine() -> None:
     for made in RecordFormat.__subclasses__():
         if "_plan" in vars(made):
             del made._plan
+    for owner, name, first in _METHODS:
+        setattr(owner, name, first)
     for cls in Message.__subclasses__():
         if vars(cls).get("_codec", cls) is None:
             for name in (*cls._bound, "_bound", "_codec"):

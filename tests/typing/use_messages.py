@@ -1,10 +1,11 @@
 """What a user of the generated Kafka classes writes, and what a type checker must make of it."""
 
-from typing import Any, assert_type
+from typing import Any, ClassVar, assert_type
 
 import tagwire
 import tagwire_messages as messages
 from tagwire_messages.metadata_request import MetadataRequestTopic
+from tagwire_messages.metadata_response import MetadataResponseBroker
 
 request = messages.MetadataRequest(
     topics=[MetadataRequestTopic(name="a"), MetadataRequestTopic(name=None)],
@@ -61,8 +62,26 @@ except tagwire.DecodeError as error:
     assert_type(error.offset, int)
     assert_type(error.path, str)
 
+assert_type(messages.MetadataResponse().brokers, tuple[MetadataResponseBroker, ...])
+messages.MetadataRequest(topics=(topic for topic in request.topics or ()), unknown_tags={9: b""})
+
+
+class Counted(messages.MetadataRequest):
+    """A subclass with a constructor of its own."""
+
+    seen: ClassVar[int] = 0
+
+    def __init__(self, count: int) -> None:
+        super().__init__(topics=[MetadataRequestTopic(name=str(each)) for each in range(count)])
+
+
+assert_type(Counted(3).replace(topics=None), Counted)
+messages.MetadataRequest(topics=[1])  # type: ignore[list-item]
+messages.MetadataRequest(unknown_tags=())  # type: ignore[arg-type]
+MetadataRequestTopic(name=1)  # type: ignore[arg-type]
+MetadataRequestTopic(topic_id=None)  # type: ignore[arg-type]
 messages.MetadataRequest(topic=[])  # type: ignore[call-arg]
-messages.MetadataRequest([])  # type: ignore[call-arg]
+messages.MetadataRequest([])  # type: ignore
 messages.MetadataRequest(allow_auto_topic_creation="no")  # type: ignore[arg-type]
 messages.registry.encode_request(request, 12, header=messages.ResponseHeader())  # type: ignore[arg-type]
 request.encode("12")  # type: ignore[arg-type]

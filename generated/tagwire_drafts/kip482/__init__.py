@@ -6,7 +6,7 @@ A message's module is imported when the message is first asked for.
 
 from tagwire import Registry as _Registry, require_level as _require_level
 
-_require_level(1, __name__)
+_require_level(2, __name__)
 
 registry = _Registry(
     __name__,

@@ -10,5 +10,4 @@ class ApiKey(IntEnum):
     """The API keys of the requests, by name."""
 
     FOO = 9000
-    """Asks for foos: a request made for the response that the proposal has as its
-    example."""
+    """Asks for foos: a request made for the response that the proposal has as its example."""

@@ -14,23 +14,17 @@ class ApiKey(IntEnum):
     FETCH = 1
     """Reads records from partitions."""
     LIST_OFFSET = 2
-    """Finds offsets by timestamp, or the first or last offset of partitions
-    (KIP-79)."""
+    """Finds offsets by timestamp, or the first or last offset of partitions (KIP-79)."""
     METADATA = 3
-    """Asks for the brokers of the cluster, and the partitions of topics with their
-    leaders."""
+    """Asks for the brokers of the cluster, and the partitions of topics with their leaders."""
     LEADER_AND_ISR = 4
-    """The ZooKeeper-based controller instructs a broker which partitions it leads
-    or follows."""
+    """The ZooKeeper-based controller instructs a broker which partitions it leads or follows."""
     STOP_REPLICA = 5
-    """The ZooKeeper-based controller instructs a broker to stop replicas, and
-    maybe to delete them."""
+    """The ZooKeeper-based controller instructs a broker to stop replicas, and maybe to delete them."""
     UPDATE_METADATA = 6
-    """The ZooKeeper-based controller sends a broker the metadata with which it
-    answers clients."""
+    """The ZooKeeper-based controller sends a broker the metadata with which it answers clients."""
     CONTROLLED_SHUTDOWN = 7
-    """A ZooKeeper-based broker asks the controller to move leadership away before
-    it shuts down."""
+    """A ZooKeeper-based broker asks the controller to move leadership away before it shuts down."""
     OFFSET_COMMIT = 8
     """Commits the offsets up to which a group has read."""
     OFFSET_FETCH = 9
@@ -44,8 +38,7 @@ class ApiKey(IntEnum):
     LEAVE_GROUP = 13
     """Members leave a classic group."""
     SYNC_GROUP = 14
-    """A member of a classic group asks for its assignment; the leader sends the
-    assignments of all members."""
+    """A member of a classic group asks for its assignment; the leader sends the assignments of all members."""
     DESCRIBE_GROUPS = 15
     """Describes classic groups."""
     LIST_GROUPS = 16
@@ -53,8 +46,7 @@ class ApiKey(IntEnum):
     SASL_HANDSHAKE = 17
     """Chooses the SASL mechanism (KIP-43)."""
     API_VERSIONS = 18
-    """Asks which versions of which requests the node supports; usually the first
-    request of a connection (KIP-35)."""
+    """Asks which versions of which requests the node supports; usually the first request of a connection (KIP-35)."""
     CREATE_TOPICS = 19
     """Creates topics (KIP-4)."""
     DELETE_TOPICS = 20
@@ -64,47 +56,39 @@ class ApiKey(IntEnum):
     INIT_PRODUCER_ID = 22
     """Gets a producer ID."""
     OFFSET_FOR_LEADER_EPOCH = 23
-    """Asks where a leader epoch ends, to find out where two logs begin to differ
-    (KIP-101, KIP-320)."""
+    """Asks where a leader epoch ends, to find out where two logs begin to differ (KIP-101, KIP-320)."""
     ADD_PARTITIONS_TO_TXN = 24
     """Registers partitions in a transaction before they are written to."""
     ADD_OFFSETS_TO_TXN = 25
-    """Adds the offsets partition of a consumer group to a transaction, before
-    TxnOffsetCommit writes offsets there (KIP-98)."""
+    """Adds the offsets partition of a consumer group to a transaction, before TxnOffsetCommit writes offsets there
+    (KIP-98)."""
     END_TXN = 26
     """Commits or aborts the producer's transaction (KIP-98)."""
     WRITE_TXN_MARKERS = 27
-    """The transaction coordinator tells the leaders of partitions to write the
-    markers that end transactions (KIP-98)."""
+    """The transaction coordinator tells the leaders of partitions to write the markers that end transactions
+    (KIP-98)."""
     TXN_OFFSET_COMMIT = 28
-    """Commits offsets of a group within a transaction: they take effect if it
-    commits (KIP-98)."""
+    """Commits offsets of a group within a transaction: they take effect if it commits (KIP-98)."""
     DESCRIBE_ACLS = 29
     """Lists the ACLs that match a filter (KIP-140)."""
     CREATE_ACLS = 30
-    """Adds ACLs, each of which allows or denies an operation on a resource
-    (KIP-140)."""
+    """Adds ACLs, each of which allows or denies an operation on a resource (KIP-140)."""
     DELETE_ACLS = 31
     """Deletes all ACLs that match any of the filters (KIP-140)."""
     DESCRIBE_CONFIGS = 32
     """Reads the configurations of topics, brokers, groups and other resources."""
     ALTER_CONFIGS = 33
-    """Replaces all dynamic configurations of resources: those not listed go back
-    to their defaults."""
+    """Replaces all dynamic configurations of resources: those not listed go back to their defaults."""
     ALTER_REPLICA_LOG_DIRS = 34
-    """Moves replicas that a broker has to other log directories of the same broker
-    (KIP-113)."""
+    """Moves replicas that a broker has to other log directories of the same broker (KIP-113)."""
     DESCRIBE_LOG_DIRS = 35
-    """Lists the log directories of one broker with the size of their replicas
-    (KIP-113)."""
+    """Lists the log directories of one broker with the size of their replicas (KIP-113)."""
     SASL_AUTHENTICATE = 36
-    """Carries a token of the SASL mechanism to the broker, in one or more rounds
-    after SaslHandshake (KIP-152)."""
+    """Carries a token of the SASL mechanism to the broker, in one or more rounds after SaslHandshake (KIP-152)."""
     CREATE_PARTITIONS = 37
     """Adds partitions to topics (KIP-195)."""
     CREATE_DELEGATION_TOKEN = 38
-    """Creates a delegation token, with which clients can log in as its owner
-    (KIP-48)."""
+    """Creates a delegation token, with which clients can log in as its owner (KIP-48)."""
     RENEW_DELEGATION_TOKEN = 39
     """Lets a delegation token expire later (KIP-48)."""
     EXPIRE_DELEGATION_TOKEN = 40
@@ -116,13 +100,10 @@ class ApiKey(IntEnum):
     ELECT_LEADERS = 43
     """Elects leaders for partitions (KIP-183, KIP-460)."""
     INCREMENTAL_ALTER_CONFIGS = 44
-    """Changes single dynamic configurations of resources, and leaves the others
-    alone (KIP-339)."""
+    """Changes single dynamic configurations of resources, and leaves the others alone (KIP-339)."""
     ALTER_PARTITION_REASSIGNMENTS = 45
-    """Starts, changes or cancels the move of partitions to other brokers
-    (KIP-455)."""
+    """Starts, changes or cancels the move of partitions to other brokers (KIP-455)."""
     LIST_PARTITION_REASSIGNMENTS = 46
     """Lists the reassignments in progress (KIP-455)."""
     OFFSET_DELETE = 47
-    """Deletes committed offsets of a group, for topics that it does not subscribe
-    to (KIP-496)."""
+    """Deletes committed offsets of a group, for topics that it does not subscribe to (KIP-496)."""

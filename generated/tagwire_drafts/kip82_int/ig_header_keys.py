@@ -12,8 +12,7 @@ class IgHeaderKeys(Register):
     CHARGE_TAG_KEY = 1050000, "charge.tag", "utf-8"
     """Who pays for the message. By IG."""
     APP_NAME_KEY = 1114000, "app.name", "utf-8"
-    """The name of the application that produced the message. By IG. Unique within
-    IG."""
+    """The name of the application that produced the message. By IG. Unique within IG."""
 
 
 RANGES = (

@@ -17,195 +17,101 @@ value                   nullable bytes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from tagwire.message import (
+    Bits,
+    Compression,
+    computed_field,
+    Condition,
+    data_class,
+    field,
+    FormatStruct,
+    Framing,
+    Order,
+    RecordFormat,
+)
 
-from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Framing, Order, RecordFormat, Struct
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire.message import Array
 
 __all__ = ["Header", "MessageKip82Int"]
 
 
-class Header(Struct):
+class Header(FormatStruct, metaclass=data_class):
     """A header of the record format kip82-int."""
 
-    __slots__ = ("key", "value")
+    key: int = field("Key", "int32", "0+", default=0)
+    """The header's number, which a register gives a name. (int32)"""
+    value: bytes = field("Value", "bytes", "0+", default=b"", framing=Framing(length="int32"))
+    """The header's value, which only the applications understand. (bytes, length: int32)"""
 
-    key: int
-    """int32. The header's number, which a register gives a name."""
-    value: bytes
-    """bytes, length: int32. The header's value, which only the applications
-    understand."""
 
-    @constructor
-    def __init__(
-        self,
-        *,
-        key: int = 0,
-        value: bytes = b"",
-    ) -> None:
-        self.key = key
-        self.value = value
+class MessageKip82Int(RecordFormat, metaclass=data_class):
+    """A message as the first draft of KIP-82 had it: headers have int32 keys. (record format kip82-int)"""
 
-    FIELDS = (
-        FieldRow("key", "Key", "int32", "0+", default=0, about="The header's number, which a register gives a name."),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=b"",
-            about="The header's value, which only the applications understand.",
-            framing=Framing(length="int32"),
+    offset: int = field("Offset", "int64", "0+", default=0, framing=Framing(rewritten=True))
+    """The message's offset. A wrapper has that of its last message; those inside can be relative to it. (int64,
+    rewritten in place)"""
+    message_size = computed_field("MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes follow. (int32, length of the rest)"""
+    crc = computed_field("Crc", "crc32", "0+", default=0, framing=Framing(covers="magic"))
+    """The CRC-32 of everything from Magic on. (crc32, checksum from magic)"""
+    magic: int = field("Magic", "int8", "0+", default=2, framing=Framing(equals=2))
+    """The number of the record format. (int8, always 2)"""
+    attributes: int = field(
+        "Attributes",
+        "int8",
+        "0+",
+        default=0,
+        framing=Framing(
+            bits=(
+                Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
+                Bits("timestamp_type", 8, ("create", "append")),
+                Bits("has_headers", 16),
+            )
         ),
     )
-
-
-class MessageKip82Int(RecordFormat):
-    """The record format kip82-int. A message as the first draft of KIP-82 had it:
-    headers have int32 keys."""
-
-    __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "headers", "value")
-
-    offset: int
-    """int64, rewritten in place. The message's offset. A wrapper has that of its
-    last message; those inside can be relative to it."""
-    magic: int
-    """int8, always 2. The number of the record format."""
-    attributes: int
-    """int8, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x10 has_headers. Flags of the message."""
-    timestamp: int
-    """int64. Milliseconds since 1970, or -1 for none."""
-    key: bytes | None
-    """bytes, length: int32, nullable. The message's key, or null. Compaction keeps
-    the last message of each key."""
-    headers: tuple[Header, ...]
-    """[]Header, length: rest, there when attributes.has_headers is 1. The headers
-    by ascending key, each key once."""
-    value: bytes | None
-    """bytes, length: int32, nullable. The message's value, or null. In a wrapper:
-    the other messages, compressed."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        offset: int = 0,
-        magic: int = 2,
-        attributes: int = 0,
-        timestamp: int = -1,
-        key: bytes | None = None,
-        headers: Iterable[Header] = (),
-        value: bytes | None = None,
-    ) -> None:
-        self.offset = offset
-        self.magic = magic
-        self.attributes = attributes
-        self.timestamp = timestamp
-        self.key = key
-        self.headers = tuple(headers)
-        self.value = value
+    """Flags of the message. (int8, 0x07 compression: none/gzip/snappy/lz4, 0x08 timestamp_type: create/append, 0x10
+    has_headers)"""
+    timestamp: int = field("Timestamp", "int64", "0+", default=-1)
+    """Milliseconds since 1970, or -1 for none. (int64)"""
+    key: bytes | None = field("Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32"))
+    """The message's key, or null. Compaction keeps the last message of each key. (bytes, length: int32, nullable)"""
+    headers_length = computed_field(
+        "HeadersLength",
+        "int32",
+        "0+",
+        default=0,
+        framing=Framing(length_of="headers", when=Condition(equals=16, field="attributes", mask=16)),
+    )
+    """How many bytes the headers take. (int32, length of headers, there when attributes.has_headers is 1)"""
+    headers: Array[Header] = field(
+        "Headers",
+        "[]Header",
+        "0+",
+        default=(),
+        framing=Framing(
+            ascending=Order(field="key", unsigned=False),
+            count="rest",
+            extent="headers_length",
+            filled=True,
+            when=Condition(equals=16, field="attributes", mask=16),
+        ),
+    )
+    """The headers by ascending key, each key once. ([]Header, length: rest, there when attributes.has_headers is 1)"""
+    value: bytes | None = field(
+        "Value",
+        "bytes",
+        "0+",
+        default=None,
+        nullable="0+",
+        framing=Framing(
+            compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
+            length="int32",
+        ),
+    )
+    """The message's value, or null. In a wrapper: the other messages, compressed. (bytes, length: int32, nullable)"""
 
     NAME = "MessageKip82Int"
     FORMAT = "kip82-int"
     DISCRIMINATOR = "magic"
-    FIELDS = (
-        FieldRow(
-            "offset",
-            "Offset",
-            "int64",
-            "0+",
-            default=0,
-            about="The message's offset. A wrapper has that of its last message; those inside can be relative to it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "message_size",
-            "MessageSize",
-            "int32",
-            "0+",
-            default=0,
-            about="How many bytes follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "crc",
-            "Crc",
-            "crc32",
-            "0+",
-            default=0,
-            about="The CRC-32 of everything from Magic on.",
-            framing=Framing(covers="magic"),
-        ),
-        FieldRow(
-            "magic",
-            "Magic",
-            "int8",
-            "0+",
-            default=2,
-            about="The number of the record format.",
-            framing=Framing(equals=2),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int8",
-            "0+",
-            default=0,
-            about="Flags of the message.",
-            framing=Framing(
-                bits=(
-                    Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
-                    Bits("timestamp_type", 8, ("create", "append")),
-                    Bits("has_headers", 16),
-                )
-            ),
-        ),
-        FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
-        FieldRow(
-            "key",
-            "Key",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The message's key, or null. Compaction keeps the last message of each key.",
-            framing=Framing(length="int32"),
-        ),
-        FieldRow(
-            "headers_length",
-            "HeadersLength",
-            "int32",
-            "0+",
-            default=0,
-            about="How many bytes the headers take.",
-            framing=Framing(length_of="headers", when=Condition(equals=16, field="attributes", mask=16)),
-        ),
-        FieldRow(
-            "headers",
-            "Headers",
-            "[]Header",
-            "0+",
-            struct=Header,
-            about="The headers by ascending key, each key once.",
-            framing=Framing(
-                ascending=Order(field="key", unsigned=False),
-                count="rest",
-                extent="headers_length",
-                filled=True,
-                when=Condition(equals=16, field="attributes", mask=16),
-            ),
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The message's value, or null. In a wrapper: the other messages, compressed.",
-            framing=Framing(
-                compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
-                length="int32",
-            ),
-        ),
-    )

@@ -27,340 +27,128 @@ messages                []Message
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from tagwire.message import (
+    Bits,
+    Compression,
+    computed_field,
+    Condition,
+    data_class,
+    field,
+    FormatStruct,
+    Framing,
+    RecordFormat,
+)
 
-from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Framing, RecordFormat, Struct
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire.message import Array
 
 __all__ = ["Header", "Message", "RecordBatchKip82Str"]
 
 
-class Header(Struct):
+class Header(FormatStruct, metaclass=data_class):
     """A header of the record format kip82-str."""
 
-    __slots__ = ("key", "value")
-
-    key: str
-    """string, length: uvarint. The header's name."""
-    value: bytes
-    """bytes, length: rest. The header's value."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: bytes = b"",
-    ) -> None:
-        self.key = key
-        self.value = value
-
-    FIELDS = (
-        FieldRow(
-            "length",
-            "Length",
-            "uvarint",
-            "0+",
-            default=0,
-            about="How many bytes of the header follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "key", "Key", "string", "0+", default="", about="The header's name.", framing=Framing(length="uvarint")
-        ),
-        FieldRow(
-            "value", "Value", "bytes", "0+", default=b"", about="The header's value.", framing=Framing(length="rest")
-        ),
-    )
+    length = computed_field("Length", "uvarint", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the header follow. (uvarint, length of the rest)"""
+    key: str = field("Key", "string", "0+", default="", framing=Framing(length="uvarint"))
+    """The header's name. (string, length: uvarint)"""
+    value: bytes = field("Value", "bytes", "0+", default=b"", framing=Framing(length="rest"))
+    """The header's value. (bytes, length: rest)"""
 
 
-class Message(Struct):
+class Message(FormatStruct, metaclass=data_class):
     """A message of the record format kip82-str."""
 
-    __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
+    length = computed_field("Length", "uvarint", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the message follow. (uvarint, length of the rest)"""
+    attributes: int = field(
+        "Attributes", "int8", "0+", default=0, framing=Framing(bits=(Bits("key_is_null", 1), Bits("value_is_null", 2)))
+    )
+    """Flags of the message: whether key and value are null. (int8, 0x01 key_is_null, 0x02 value_is_null)"""
+    timestamp_delta: int = field(
+        "TimestampDelta", "varlong", "0+", default=0, framing=Framing(relative_to="first_timestamp")
+    )
+    """The record's timestamp minus that of the batch, in milliseconds. (varlong, relative to first_timestamp)"""
+    offset_delta: int = field("OffsetDelta", "uvarint", "0+", default=0, framing=Framing(relative_to="first_offset"))
+    """The record's offset minus that of the batch. (uvarint, relative to first_offset)"""
+    key: bytes | None = field(
+        "Key",
+        "bytes",
+        "0+",
+        default=None,
+        nullable="0+",
+        framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=1)),
+    )
+    """The message's key, or null. Compaction keeps the last message of each key. (bytes, length: uvarint, nullable,
+    there when attributes.key_is_null is 0)"""
+    value: bytes | None = field(
+        "Value",
+        "bytes",
+        "0+",
+        default=None,
+        nullable="0+",
+        framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=2)),
+    )
+    """The message's value, or null for a tombstone. (bytes, length: uvarint, nullable, there when
+    attributes.value_is_null is 0)"""
+    headers: Array[Header] = field("Headers", "[]Header", "0+", default=(), framing=Framing(count="rest"))
+    """Headers in the order that the producer chose; keys can repeat. ([]Header, length: rest)"""
 
-    attributes: int
-    """int8, 0x01 key_is_null, 0x02 value_is_null. Flags of the message: whether
-    key and value are null."""
-    timestamp_delta: int
-    """varlong, relative to first_timestamp. The record's timestamp minus that of
-    the batch, in milliseconds."""
-    offset_delta: int
-    """uvarint, relative to first_offset. The record's offset minus that of the
-    batch."""
-    key: bytes | None
-    """bytes, length: uvarint, nullable, there when attributes.key_is_null is 0.
-    The message's key, or null. Compaction keeps the last message of each
-    key."""
-    value: bytes | None
-    """bytes, length: uvarint, nullable, there when attributes.value_is_null is 0.
-    The message's value, or null for a tombstone."""
-    headers: tuple[Header, ...]
-    """[]Header, length: rest. Headers in the order that the producer chose; keys
-    can repeat."""
 
-    @constructor
-    def __init__(
-        self,
-        *,
-        attributes: int = 0,
-        timestamp_delta: int = 0,
-        offset_delta: int = 0,
-        key: bytes | None = None,
-        value: bytes | None = None,
-        headers: Iterable[Header] = (),
-    ) -> None:
-        self.attributes = attributes
-        self.timestamp_delta = timestamp_delta
-        self.offset_delta = offset_delta
-        self.key = key
-        self.value = value
-        self.headers = tuple(headers)
+class RecordBatchKip82Str(RecordFormat, metaclass=data_class):
+    """A record batch as the later drafts of KIP-82 had it: headers have string keys. (record format kip82-str)"""
 
-    FIELDS = (
-        FieldRow(
-            "length",
-            "Length",
-            "uvarint",
-            "0+",
-            default=0,
-            about="How many bytes of the message follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int8",
-            "0+",
-            default=0,
-            about="Flags of the message: whether key and value are null.",
-            framing=Framing(bits=(Bits("key_is_null", 1), Bits("value_is_null", 2))),
-        ),
-        FieldRow(
-            "timestamp_delta",
-            "TimestampDelta",
-            "varlong",
-            "0+",
-            default=0,
-            about="The record's timestamp minus that of the batch, in milliseconds.",
-            framing=Framing(relative_to="first_timestamp"),
-        ),
-        FieldRow(
-            "offset_delta",
-            "OffsetDelta",
-            "uvarint",
-            "0+",
-            default=0,
-            about="The record's offset minus that of the batch.",
-            framing=Framing(relative_to="first_offset"),
-        ),
-        FieldRow(
-            "key",
-            "Key",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The message's key, or null. Compaction keeps the last message of each key.",
-            framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=1)),
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The message's value, or null for a tombstone.",
-            framing=Framing(length="uvarint", when=Condition(equals=0, field="attributes", mask=2)),
-        ),
-        FieldRow(
-            "headers",
-            "Headers",
-            "[]Header",
-            "0+",
-            struct=Header,
-            about="Headers in the order that the producer chose; keys can repeat.",
-            framing=Framing(count="rest"),
+    first_offset: int = field("FirstOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
+    """The offset of the first message. The broker sets it, so that no checksum covers it. (int64, rewritten in
+    place)"""
+    length = computed_field("Length", "int32", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the batch follow. (int32, length of the rest)"""
+    crc = computed_field("Crc", "crc32", "0+", default=0, framing=Framing(covers="magic"))
+    """The CRC-32 of everything from Magic on. (crc32, checksum from magic)"""
+    magic: int = field("Magic", "int8", "0+", default=2, framing=Framing(equals=2))
+    """The number of the record format, at the same position in all formats. (int8, always 2)"""
+    attributes: int = field(
+        "Attributes",
+        "int16",
+        "0+",
+        default=0,
+        framing=Framing(
+            bits=(
+                Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
+                Bits("timestamp_type", 8, ("create", "append")),
+                Bits("is_transactional", 16),
+                Bits("is_control", 32),
+            )
         ),
     )
-
-
-class RecordBatchKip82Str(RecordFormat):
-    """The record format kip82-str. A record batch as the later drafts of KIP-82
-    had it: headers have string keys."""
-
-    __slots__ = (
-        "first_offset",
-        "magic",
-        "attributes",
-        "last_offset_delta",
-        "first_timestamp",
-        "max_timestamp",
-        "pid",
-        "epoch",
-        "first_sequence",
-        "messages",
+    """Flags of the batch. (int16, 0x07 compression: none/gzip/snappy/lz4, 0x08 timestamp_type: create/append, 0x10
+    is_transactional, 0x20 is_control)"""
+    last_offset_delta: int = field("LastOffsetDelta", "int32", "0+", default=0)
+    """The last record's offset minus the base offset. Compaction can remove that record and keep this. (int32)"""
+    first_timestamp: int = field("FirstTimestamp", "int64", "0+", default=-1)
+    """The timestamp of the first message, or -1. Other messages count from it. (int64)"""
+    max_timestamp: int = field("MaxTimestamp", "int64", "0+", default=-1, framing=Framing(rewritten=True))
+    """The highest timestamp of the records, or -1. With log append time: when the broker wrote the batch. (int64,
+    rewritten in place)"""
+    pid: int = field("Pid", "int64", "0+", default=-1)
+    """The ID of an idempotent or transactional producer, or -1. (int64)"""
+    epoch: int = field("Epoch", "int16", "0+", default=-1)
+    """The producer's epoch, or -1. (int16)"""
+    first_sequence: int = field("FirstSequence", "int32", "0+", default=-1)
+    """The sequence number of the first message, by which brokers detect duplicates and gaps, or -1. (int32)"""
+    messages: Array[Message] = field(
+        "Messages",
+        "[]Message",
+        "0+",
+        default=(),
+        framing=Framing(
+            compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
+            count="rest",
+        ),
     )
-
-    first_offset: int
-    """int64, rewritten in place. The offset of the first message. The broker sets
-    it, so that no checksum covers it."""
-    magic: int
-    """int8, always 2. The number of the record format, at the same position in all
-    formats."""
-    attributes: int
-    """int16, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x10 is_transactional, 0x20 is_control. Flags of the
-    batch."""
-    last_offset_delta: int
-    """int32. The last record's offset minus the base offset. Compaction can remove
-    that record and keep this."""
-    first_timestamp: int
-    """int64. The timestamp of the first message, or -1. Other messages count from
-    it."""
-    max_timestamp: int
-    """int64, rewritten in place. The highest timestamp of the records, or -1. With
-    log append time: when the broker wrote the batch."""
-    pid: int
-    """int64. The ID of an idempotent or transactional producer, or -1."""
-    epoch: int
-    """int16. The producer's epoch, or -1."""
-    first_sequence: int
-    """int32. The sequence number of the first message, by which brokers detect
-    duplicates and gaps, or -1."""
-    messages: tuple[Message, ...]
-    """[]Message, length: rest. The messages; compressed together if the attributes
-    name a codec."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        first_offset: int = 0,
-        magic: int = 2,
-        attributes: int = 0,
-        last_offset_delta: int = 0,
-        first_timestamp: int = -1,
-        max_timestamp: int = -1,
-        pid: int = -1,
-        epoch: int = -1,
-        first_sequence: int = -1,
-        messages: Iterable[Message] = (),
-    ) -> None:
-        self.first_offset = first_offset
-        self.magic = magic
-        self.attributes = attributes
-        self.last_offset_delta = last_offset_delta
-        self.first_timestamp = first_timestamp
-        self.max_timestamp = max_timestamp
-        self.pid = pid
-        self.epoch = epoch
-        self.first_sequence = first_sequence
-        self.messages = tuple(messages)
+    """The messages; compressed together if the attributes name a codec. ([]Message, length: rest)"""
 
     NAME = "RecordBatchKip82Str"
     FORMAT = "kip82-str"
     DISCRIMINATOR = "magic"
-    FIELDS = (
-        FieldRow(
-            "first_offset",
-            "FirstOffset",
-            "int64",
-            "0+",
-            default=0,
-            about="The offset of the first message. The broker sets it, so that no checksum covers it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "length",
-            "Length",
-            "int32",
-            "0+",
-            default=0,
-            about="How many bytes of the batch follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "crc",
-            "Crc",
-            "crc32",
-            "0+",
-            default=0,
-            about="The CRC-32 of everything from Magic on.",
-            framing=Framing(covers="magic"),
-        ),
-        FieldRow(
-            "magic",
-            "Magic",
-            "int8",
-            "0+",
-            default=2,
-            about="The number of the record format, at the same position in all formats.",
-            framing=Framing(equals=2),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int16",
-            "0+",
-            default=0,
-            about="Flags of the batch.",
-            framing=Framing(
-                bits=(
-                    Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
-                    Bits("timestamp_type", 8, ("create", "append")),
-                    Bits("is_transactional", 16),
-                    Bits("is_control", 32),
-                )
-            ),
-        ),
-        FieldRow(
-            "last_offset_delta",
-            "LastOffsetDelta",
-            "int32",
-            "0+",
-            default=0,
-            about="The last record's offset minus the base offset. Compaction can remove that record and keep this.",
-        ),
-        FieldRow(
-            "first_timestamp",
-            "FirstTimestamp",
-            "int64",
-            "0+",
-            default=-1,
-            about="The timestamp of the first message, or -1. Other messages count from it.",
-        ),
-        FieldRow(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            "0+",
-            default=-1,
-            about="The highest timestamp of the records, or -1. With log append time: when the broker wrote the batch.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "pid", "Pid", "int64", "0+", default=-1, about="The ID of an idempotent or transactional producer, or -1."
-        ),
-        FieldRow("epoch", "Epoch", "int16", "0+", default=-1, about="The producer's epoch, or -1."),
-        FieldRow(
-            "first_sequence",
-            "FirstSequence",
-            "int32",
-            "0+",
-            default=-1,
-            about="The sequence number of the first message, by which brokers detect duplicates and gaps, or -1.",
-        ),
-        FieldRow(
-            "messages",
-            "Messages",
-            "[]Message",
-            "0+",
-            struct=Message,
-            about="The messages; compressed together if the attributes name a codec.",
-            framing=Framing(
-                compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
-                count="rest",
-            ),
-        ),
-    )

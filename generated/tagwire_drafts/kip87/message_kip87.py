@@ -13,129 +13,56 @@ value                   nullable bytes
 
 from __future__ import annotations
 
-from tagwire.message import Bits, Compression, constructor, FieldRow, Framing, RecordFormat
+from tagwire.message import Bits, Compression, computed_field, data_class, field, Framing, RecordFormat
 
 __all__ = ["MessageKip87"]
 
 
-class MessageKip87(RecordFormat):
-    """The record format kip87. A message as KIP-87 proposed it: a flag makes it a
-    tombstone, not a null value."""
+class MessageKip87(RecordFormat, metaclass=data_class):
+    """A message as KIP-87 proposed it: a flag makes it a tombstone, not a null value. (record format kip87)"""
 
-    __slots__ = ("offset", "magic", "attributes", "timestamp", "key", "value")
-
-    offset: int
-    """int64, rewritten in place. The message's offset. A wrapper has that of its
-    last message; those inside can be relative to it."""
-    magic: int
-    """int8, always 2. The number of the record format."""
-    attributes: int
-    """int8, 0x07 compression (none, gzip, snappy, lz4), 0x08 timestamp_type
-    (create, append), 0x20 is_tombstone. Flags of the message."""
-    timestamp: int
-    """int64. Milliseconds since 1970, or -1 for none."""
-    key: bytes | None
-    """bytes, length: int32, nullable. The message's key, or null. Compaction keeps
-    the last message of each key."""
-    value: bytes | None
-    """bytes, length: int32, nullable. The message's value, or null; a tombstone
-    can have one. In a wrapper: the other messages, compressed."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        offset: int = 0,
-        magic: int = 2,
-        attributes: int = 0,
-        timestamp: int = -1,
-        key: bytes | None = None,
-        value: bytes | None = None,
-    ) -> None:
-        self.offset = offset
-        self.magic = magic
-        self.attributes = attributes
-        self.timestamp = timestamp
-        self.key = key
-        self.value = value
+    offset: int = field("Offset", "int64", "0+", default=0, framing=Framing(rewritten=True))
+    """The message's offset. A wrapper has that of its last message; those inside can be relative to it. (int64,
+    rewritten in place)"""
+    message_size = computed_field("MessageSize", "int32", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes follow. (int32, length of the rest)"""
+    crc = computed_field("Crc", "crc32", "0+", default=0, framing=Framing(covers="magic"))
+    """The CRC-32 of everything from Magic on. (crc32, checksum from magic)"""
+    magic: int = field("Magic", "int8", "0+", default=2, framing=Framing(equals=2))
+    """The number of the record format. (int8, always 2)"""
+    attributes: int = field(
+        "Attributes",
+        "int8",
+        "0+",
+        default=0,
+        framing=Framing(
+            bits=(
+                Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
+                Bits("timestamp_type", 8, ("create", "append")),
+                Bits("is_tombstone", 32),
+            )
+        ),
+    )
+    """Flags of the message. (int8, 0x07 compression: none/gzip/snappy/lz4, 0x08 timestamp_type: create/append, 0x20
+    is_tombstone)"""
+    timestamp: int = field("Timestamp", "int64", "0+", default=-1)
+    """Milliseconds since 1970, or -1 for none. (int64)"""
+    key: bytes | None = field("Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="int32"))
+    """The message's key, or null. Compaction keeps the last message of each key. (bytes, length: int32, nullable)"""
+    value: bytes | None = field(
+        "Value",
+        "bytes",
+        "0+",
+        default=None,
+        nullable="0+",
+        framing=Framing(
+            compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
+            length="int32",
+        ),
+    )
+    """The message's value, or null; a tombstone can have one. In a wrapper: the other messages, compressed. (bytes,
+    length: int32, nullable)"""
 
     NAME = "MessageKip87"
     FORMAT = "kip87"
     DISCRIMINATOR = "magic"
-    FIELDS = (
-        FieldRow(
-            "offset",
-            "Offset",
-            "int64",
-            "0+",
-            default=0,
-            about="The message's offset. A wrapper has that of its last message; those inside can be relative to it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "message_size",
-            "MessageSize",
-            "int32",
-            "0+",
-            default=0,
-            about="How many bytes follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "crc",
-            "Crc",
-            "crc32",
-            "0+",
-            default=0,
-            about="The CRC-32 of everything from Magic on.",
-            framing=Framing(covers="magic"),
-        ),
-        FieldRow(
-            "magic",
-            "Magic",
-            "int8",
-            "0+",
-            default=2,
-            about="The number of the record format.",
-            framing=Framing(equals=2),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int8",
-            "0+",
-            default=0,
-            about="Flags of the message.",
-            framing=Framing(
-                bits=(
-                    Bits("compression", 7, ("none", "gzip", "snappy", "lz4")),
-                    Bits("timestamp_type", 8, ("create", "append")),
-                    Bits("is_tombstone", 32),
-                )
-            ),
-        ),
-        FieldRow("timestamp", "Timestamp", "int64", "0+", default=-1, about="Milliseconds since 1970, or -1 for none."),
-        FieldRow(
-            "key",
-            "Key",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The message's key, or null. Compaction keeps the last message of each key.",
-            framing=Framing(length="int32"),
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The message's value, or null; a tombstone can have one. In a wrapper: the other messages, compressed.",
-            framing=Framing(
-                compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4"))),
-                length="int32",
-            ),
-        ),
-    )

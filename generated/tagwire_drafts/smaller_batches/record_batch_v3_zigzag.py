@@ -28,369 +28,121 @@ records                 []Record
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from tagwire.message import (
+    Bits,
+    Compression,
+    computed_field,
+    Condition,
+    data_class,
+    field,
+    FormatStruct,
+    Framing,
+    RecordFormat,
+)
 
-from tagwire.message import Bits, Compression, Condition, constructor, FieldRow, Framing, RecordFormat, Struct
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tagwire.message import Array
 
 __all__ = ["Header", "Record", "RecordBatchV3Zigzag"]
 
 
-class Header(Struct):
+class Header(FormatStruct, metaclass=data_class):
     """A header of the record format v3-zigzag."""
 
-    __slots__ = ("key", "value")
-
-    key: str
-    """string, length: varint. The header's name."""
-    value: bytes | None
-    """bytes, length: varint, nullable. The header's value, or null."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        key: str = "",
-        value: bytes | None = None,
-    ) -> None:
-        self.key = key
-        self.value = value
-
-    FIELDS = (
-        FieldRow(
-            "key", "Key", "string", "0+", default="", about="The header's name.", framing=Framing(length="varint")
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The header's value, or null.",
-            framing=Framing(length="varint"),
-        ),
-    )
+    key: str = field("Key", "string", "0+", default="", framing=Framing(length="varint"))
+    """The header's name. (string, length: varint)"""
+    value: bytes | None = field("Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint"))
+    """The header's value, or null. (bytes, length: varint, nullable)"""
 
 
-class Record(Struct):
+class Record(FormatStruct, metaclass=data_class):
     """A record of the record format v3-zigzag."""
 
-    __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
+    length = computed_field("Length", "varint", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the record follow. (varint, length of the rest)"""
+    attributes: int = field(
+        "Attributes", "int8", "0+", default=0, framing=Framing(when=Condition(equals=0, field="attributes", mask=128))
+    )
+    """Not used: 0. Left out if the batch says so. (int8, there when attributes.ignore_message_attributes is 0)"""
+    timestamp_delta: int = field(
+        "TimestampDelta", "varlong", "0+", default=0, framing=Framing(relative_to="base_timestamp")
+    )
+    """The record's timestamp minus that of the batch, in milliseconds. (varlong, relative to base_timestamp)"""
+    offset_delta: int = field("OffsetDelta", "varint", "0+", default=0, framing=Framing(relative_to="base_offset"))
+    """The record's offset minus that of the batch. (varint, relative to base_offset)"""
+    key: bytes | None = field("Key", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint"))
+    """The record's key, or null. Compaction keeps the last record of each key. (bytes, length: varint, nullable)"""
+    value: bytes | None = field("Value", "bytes", "0+", default=None, nullable="0+", framing=Framing(length="varint"))
+    """The record's value, or null for a tombstone. (bytes, length: varint, nullable)"""
+    headers: Array[Header] = field("Headers", "[]Header", "0+", default=(), framing=Framing(count="varint"))
+    """Headers in the order that the producer chose; keys can repeat. ([]Header, length: varint)"""
 
-    attributes: int
-    """int8, there when attributes.ignore_message_attributes is 0. Not used: 0.
-    Left out if the batch says so."""
-    timestamp_delta: int
-    """varlong, relative to base_timestamp. The record's timestamp minus that of
-    the batch, in milliseconds."""
-    offset_delta: int
-    """varint, relative to base_offset. The record's offset minus that of the
-    batch."""
-    key: bytes | None
-    """bytes, length: varint, nullable. The record's key, or null. Compaction keeps
-    the last record of each key."""
-    value: bytes | None
-    """bytes, length: varint, nullable. The record's value, or null for a
-    tombstone."""
-    headers: tuple[Header, ...]
-    """[]Header, length: varint. Headers in the order that the producer chose; keys
-    can repeat."""
 
-    @constructor
-    def __init__(
-        self,
-        *,
-        attributes: int = 0,
-        timestamp_delta: int = 0,
-        offset_delta: int = 0,
-        key: bytes | None = None,
-        value: bytes | None = None,
-        headers: Iterable[Header] = (),
-    ) -> None:
-        self.attributes = attributes
-        self.timestamp_delta = timestamp_delta
-        self.offset_delta = offset_delta
-        self.key = key
-        self.value = value
-        self.headers = tuple(headers)
+class RecordBatchV3Zigzag(RecordFormat, metaclass=data_class):
+    """The proposed batch of magic 3 in another reading: the varints of its header are signed (zig-zag). (record
+    format v3-zigzag)"""
 
-    FIELDS = (
-        FieldRow(
-            "length",
-            "Length",
-            "varint",
-            "0+",
-            default=0,
-            about="How many bytes of the record follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int8",
-            "0+",
-            default=0,
-            about="Not used: 0. Left out if the batch says so.",
-            framing=Framing(when=Condition(equals=0, field="attributes", mask=128)),
-        ),
-        FieldRow(
-            "timestamp_delta",
-            "TimestampDelta",
-            "varlong",
-            "0+",
-            default=0,
-            about="The record's timestamp minus that of the batch, in milliseconds.",
-            framing=Framing(relative_to="base_timestamp"),
-        ),
-        FieldRow(
-            "offset_delta",
-            "OffsetDelta",
-            "varint",
-            "0+",
-            default=0,
-            about="The record's offset minus that of the batch.",
-            framing=Framing(relative_to="base_offset"),
-        ),
-        FieldRow(
-            "key",
-            "Key",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The record's key, or null. Compaction keeps the last record of each key.",
-            framing=Framing(length="varint"),
-        ),
-        FieldRow(
-            "value",
-            "Value",
-            "bytes",
-            "0+",
-            default=None,
-            nullable="0+",
-            about="The record's value, or null for a tombstone.",
-            framing=Framing(length="varint"),
-        ),
-        FieldRow(
-            "headers",
-            "Headers",
-            "[]Header",
-            "0+",
-            struct=Header,
-            about="Headers in the order that the producer chose; keys can repeat.",
-            framing=Framing(count="varint"),
+    base_offset: int = field("BaseOffset", "int64", "0+", default=0, framing=Framing(rewritten=True))
+    """The offset of the first record. The broker sets it, so that no checksum covers it. (int64, rewritten in place)"""
+    batch_length = computed_field("BatchLength", "varint", "0+", default=0, framing=Framing(length_of="rest"))
+    """How many bytes of the batch follow. (varint, length of the rest)"""
+    partition_leader_epoch: int = field(
+        "PartitionLeaderEpoch", "int32", "0+", default=-1, framing=Framing(rewritten=True)
+    )
+    """The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it. (int32, rewritten in
+    place)"""
+    magic: int = field("Magic", "int8", "0+", default=3, framing=Framing(equals=3))
+    """The number of the record format, at the same position in all formats. (int8, always 3)"""
+    crc = computed_field("Crc", "crc32c", "0+", default=0, framing=Framing(covers="attributes"))
+    """The CRC-32C of everything from Attributes on. (crc32c, checksum from attributes)"""
+    attributes: int = field(
+        "Attributes",
+        "int16",
+        "0+",
+        default=0,
+        framing=Framing(
+            bits=(
+                Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
+                Bits("timestamp_type", 8, ("create", "append")),
+                Bits("is_transactional", 16),
+                Bits("is_control", 32),
+                Bits("has_delete_horizon", 64),
+                Bits("ignore_message_attributes", 128),
+            )
         ),
     )
-
-
-class RecordBatchV3Zigzag(RecordFormat):
-    """The record format v3-zigzag. The proposed batch of magic 3 in another
-    reading: the varints of its header are signed (zig-zag)."""
-
-    __slots__ = (
-        "base_offset",
-        "partition_leader_epoch",
-        "magic",
-        "attributes",
-        "last_offset_delta",
-        "base_timestamp",
-        "max_timestamp_delta",
-        "producer_id",
-        "producer_epoch",
-        "base_sequence",
-        "records",
+    """Flags of the batch. (int16, 0x07 compression: none/gzip/snappy/lz4/zstd, 0x08 timestamp_type: create/append,
+    0x10 is_transactional, 0x20 is_control, 0x40 has_delete_horizon, 0x80 ignore_message_attributes)"""
+    last_offset_delta: int = field("LastOffsetDelta", "varint", "0+", default=0)
+    """The last record's offset minus the base offset. Compaction can remove that record and keep this. (varint)"""
+    base_timestamp: int = field("BaseTimestamp", "varlong", "0+", default=0)
+    """The timestamp that records count from. With HasDeleteHorizon: when tombstones may be removed. (varlong)"""
+    max_timestamp_delta: int = field(
+        "MaxTimestampDelta", "varlong", "0+", default=0, framing=Framing(relative_to="base_timestamp", rewritten=True)
     )
-
-    base_offset: int
-    """int64, rewritten in place. The offset of the first record. The broker sets
-    it, so that no checksum covers it."""
-    partition_leader_epoch: int
-    """int32, rewritten in place. The leader epoch in which the batch was written
-    (KIP-101), or -1. The broker sets it."""
-    magic: int
-    """int8, always 3. The number of the record format, at the same position in all
-    formats."""
-    attributes: int
-    """int16, 0x07 compression (none, gzip, snappy, lz4, zstd), 0x08 timestamp_type
-    (create, append), 0x10 is_transactional, 0x20 is_control, 0x40
-    has_delete_horizon, 0x80 ignore_message_attributes. Flags of the batch."""
-    last_offset_delta: int
-    """varint. The last record's offset minus the base offset. Compaction can
-    remove that record and keep this."""
-    base_timestamp: int
-    """varlong. The timestamp that records count from. With HasDeleteHorizon: when
-    tombstones may be removed."""
-    max_timestamp_delta: int
-    """varlong, relative to base_timestamp, rewritten in place. The highest
-    timestamp of the records, as the difference to BaseTimestamp."""
-    producer_id: int
-    """int64. The ID of an idempotent or transactional producer, or -1."""
-    producer_epoch: int
-    """int16. The producer's epoch, or -1."""
-    base_sequence: int
-    """int32. The sequence number of the first record, by which brokers detect
-    duplicates and gaps, or -1."""
-    records: tuple[Record, ...]
-    """[]Record. The records; compressed together if the attributes name a codec."""
-
-    @constructor
-    def __init__(
-        self,
-        *,
-        base_offset: int = 0,
-        partition_leader_epoch: int = -1,
-        magic: int = 3,
-        attributes: int = 0,
-        last_offset_delta: int = 0,
-        base_timestamp: int = 0,
-        max_timestamp_delta: int = 0,
-        producer_id: int = -1,
-        producer_epoch: int = -1,
-        base_sequence: int = -1,
-        records: Iterable[Record] = (),
-    ) -> None:
-        self.base_offset = base_offset
-        self.partition_leader_epoch = partition_leader_epoch
-        self.magic = magic
-        self.attributes = attributes
-        self.last_offset_delta = last_offset_delta
-        self.base_timestamp = base_timestamp
-        self.max_timestamp_delta = max_timestamp_delta
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.base_sequence = base_sequence
-        self.records = tuple(records)
+    """The highest timestamp of the records, as the difference to BaseTimestamp. (varlong, relative to
+    base_timestamp, rewritten in place)"""
+    producer_id: int = field("ProducerId", "int64", "0+", default=-1)
+    """The ID of an idempotent or transactional producer, or -1. (int64)"""
+    producer_epoch: int = field("ProducerEpoch", "int16", "0+", default=-1)
+    """The producer's epoch, or -1. (int16)"""
+    base_sequence: int = field("BaseSequence", "int32", "0+", default=-1)
+    """The sequence number of the first record, by which brokers detect duplicates and gaps, or -1. (int32)"""
+    count = computed_field("Count", "int32", "0+", default=0, framing=Framing(count_of="records"))
+    """How many records follow. (int32, count of records)"""
+    records: Array[Record] = field(
+        "Records",
+        "[]Record",
+        "0+",
+        default=(),
+        framing=Framing(
+            compression=Compression("attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))),
+            counted_by="count",
+        ),
+    )
+    """The records; compressed together if the attributes name a codec. ([]Record)"""
 
     NAME = "RecordBatchV3Zigzag"
     FORMAT = "v3-zigzag"
     DISCRIMINATOR = "magic"
-    FIELDS = (
-        FieldRow(
-            "base_offset",
-            "BaseOffset",
-            "int64",
-            "0+",
-            default=0,
-            about="The offset of the first record. The broker sets it, so that no checksum covers it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "batch_length",
-            "BatchLength",
-            "varint",
-            "0+",
-            default=0,
-            about="How many bytes of the batch follow.",
-            framing=Framing(length_of="rest"),
-        ),
-        FieldRow(
-            "partition_leader_epoch",
-            "PartitionLeaderEpoch",
-            "int32",
-            "0+",
-            default=-1,
-            about="The leader epoch in which the batch was written (KIP-101), or -1. The broker sets it.",
-            framing=Framing(rewritten=True),
-        ),
-        FieldRow(
-            "magic",
-            "Magic",
-            "int8",
-            "0+",
-            default=3,
-            about="The number of the record format, at the same position in all formats.",
-            framing=Framing(equals=3),
-        ),
-        FieldRow(
-            "crc",
-            "Crc",
-            "crc32c",
-            "0+",
-            default=0,
-            about="The CRC-32C of everything from Attributes on.",
-            framing=Framing(covers="attributes"),
-        ),
-        FieldRow(
-            "attributes",
-            "Attributes",
-            "int16",
-            "0+",
-            default=0,
-            about="Flags of the batch.",
-            framing=Framing(
-                bits=(
-                    Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd")),
-                    Bits("timestamp_type", 8, ("create", "append")),
-                    Bits("is_transactional", 16),
-                    Bits("is_control", 32),
-                    Bits("has_delete_horizon", 64),
-                    Bits("ignore_message_attributes", 128),
-                )
-            ),
-        ),
-        FieldRow(
-            "last_offset_delta",
-            "LastOffsetDelta",
-            "varint",
-            "0+",
-            default=0,
-            about="The last record's offset minus the base offset. Compaction can remove that record and keep this.",
-        ),
-        FieldRow(
-            "base_timestamp",
-            "BaseTimestamp",
-            "varlong",
-            "0+",
-            default=0,
-            about="The timestamp that records count from. With HasDeleteHorizon: when tombstones may be removed.",
-        ),
-        FieldRow(
-            "max_timestamp_delta",
-            "MaxTimestampDelta",
-            "varlong",
-            "0+",
-            default=0,
-            about="The highest timestamp of the records, as the difference to BaseTimestamp.",
-            framing=Framing(relative_to="base_timestamp", rewritten=True),
-        ),
-        FieldRow(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            "0+",
-            default=-1,
-            about="The ID of an idempotent or transactional producer, or -1.",
-        ),
-        FieldRow("producer_epoch", "ProducerEpoch", "int16", "0+", default=-1, about="The producer's epoch, or -1."),
-        FieldRow(
-            "base_sequence",
-            "BaseSequence",
-            "int32",
-            "0+",
-            default=-1,
-            about="The sequence number of the first record, by which brokers detect duplicates and gaps, or -1.",
-        ),
-        FieldRow(
-            "count",
-            "Count",
-            "int32",
-            "0+",
-            default=0,
-            about="How many records follow.",
-            framing=Framing(count_of="records"),
-        ),
-        FieldRow(
-            "records",
-            "Records",
-            "[]Record",
-            "0+",
-            struct=Record,
-            about="The records; compressed together if the attributes name a codec.",
-            framing=Framing(
-                compression=Compression(
-                    "attributes", Bits("compression", 7, ("none", "gzip", "snappy", "lz4", "zstd"))
-                ),
-                counted_by="count",
-            ),
-        ),
-    )

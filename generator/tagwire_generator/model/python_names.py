@@ -14,9 +14,7 @@ __all__ = ["attribute_name", "snake_case"]
 
 _WORD_STARTS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-_WRITTEN: Final = frozenset(
-    {"bool", "bytes", "constructor", "deprecated", "float", "int", "property", "self", "str", "tuple"}
-)
+_WRITTEN: Final = frozenset({"bool", "bytes", "float", "int", "property", "self", "str", "tuple"})
 """Names in the text of a data class, which a parameter or an attribute of that name would hide."""
 
 _TAKEN: Final = frozenset(name for name in dir(Message) if not name.startswith("__")) | _WRITTEN | {"unknown_tags"}

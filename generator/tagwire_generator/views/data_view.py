@@ -3,19 +3,15 @@
 Part of the stable interface for users' templates (docs/templates.md).
 """
 
-import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import isfinite
 from uuid import UUID
 
-from tagwire.layout import Array, Nested, OptionalBuffer, StructLayout
 from tagwire.message import Message
-from tagwire.message.field_table import layout_of
 from tagwire.versions import Versions
 from tagwire_generator.expansion.message_classes import field_row, optional_fields, unique_keys
 from tagwire_generator.model import STRUCT_DEFAULT, FieldSpec, MessageSpec, StructSpec
-from tagwire_generator.model.carried_formats import record_format_of
 from tagwire_generator.model.python_names import attribute_name, snake_case
 from tagwire_generator.model.register_spec import RegisterSpec
 from tagwire_generator.project.options import SpecOptions
@@ -29,6 +25,7 @@ from tagwire_generator.views.struct_calls import (
     union_views,
     which_types,
 )
+from tagwire_generator.views.version_history import version_history
 
 __all__ = ["DataModuleView", "DataViews", "FieldView", "StructView", "data_view", "literal", "uuid_literal"]
 
@@ -39,17 +36,13 @@ class FieldView:
 
     name: str
     annotation: str
-    """The attribute's type."""
-    parameter: str
-    """The parameter of `__init__`, with its type and default."""
-    stored: str
-    """What `__init__` stores, an expression of the parameter."""
+    """The attribute's type; empty of a length, a count or a checksum of a record format, which objects do not have."""
+    declaration: str
+    """The call that declares the field: its wire name, type and versions, its default, and notes."""
     doc: str
-    """The attribute's docstring: wire type, versions, and what else is to know."""
-    row: str
-    """The field's row in the versioned field table, a call of FieldRow."""
+    """The docstring: what the field means, then its wire type, versions, and notes in parentheses."""
     deprecated: str = ""
-    """Why the field will go, as a literal; "" if it will not."""
+    """The decorator that says why the field will go; "" if it will not."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +62,8 @@ class StructView:
     """The types of the names of its unions, and of those of their alternatives; None where it has no union."""
     keyed: tuple[KeyedView, ...]
     """Methods that give the elements of an array by their keys."""
+    parameters: tuple[str, ...]
+    """The constructor's parameters for type checkers; empty unless a field is deprecated."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +79,8 @@ class DataModuleView:
     names: tuple[str, ...]
     structs: tuple[StructView, ...]
     """Each after those that it refers to; the message is the last."""
-    constructor: str
-    """The decorator of each `__init__`."""
-    unknown_tags: str
-    """The type of `unknown_tags`."""
+    metaclass: str
+    """What makes each class."""
 
 
 def data_view(
@@ -102,40 +95,49 @@ def data_view(
 
     `package` has the registers and shared structs that its fields have, and the headers of these names.
     """
-    return DataViews(spec, options, package, headers).module(cls, source)
+    return DataViews(spec, cls, options, package, headers).module(source)
 
 
 class DataViews:
     """Makes the views of one module, and gathers what it imports."""
 
     def __init__(
-        self, spec: MessageSpec, options: SpecOptions, package: str = "", headers: Collection[str] = ()
+        self,
+        spec: MessageSpec,
+        cls: type[Message] | None,
+        options: SpecOptions,
+        package: str = "",
+        headers: Collection[str] = (),
     ) -> None:
         self.spec = spec
         self.options = options
         self.package = package
         self.headers = headers
+        self.cls = cls
         self.shared = [each.name for each in spec.imports if each.is_direct]
-        taken = [*(struct.name for struct in (*spec.own_structs, spec.root)), *self.shared]
+        structs = (*spec.own_structs, spec.root)
+        # An attribute hides what has its name from the rest of the class body.
+        taken = [struct.name for struct in structs] + self.shared
+        taken += [attribute_name(field.name) for struct in structs for field in struct.fields]
         self.imports = Imports(taken)
         self.type_imports = Imports(taken)
         self.registers = Imports(taken)
 
-    def module(self, cls: type[Message], source: str) -> DataModuleView:
+    def module(self, source: str) -> DataModuleView:
         """The view of the module."""
         structs = tuple(self.struct(struct) for struct in (*self.spec.own_structs, self.spec.root))
-        unknown_tags = f"{self.imports.use('collections.abc', 'Mapping')}[int, bytes]"
-        self.imports.use("tagwire.wire", "NO_TAGS")
-        constructor = self.imports.use("tagwire.message", "constructor")
+        return self.module_of(structs, source, message_doc(self.spec))
+
+    def module_of(self, structs: tuple[StructView, ...], source: str, doc: str) -> DataModuleView:
+        metaclass = self.imports.use("tagwire.message", "data_class")
         return DataModuleView(
             source=source,
-            doc=_history(self.spec, cls),
+            doc=doc,
             imports=self._import_lines(),
             type_imports=[line for group in self.type_imports.groups for line in group],
             names=tuple(sorted(struct.name for struct in structs)),
             structs=structs,
-            constructor=constructor,
-            unknown_tags=unknown_tags,
+            metaclass=metaclass,
         )
 
     def _import_lines(self) -> list[list[str]]:
@@ -148,13 +150,19 @@ class DataViews:
         return StructView(
             name=struct.name,
             base=self.message_base() if root else self.imports.use("tagwire.message", "Struct"),
-            doc=class_doc(self.spec) if struct is self.spec.root else struct_doc(self.spec, struct),
+            doc=self.struct_doc(struct),
             fields=tuple(map(self.field, struct.fields)),
             unions=(unions := union_views(struct, self.annotation, self.type_imports)),
             which=which_types(unions, self.type_imports),
-            keyed=keyed_views(self.spec, struct, self.annotation, self.imports),
+            keyed=keyed_views(self.spec, struct, self.annotation, self.type_imports),
             constants=tuple(self.constants()) if root else (),
+            parameters=self.parameters(struct) if any(field.deprecated is not None for field in struct.fields) else (),
         )
+
+    def struct_doc(self, struct: StructSpec) -> str:
+        if struct is not self.spec.root:
+            return struct_doc(self.spec, struct)
+        return class_doc(self.spec, () if self.cls is None else version_history(self.spec, self.cls))
 
     def message_base(self) -> str:
         base, header = self.imports.use("tagwire.message", "Message"), HEADER_NAMES.get(self.spec.kind, "")
@@ -194,35 +202,41 @@ class DataViews:
         return f"{name}({versions.lowest}, {versions.highest})"
 
     def field(self, field: FieldSpec) -> FieldView:
-        name = attribute_name(field.name)
-        optional = " | None" if field.nullable_versions or field.default is None else ""
-        annotation = self.annotation(field)
-        parameter, stored = annotation, name
-        if field.type.is_array:
-            iterable = self.imports.use("collections.abc", "Iterable")
-            parameter = f"{iterable}[{self.annotation(field, outer=1)}]"
-            stored = f"None if {name} is None else tuple({name})" if optional else f"tuple({name})"
-        default = self.default(field)
-        if field.default is STRUCT_DEFAULT and not field.required:
-            stored = f"{field.struct}() if {name} is {default} else {name}"
-        if isinstance(field.default, UUID) and not field.required:
-            stored = f"{self.imports.use('tagwire.wire', 'uuid_or_default')}({name}, {_number(field.default)})"
         return FieldView(
-            name=name,
-            annotation=annotation + optional,
-            parameter=f"{name}: {parameter}{optional}" + ("" if field.required else f" = {default}"),
-            stored=stored,
-            doc=field_doc(field),
-            row=self.row(field, default),
+            name=attribute_name(field.name),
+            annotation=self.attribute_type(field),
+            declaration=self.declaration(field),
+            doc=field_doc(field, self.spec.about_of(field)),
             deprecated=self.deprecated(field),
         )
 
+    def attribute_type(self, field: FieldSpec) -> str:
+        """The type of an attribute, as the declaration states it."""
+        is_optional = field.nullable_versions or field.default is None
+        if field.type.is_array and field.deprecated is None:  # deprecated fields are properties for type checkers
+            array = self.type_imports.use("tagwire.message", "ArrayOrNone" if is_optional else "Array")
+            return f"{array}[{self.annotation(field, outer=1)}]"
+        return self.annotation(field) + (" | None" if is_optional else "")
+
+    def parameters(self, struct: StructSpec) -> tuple[str, ...]:
+        """The parameters of the constructor, written out for type checkers."""
+        found = []
+        for field in struct.fields:
+            name, annotation = attribute_name(field.name), self.annotation(field)
+            if field.type.is_array:
+                iterable = self.type_imports.use("collections.abc", "Iterable")
+                annotation = f"{iterable}[{self.annotation(field, outer=1)}]"
+            optional = " | None" if field.nullable_versions or field.default is None else ""
+            found.append(f"{name}: {annotation}{optional}" + ("" if field.required else " = ..."))
+        mapping = self.type_imports.use("collections.abc", "Mapping")
+        return (*found, f"unknown_tags: {mapping}[int, bytes] = ...")
+
     def deprecated(self, field: FieldSpec) -> str:
-        """The reason for type checkers, who know the decorator of PEP 702 without any package at run time."""
+        """The decorator of PEP 702 with the reason; type checkers know it without a package at run time."""
         if field.deprecated is None:
             return ""
-        self.type_imports.use("typing_extensions", "deprecated")
-        return repr(" ".join(field.deprecated.split()) or "deprecated")
+        decorator = self.type_imports.use("typing_extensions", "deprecated")
+        return f"{decorator}({' '.join(field.deprecated.split()) or 'deprecated'!r})"
 
     def annotation(self, field: FieldSpec, *, outer: int = 0) -> str:
         """The type of the values, or of those within so many arrays."""
@@ -243,51 +257,43 @@ class DataViews:
     def enum(self, register: RegisterSpec) -> str:
         return self.registers.use(f"{self.package}.{snake_case(register.name)}", register.name)
 
-    def default(self, field: FieldSpec) -> str:
+    def default(self, field: FieldSpec) -> list[str]:
+        """How a declaration gives the default; of a required field the value in versions that lack it."""
+        key = "absent" if field.required else "default"
+        if field.default is STRUCT_DEFAULT:
+            if not field.required:
+                return [f"factory={field.struct}"]
+            return [f"absent={self.imports.use('tagwire.message', 'DEFAULT_STRUCT')}"]
+        if isinstance(field.default, UUID):
+            number = [f"number={_number(field.default)}"] if field.default.int else []
+            return [f"{key}={self.imports.use('tagwire.wire', 'DEFAULT_UUID')}", *number]
         if field.enum is not None and isinstance(field.default, int):
             entry = next((entry for entry in field.enum.entries if entry.key == field.default), None)
-            return repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
-        if field.default is STRUCT_DEFAULT:
-            return self.imports.use("tagwire.message", "DEFAULT_STRUCT")
-        if isinstance(field.default, UUID):
-            return self.imports.use("tagwire.wire", "DEFAULT_UUID")
-        return literal(field.default)
+            value = repr(field.default) if entry is None else f"{self.enum(field.enum)}.{field.enum.constant(entry)}"
+            return [f"{key}={value}"]
+        return [f"{key}={literal(field.default)}"]
 
-    def struct_words(self, name: str) -> list[str]:
-        """The words of a row about the struct of its field."""
-        shared = self.spec.struct_versions(name)
-        ranges = () if shared is None else tuple((str(each), number) for each, number in shared.ranges)
-        return [f"struct={name}", *([f"struct_versions={ranges!r}"] if ranges else [])]
-
-    def row(self, field: FieldSpec, default: str) -> str:
+    def declaration(self, field: FieldSpec) -> str:
         row = field_row(field, None, unique_keys(self.spec, field))
-        if isinstance(field.default, UUID):
-            default = _number(field.default)
-        words = [repr(row.name), repr(row.spec_name), repr(row.type), repr(str(row.versions))]
-        if default != "()":
-            words.append(f"default={default}")
+        words = [repr(row.spec_name), repr(row.type), repr(str(row.versions)), *self.default(field)]
         if row.nullable:
             words.append(f"nullable={str(row.nullable)!r}")
         if row.tag is not None:
             words.append(f"tag={row.tag}, tagged={str(row.tagged)!r}")
-        words += [f"{flag}=True" for flag in ("ignorable", "sensitive", "required") if getattr(row, flag)]
-        if row.union:
-            words.append(f"union={row.union!r}")
-        if row.unique:
-            words.append(f"unique={row.unique!r}")
+        words += [f"{flag}=True" for flag in ("ignorable", "sensitive") if getattr(row, flag)]
         if row.flexible is not None:
             words.append(f"flexible={str(row.flexible)!r}")
-        if row.semantic:
-            words.append(f"semantic={row.semantic!r}")
+        words += [f"{key}={getattr(row, key)!r}" for key in ("union", "unique", "semantic") if getattr(row, key)]
         if field.record_formats:
             words.append(f"record_formats={tuple((str(each), format) for each, format in row.record_formats)!r}")
-        if field.struct:
-            words += self.struct_words(field.struct)
+        shared = None if field.struct is None else self.spec.struct_versions(field.struct)
+        if shared is not None and shared.ranges:
+            words.append(f"struct_versions={tuple((str(each), number) for each, number in shared.ranges)!r}")
         if field.enum:
             words.append(f"enum={self.enum(field.enum)}")
-        texts = (("about", self.spec.about_of(field) or None), ("deprecated", field.deprecated))
-        words += [f"{key}={text!r}" for key, text in texts if text is not None]
-        return f"{self.imports.use('tagwire.message', 'FieldRow')}({', '.join(words)})"
+        if field.deprecated is not None:
+            words.append(f"deprecated={field.deprecated!r}")
+        return f"{self.imports.use('tagwire.message', 'field')}({', '.join(words)})"
 
 
 def literal(value: object) -> str:
@@ -305,64 +311,3 @@ def _number(value: UUID) -> str:
 def uuid_literal(value: UUID, cls: str) -> str:
     """A UUID as an expression; `cls` is what the module calls the class."""
     return f"{cls}(int={value.int})" if value.int < 10 else f'{cls}("{value}")'
-
-
-def _history(spec: MessageSpec, cls: type[Message]) -> str:
-    """What each version changed of the one before, a line a version; what the first has, its fields say."""
-    lines = [message_doc(spec), ""]
-    first, *later = (layout_of(cls, version).root for version in spec.valid_versions)
-    before, shape = dict(_paths(first, "")), _shape(first)
-    for version, root in zip(list(spec.valid_versions)[1:], later, strict=True):
-        now = dict(_paths(root, ""))
-        changed = [f"{path} is now {now[path]}" for path in now if before.get(path, now[path]) != now[path]]
-        if _shape(root) != shape:
-            shape = _shape(root)
-            changed.insert(0, shape)
-        changed += _new_formats(spec, version)
-        added = [path for path in now if path not in before]
-        dropped = [path for path in before if path not in now]
-        lines.append(_version_line(version, added, dropped, changed))
-        before = now
-    return "\n".join(lines if later else lines[:1])
-
-
-def _shape(root: StructLayout) -> str:
-    if root.section is None:
-        return ""
-    return "optional fields" if isinstance(root.section, OptionalBuffer) else "flexible"
-
-
-def _new_formats(spec: MessageSpec, version: int) -> list[str]:
-    """The fields whose records are of another format than in the version before."""
-    found = []
-    for field in (field for struct in (spec.root, *spec.structs) for field in struct.fields):
-        before, now = (record_format_of(field.record_formats, each) for each in (version - 1, version))
-        if now and now != before:
-            found.append(f"{attribute_name(field.name)} of format {now}")
-    return found
-
-
-def _version_line(version: int, added: list[str], dropped: list[str], changed: list[str]) -> str:
-    facts = [f"adds {', '.join(added)}"] if added else []
-    if dropped:
-        facts.append(f"drops {', '.join(dropped)}")
-    facts += changed
-    text = f"Version {version}: {'; '.join(facts) or 'the same fields'}"
-    return textwrap.fill(text, 80, subsequent_indent="    ", break_long_words=False)
-
-
-def _paths(struct: StructLayout, prefix: str) -> list[tuple[str, str]]:
-    """Field paths and what matters of their types: nullability, tagged or not."""
-    found = []
-    for field in struct.fields:
-        kind = field.type
-        dimensions = 0
-        nested = kind
-        while isinstance(nested, Array):
-            nested, dimensions = nested.element, dimensions + 1
-        path = f"{prefix}{field.name}{'[]' * dimensions}"
-        nullable = "nullable" if getattr(kind, "nullable", False) else "not nullable"
-        found.append((path, nullable + (f", tag {field.tag}" if field.tag is not None else "")))
-        if isinstance(nested, Nested):
-            found += _paths(nested.struct, f"{path}.")
-    return found

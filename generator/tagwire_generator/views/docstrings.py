@@ -1,6 +1,7 @@
 """Texts about messages, structs and fields: the docstrings of data classes, and sentences for other targets."""
 
 import textwrap
+from collections.abc import Sequence
 
 from tagwire.versions import HIGHEST, Versions
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
@@ -12,53 +13,60 @@ __all__ = [
     "class_doc",
     "deprecated_part",
     "deprecated_versions",
+    "documented",
     "field_doc",
+    "in_versions",
     "message_doc",
     "prose",
     "sentences",
     "struct_doc",
 ]
 
-_WIDTH = 76
+_WIDTH = 110
 
 
 def in_versions(versions: Versions) -> str:
-    if versions.highest == HIGHEST:
-        return f"version {versions.lowest} on" if versions.lowest else "all versions"
+    """The versions of something, in words."""
+    if versions.highest == HIGHEST and not versions.lowest:
+        return "all versions"
     return f"version{'s' * (len(versions) > 1)} {versions}"
 
 
 def message_doc(spec: MessageSpec) -> str:
     """What a message is, in one line."""
-    key = "" if spec.api_key is None else f", API key {spec.api_key}"
-    kind = "shared struct" if spec.kind == "struct" else spec.kind
-    return f"{spec.name} ({kind}{key}), {in_versions(spec.valid_versions)}."
+    return f"{spec.name} ({', '.join(_message_facts(spec))})."
 
 
-def class_doc(spec: MessageSpec) -> str:
-    """What the message is, what it is for, and which versions will go."""
-    texts = [message_doc(spec)]
-    if spec.about:
-        texts.append(prose(spec.about))
+def class_doc(spec: MessageSpec, history: Sequence[str] = ()) -> str:
+    """What the message is for, which versions will go, and what each version changes."""
+    texts = [documented(spec.about, _message_facts(spec)) if spec.about else prose(message_doc(spec))]
     if spec.deprecated is not None:
         texts.append(prose(deprecated_versions(spec)))
-    return "\n\n    ".join(texts)
+    if history:
+        texts.append("\n    ".join(map(prose, history)))
+    return "\n\n    ".join(texts) + ("\n    " if len(texts) > 1 else "")
+
+
+def _message_facts(spec: MessageSpec) -> list[str]:
+    kind = "shared struct" if spec.kind == "struct" else spec.kind
+    key = [] if spec.api_key is None else [f"API key {spec.api_key}"]
+    return [kind, *key, in_versions(spec.valid_versions)]
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Where a struct stands: its fields by path, or by struct where that struct stands in several places."""
+    """What a struct is, and which fields have it: by path, or by struct if that struct is used several times."""
     places = []
     for owner in (spec.root, *spec.structs):
         prefix = "" if owner is spec.root else f"{owner.name}."
         for field in owner.fields:
             if field.struct == struct.name:
                 places.append(f"`{prefix}{attribute_name(field.name)}{'[]' * field.type.dimensions}`")
-    where = f"{' and '.join(places) or 'Unused'} of {spec.name}, {in_versions(struct.versions)}."
-    return prose(sentences(where, spec.about_of_struct(struct), deprecated_part(struct)))
+    where = f"{' and '.join(places) or 'unused'} of {spec.name}"
+    return documented(spec.about_of_struct(struct), [where, in_versions(struct.versions)], deprecated_part(struct))
 
 
-def field_doc(field: FieldSpec) -> str:
-    """The wire type of a field, its versions, what else is to know, and what the spec says about it."""
+def field_doc(field: FieldSpec, about: str) -> str:
+    """What a field means, its wire type, its versions, and notes."""
     facts = [named_type(field), in_versions(field.versions)]
     if field.nullable_versions:
         facts.append(
@@ -76,7 +84,16 @@ def field_doc(field: FieldSpec) -> str:
     facts += value_facts(field)
     if field.record_formats:
         facts.append(" and ".join(f"records of {format} in {each}" for each, format in field.record_formats))
-    return prose(sentences(f"{', '.join(facts)}.", field.about, deprecated_part(field)))
+    return documented(about, facts, deprecated_part(field))
+
+
+def documented(about: str, facts: Sequence[str], *more: str) -> str:
+    """A docstring: the text of the spec, then facts in parentheses, so that `message.field_docs` finds the text.
+
+    Without a text, the facts are the sentence. Other sentences are paragraphs of their own.
+    """
+    text = f"{about.strip()} ({', '.join(facts)})" if about.strip() else f"{', '.join(facts)}."
+    return "\n\n    ".join(map(prose, filter(None, [text, *more])))
 
 
 def deprecated_part(part: FieldSpec | StructSpec | RegisterEntry) -> str:

@@ -64,8 +64,8 @@ _RUNTIME_NAMES: Final = {
     "EMPTIES",
     "EMPTY",
     "Iterable",
-    "Malformed",
-    "Refused",
+    "UnreadableBytes",
+    "UnwritableValue",
 } | {
     "SERIALIZERS",
     "Serializer",

@@ -4,79 +4,51 @@ Part of the stable interface for users' templates (docs/templates.md). There
 are no serializers: a format goes through the interpreter of its layout.
 """
 
-from dataclasses import dataclass
-
 from tagwire.layout import Condition, Layout, Nested, Order, StructLayout, nested_struct
 from tagwire.layout.parts import FrozenData
+from tagwire.message.field_table import FieldRow
 from tagwire.message.framing_table import Framing
 from tagwire.message.record_format import RecordFormat
-from tagwire_generator.expansion.format_classes import attributes_of, format_rows
+from tagwire_generator.expansion.format_classes import format_rows
 from tagwire_generator.model import FieldSpec, MessageSpec, StructSpec
+from tagwire_generator.model.framing_spec import REST
 from tagwire_generator.model.python_names import attribute_name
 from tagwire_generator.project.options import SpecOptions
-from tagwire_generator.views.data_view import DataViews, FieldView, StructView
-from tagwire_generator.views.docstrings import prose, sentences
+from tagwire_generator.views.data_view import DataModuleView, DataViews, FieldView, StructView
+from tagwire_generator.views.docstrings import documented
 
-__all__ = ["FormatModuleView", "format_view"]
-
-
-@dataclass(frozen=True)
-class FormatStructView(StructView):
-    """A data class of a format."""
-
-    rows: tuple[str, ...]
-    """The field table: calls of FieldRow. It has lengths, counts and checksums, which the fields do not."""
+__all__ = ["format_view"]
 
 
-@dataclass(frozen=True)
-class FormatModuleView:
-    """The module of a record format."""
-
-    source: str
-    doc: str
-    imports: list[list[str]]
-    names: tuple[str, ...]
-    structs: tuple[FormatStructView, ...]
-    """Each after those that it holds; the format is the last."""
-    constructor: str
-    """The decorator of each `__init__`."""
-
-
-def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> FormatModuleView:
+def format_view(spec: MessageSpec, cls: type[RecordFormat], options: SpecOptions, source: str) -> DataModuleView:
     """The view of the module of a format, whose class `cls` is."""
-    views = _FormatViews(spec, options)
-    structs = tuple(views.format_struct(struct) for struct in (*spec.structs, spec.root))
-    constructor = views.imports.use("tagwire.message", "constructor")
-    return FormatModuleView(
-        source=source,
-        doc=_doc(spec, cls.layout()),
-        imports=views.imports.groups,
-        names=tuple(sorted(struct.name for struct in structs)),
-        structs=structs,
-        constructor=constructor,
-    )
+    views = _FormatViews(spec, None, options)
+    structs = tuple(views.struct(struct) for struct in (*spec.structs, spec.root))
+    return views.module_of(structs, source, _doc(spec, cls.layout()))
 
 
 class _FormatViews(DataViews):
-    def format_struct(self, struct: StructSpec) -> FormatStructView:
+    def struct(self, struct: StructSpec) -> StructView:
         is_root = struct is self.spec.root
         rows = format_rows(self.spec, self.options)[struct.name]
-        return FormatStructView(
+        return StructView(
             name=struct.name,
-            base=self.imports.use("tagwire.message", "RecordFormat" if is_root else "Struct"),
-            doc=prose(self.struct_doc(struct)),
-            fields=tuple(map(self.field, attributes_of(struct))),
+            base=self.imports.use("tagwire.message", "RecordFormat" if is_root else "FormatStruct"),
+            doc=self.struct_doc(struct),
+            fields=tuple(self.format_field(field, row) for field, row in zip(struct.fields, rows, strict=True)),
             constants=tuple(self.head()) if is_root else (),
             unions=(),
             which=None,
             keyed=(),
-            rows=tuple(self.format_row(field, row.framing) for field, row in zip(struct.fields, rows, strict=True)),
+            parameters=(),
         )
 
     def struct_doc(self, struct: StructSpec) -> str:
         assert self.spec.format is not None
-        what = "The record format" if struct is self.spec.root else f"A {struct.name.lower()} of the record format"
-        return sentences(f"{what} {self.spec.format.name}.", self.spec.about if struct is self.spec.root else "")
+        is_root = struct is self.spec.root
+        what = "record format" if is_root else f"{struct.name.lower()} of the record format"
+        about = self.spec.about if is_root else struct.about
+        return documented(about, [f"{'' if about else 'The ' if is_root else 'A '}{what} {self.spec.format.name}"])
 
     def head(self) -> list[tuple[str, str]]:
         assert self.spec.format is not None
@@ -85,13 +57,16 @@ class _FormatViews(DataViews):
             constants.append(("DISCRIMINATOR", repr(attribute_name(self.spec.format.discriminator))))
         return constants
 
-    def field(self, field: FieldSpec) -> FieldView:
-        view = super().field(field)
-        return FieldView(**{**vars(view), "doc": _field_doc(field)})
-
-    def format_row(self, field: FieldSpec, framing: Framing | None) -> str:
-        row = self.row(field, self.default(field))
-        return row if framing is None else f"{row[:-1]}, framing={self.expression(framing)})"
+    def format_field(self, field: FieldSpec, row: FieldRow) -> FieldView:
+        declaration = self.declaration(field)
+        if row.is_computed:
+            declaration = (
+                f"{self.imports.use('tagwire.message', 'computed_field')}{declaration[declaration.index('('):]}"
+            )
+        if row.framing is not None:
+            declaration = f"{declaration[:-1]}, framing={self.expression(row.framing)})"
+        annotation = "" if row.is_computed else self.attribute_type(field)
+        return FieldView(attribute_name(field.name), annotation, declaration, _field_doc(field, row))
 
     def expression(self, value: object) -> str:
         """Frozen data as the expression that makes it."""
@@ -105,32 +80,40 @@ class _FormatViews(DataViews):
         return f"{name}({', '.join(parts)})"
 
 
-def _field_doc(field: FieldSpec) -> str:
+def _field_doc(field: FieldSpec, row: FieldRow) -> str:
     facts = [str(field.type)]
-    if field.framing.length or field.framing.count:
-        facts.append(f"length: {field.framing.length or field.framing.count}")
+    framing = field.framing
+    for what, of in (
+        ("length of", framing.length_of),
+        ("count of", framing.count_of),
+        ("checksum from", framing.covers),
+    ):
+        if of:
+            facts.append(f"{what} {'the rest' if of == REST else attribute_name(of)}")
+    if framing.length or framing.count:
+        facts.append(f"length: {framing.length or framing.count}")
     if field.nullable_versions:
         facts.append("nullable")
-    if field.framing.equals is not None:
-        facts.append(f"always {field.framing.equals}")
-    if field.framing.delta_of:
-        facts.append(f"relative to {attribute_name(field.framing.delta_of)}")
-    if field.framing.when is not None:
-        when = field.framing.when
+    if framing.equals is not None:
+        facts.append(f"always {framing.equals}")
+    if framing.delta_of:
+        facts.append(f"relative to {attribute_name(framing.delta_of)}")
+    if framing.when is not None:
+        when = framing.when
         what = attribute_name(when.field) + (f".{attribute_name(when.bits)}" if when.bits else "")
         facts.append(f"there when {what} is {when.equals}")
-    if field.framing.rewritten:
+    if framing.rewritten:
         facts.append("rewritten in place")
-    for group in field.framing.bits:
-        values = f" ({', '.join(group.values)})" if group.values else ""
+    for group in framing.bits:
+        values = f": {'/'.join(group.values)}" if group.values else ""
         facts.append(f"0x{group.mask:02x} {attribute_name(group.name)}{values}")
-    return prose(f"{', '.join(facts)}." + (f" {field.about}" if field.about else ""))
+    return documented(field.about, facts)
 
 
 def _doc(spec: MessageSpec, layout: Layout) -> str:
     """What is on the wire, a line a field."""
     assert spec.format is not None
-    return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1)])
+    return "\n".join([f"The record format {spec.format.name}, in wire order.", "", *_lines(layout.root, 1), ""])
 
 
 def _lines(struct: StructLayout, depth: int) -> list[str]:

@@ -14,7 +14,7 @@ from tagwire_generator.views.imports import Imports
 
 __all__ = ["RUNTIME_LEVEL", "MessageEntry", "PackageView", "package_view"]
 
-RUNTIME_LEVEL = 1
+RUNTIME_LEVEL = 2
 """The level of the runtime that generated code is written for; see `tagwire.message.level`."""
 
 

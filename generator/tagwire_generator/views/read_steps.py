@@ -58,6 +58,7 @@ class ReadStep:
     cases: tuple[TagCase, ...] = ()
     defaults: tuple[str, ...] = field(default=())
     conditions: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class _Steps:
         for item in struct.items:
             self.item(item)
         if section is not None and not isinstance(section, OptionalBuffer):
-            self.lead("B")
+            self.lead("B", "the number of tagged fields")
             self.steps.append(self.tagged_section(section.fields))
         self.flush()
         absent = [f"m.{field.name} = {self.expressions.default(field)}" for field in struct.missing]
@@ -108,14 +109,14 @@ class _Steps:
             self.steps.append(ReadStep("statements", lines=tuple(absent)))
         broken = self.expressions.broken_rules(struct)
         if broken:
-            self.expressions.use("tagwire.wire", "Malformed")
+            self.expressions.use("tagwire.wire", "UnreadableBytes")
             self.steps.append(ReadStep("refuse", conditions=broken))
         return tuple(self.steps)
 
     # ------------------------------------------------------------ runs of fixed width
 
-    def flush(self) -> None:
-        """One `struct` call for the run that waits."""
+    def flush(self, note: str = "") -> None:
+        """One `struct` call for the run that waits; `note` says what is read together with it."""
         if not self.run:
             return
         targets = ", ".join(target for target, _ in self.run)
@@ -125,7 +126,7 @@ class _Steps:
         else:
             target = targets if len(self.run) > 1 else f"({targets},)"
             source = f"{self.expressions.unpacker(codes)}(buf, pos)"
-            step = ReadStep("run", target=target, source=source, width=self.width)
+            step = ReadStep("run", target=target, source=source, width=self.width, note=note)
         self.steps.append(step)
         if self.fixups:
             self.steps.append(ReadStep("statements", lines=tuple(self.fixups)))
@@ -135,10 +136,11 @@ class _Steps:
         self.run.append((target, code))
         self.width += width
 
-    def lead(self, code: str) -> None:
+    def lead(self, code: str, what: str) -> None:
         """Read a length or a marker into `n`, in one call with the run before it."""
+        note = f"n: {what}" if self.run else ""
         self.wait("n", code, {"B": 1, "b": 1, "h": 2, "i": 4}[code])
-        self.flush()
+        self.flush(note)
 
     # ------------------------------------------------------------ fields
 
@@ -152,7 +154,7 @@ class _Steps:
             self.marked(f"m.{item.name}", kind.marker, self.expressions.one_reader(kind.wire))
         elif isinstance(kind, Sized | Array) and kind.length is not None:
             lead = _LEADS[kind.length.name]
-            self.lead(lead.code)
+            self.lead(lead.code, f"the {'length' if isinstance(kind, Sized) else 'count'} of {item.name}")
             self.steps.append(self.with_null(f"m.{item.name}", kind, lead))
         else:
             raise AssertionError(f"{item.name}: a field can't have the type {kind}")
@@ -174,17 +176,17 @@ class _Steps:
             self.flush()
             self.steps.append(ReadStep("call", target=f"({target},)", source=call))
             return
-        self.lead("b" if marker == "int8" else "B")
-        self.expressions.use("tagwire.wire", "Malformed")
+        self.lead("b" if marker == "int8" else "B", f"the null marker of {target.removeprefix('m.')}")
+        self.expressions.use("tagwire.wire", "UnreadableBytes")
         absent = "n == -1" if marker == "int8" else "n == 0"
         self.steps.append(ReadStep("marked", target=target, source=call, is_null=absent))
 
     def with_null(self, target: str, kind: Sized | Array, lead: _Lead) -> ReadStep:
         body = self.sized(target, kind, lead) if isinstance(kind, Sized) else self.array(target, kind, lead)
         if kind.nullable:
-            refusal = () if lead.code == "B" else (f"{self.expressions.use('tagwire.wire', 'null')}(n)",)
+            refusal = () if lead.code == "B" else (f"{self.expressions.use('tagwire.wire', 'check_null_length')}(n)",)
             return ReadStep("nullable", is_null=lead.is_null, lines=(*refusal, f"{target} = None"), body=body)
-        self.expressions.use("tagwire.wire", "Malformed")
+        self.expressions.use("tagwire.wire", "UnreadableBytes")
         return ReadStep("required", is_null=lead.is_null, body=body)
 
     def sized(self, target: str, kind: Sized, lead: _Lead) -> ReadStep:
@@ -218,7 +220,7 @@ class _Steps:
             reader = self.expressions.use("tagwire.wire", "read_tags")
             return ReadStep("unknown_tags", source=f"{reader}(buf, pos, n)", defaults=(f"m.unknown_tags = {no_tags}",))
         self.expressions.use("tagwire.wire", "tag_header")
-        self.expressions.use("tagwire.wire", "Malformed")
+        self.expressions.use("tagwire.wire", "UnreadableBytes")
         self.expressions.use("tagwire.wire", "uvarint")
         return ReadStep("tagged_section", cases=self.cases(fields), defaults=self.tag_defaults(fields))
 
@@ -227,7 +229,7 @@ class _Steps:
         if not section.fields:
             return ReadStep("statements", lines=(f"m.unknown_tags, pos = {buffer}.unknown_tags(buf, pos)",))
         self.expressions.use("tagwire.wire", "NO_TAGS")
-        self.expressions.use("tagwire.wire", "Malformed")
+        self.expressions.use("tagwire.wire", "UnreadableBytes")
         return ReadStep(
             "optional_buffer",
             source=buffer,

@@ -128,7 +128,7 @@ def _python_message(
 ) -> dict[str, str]:
     if message.format is not None:
         view = format_view(message, format_class(message, options), options, source)
-        return {f"{module}.py": printer.render("format.py.jinja", view)}
+        return {f"{module}.py": printer.render("message.py.jinja", view)}
     cls = message_class(message, options)
     data = data_view(message, cls, options, source, package, headers)
     files = {f"{module}.py": printer.render("message.py.jinja", data)}

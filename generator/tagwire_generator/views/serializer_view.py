@@ -74,7 +74,7 @@ def serializer_view(
     versions = tuple(_versions(cls.NAME, layouts, expressions))
     data_class = expressions.data_class(cls)
     expressions.use("tagwire.message", "Serializer")
-    expressions.use("tagwire.wire", "new")
+    expressions.use("tagwire.wire", "empty_object")
     expressions.use("typing", "Any")
     return SerializerModuleView(
         source=source,

@@ -78,15 +78,14 @@ class _Steps:
         """Attributes that may be None in some version."""
 
     def refusal(self, struct: StructLayout) -> WriteStep:
-        """The refusal of objects of other classes, and of values that this version lacks."""
+        """Reject objects of other classes, and values that this version does not have."""
         cls = self.expressions.data_class(struct.cls)
-        conditions = [f"(type(m) is not {cls} and {cls} not in type(m).__mro__)"]
+        conditions = [f"not {self.expressions.use('tagwire.wire', 'is_subclass')}(type(m), {cls})"]
         conditions += [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
         if struct.section is None:
-            no_tags = self.expressions.use("tagwire.wire", "NO_TAGS")
-            conditions.append(f"(m.unknown_tags is not {no_tags} and m.unknown_tags != {no_tags})")
+            conditions.append(f"m.unknown_tags not in {self.expressions.use('tagwire.wire', 'WITHOUT_TAGS')}")
         conditions += self.expressions.broken_rules(struct)
-        self.expressions.use("tagwire.wire", "Refused")
+        self.expressions.use("tagwire.wire", "UnwritableValue")
         return WriteStep("refuse", conditions=tuple(conditions))
 
     def items(self, items: tuple[Item, ...]) -> list[WriteStep]:

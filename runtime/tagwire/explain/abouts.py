@@ -9,14 +9,13 @@ __all__ = ["abouts"]
 def abouts(struct: Any) -> Mapping[str, str]:
     """The texts of a generated class and of those inside it, by path without indices; empty for other layouts.
 
-    That of a message itself has the empty path. It follows the first paragraph of its docstring.
+    That of a message itself has the empty path.
     """
     if struct is None:
         return {}
-    from inspect import cleandoc  # pages alone need it
+    from tagwire.message.field_docs import class_about, class_deprecation  # pages alone need them
 
-    _, _, text = cleandoc(struct.__doc__ or "").partition("\n\n")
-    return {"": " ".join(text.split()), **dict(_texts(struct, ""))}
+    return {"": " ".join(filter(None, [class_about(struct), class_deprecation(struct)])), **dict(_texts(struct, ""))}
 
 
 def _texts(struct: Any, around: str) -> Iterator[tuple[str, str]]:

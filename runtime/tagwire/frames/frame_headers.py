@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tagwire.errors import EncodeError
+from tagwire.message.base import attributes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
     Raises EncodeError for an optional field that is given and that it lacks, and for one that it requires beside these.
     """
     for name, value in optional.items():
-        if name in cls.__slots__:
+        if name in attributes_of(cls):
             if value is not None or _has(cls, message.header_version(version), name):
                 fields[name] = value
         elif value:
@@ -30,7 +31,7 @@ def made_header(message: Message, version: int, cls: type[Message], fields: dict
     try:
         return cls(**fields)
     except TypeError:  # rare, so that other headers don't pay for it
-        fields = {name: value for name, value in fields.items() if name in cls.__slots__}
+        fields = {name: value for name, value in fields.items() if name in attributes_of(cls)}
     for row in cls.FIELDS:
         if row.required and row.name not in fields:
             reason = f"the {cls.NAME} of this package requires {row.name}; give it one with header={cls.NAME}(...)"
@@ -93,14 +94,14 @@ def completed_header(message: Message, version: int, header: Any, **given: objec
     defaults = fresh(type(header))
     changes = {name: value for name, value in given.items() if value is not None}
     for name, value in changes.items():
-        if name not in header.__slots__:
+        if name not in attributes_of(type(header)):
             raise _refusal(message, version, f"{name} is given, but the {header.NAME} has no such field")
         stated = getattr(header, name)
         if stated not in (getattr(defaults, name), value):
             raise _refusal(message, version, f"{name} {value!r} is given, but the header has {stated!r}")
     if message.KIND == "request":
         pairs = zip(_NAMES, (message.API_KEY, version), strict=True)
-        api = {name: value for name, value in pairs if name in header.__slots__}
+        api = {name: value for name, value in pairs if name in attributes_of(type(header))}
         if all(getattr(header, name) == getattr(defaults, name) for name in api):
             changes |= api
         else:

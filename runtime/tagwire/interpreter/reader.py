@@ -40,7 +40,7 @@ from tagwire.layout import (
 )
 from tagwire.limits import Limits
 from tagwire.sensitive import hides
-from tagwire.wire.scalars import new
+from tagwire.wire.scalars import empty_object
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import from_zigzag
 from tagwire.wire.wire_type import Deviation, WireType
@@ -289,7 +289,7 @@ def _made(struct: StructLayout, values: dict[str, Any]) -> Any:
         if not values.get("unknown_tags", True):
             del values["unknown_tags"]
         return values
-    made: Any = new(cls)
+    made: Any = empty_object(cls)
     if struct.has_tags:
         values.setdefault("unknown_tags", NO_TAGS)
     for name, value in values.items():

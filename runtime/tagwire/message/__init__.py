@@ -13,12 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tagwire.layout.parts import Bits, Compression, Condition, Order
     from tagwire.layout.structs import DEFAULT_STRUCT, fresh
+    from tagwire.message.array_types import Array, ArrayOrNone
     from tagwire.message.base import Message, Struct
-    from tagwire.message.binding import constructor
+    from tagwire.message.declarations import computed_field, data_class, field
     from tagwire.message.enums import EnumType
-    from tagwire.message.field_table import FieldRow, OptionalFields
+    from tagwire.message.field_table import OptionalFields
     from tagwire.message.framing_table import Framing
-    from tagwire.message.record_format import RecordFormat
+    from tagwire.message.record_format import FormatStruct, RecordFormat
     from tagwire.message.register import KeyRange, Register
     from tagwire.message.serializer import Serializer
     from tagwire.versions import NONE, Versions
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_STRUCT",
     "NONE",
+    "Array",
+    "ArrayOrNone",
     "Bits",
     "Compression",
     "Condition",
     "EnumType",
-    "FieldRow",
+    "FormatStruct",
     "Framing",
     "KeyRange",
     "Message",
@@ -41,19 +44,22 @@ __all__ = [
     "Serializer",
     "Struct",
     "Versions",
-    "constructor",
+    "computed_field",
+    "data_class",
+    "field",
     "fresh",
 ]
 
 _MODULES = {
     "tagwire.layout.parts": ("Bits", "Compression", "Condition", "Order"),
     "tagwire.layout.structs": ("DEFAULT_STRUCT", "fresh"),
+    "tagwire.message.array_types": ("Array", "ArrayOrNone"),
     "tagwire.message.base": ("Message", "Struct"),
-    "tagwire.message.binding": ("constructor",),
+    "tagwire.message.declarations": ("computed_field", "data_class", "field"),
     "tagwire.message.enums": ("EnumType",),
-    "tagwire.message.field_table": ("FieldRow", "OptionalFields"),
+    "tagwire.message.field_table": ("OptionalFields",),
     "tagwire.message.framing_table": ("Framing",),
-    "tagwire.message.record_format": ("RecordFormat",),
+    "tagwire.message.record_format": ("FormatStruct", "RecordFormat"),
     "tagwire.message.register": ("KeyRange", "Register"),
     "tagwire.message.serializer": ("Serializer",),
     "tagwire.versions": ("NONE", "Versions"),

@@ -1,11 +1,11 @@
 """The base classes of generated data classes.
 
-A data class is its `__slots__`: the fields, and `unknown_tags`. Everything
-that works from them alone is here, once: equality, repr, copies, pickling. A
-message adds the calls that its users make. `encode`, `decode` and their kind
-are here as the pure engine has them: each finds the serializer of the version,
-which is imported when it is first asked for. With the native engine a class
-gets others in their place (`tagwire.message.binding`).
+A data class is its declared fields, and `unknown_tags`. Everything that works
+from them alone is here, once: equality, repr, copies, pickling. They go by the
+declared fields, whatever slots or constructor a subclass adds. A message adds
+the calls that its users make. `encode`, `decode` and similar calls are here as
+the pure engine has them; with the native engine a class gets others in their
+place (`tagwire.message.binding`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,29 @@ from collections.abc import Iterable, Mapping
 from tagwire.errors import EncodeError, UnsupportedVersionError
 from tagwire.generics import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
-from tagwire.message.binding import first_use, inherit_calls
-from tagwire.message.field_table import FieldRow, OptionalFields
+from tagwire.message.binding import (
+    FirstUse,
+    attribute_names,
+    constructor,
+    engine_methods,
+    field_table,
+    first_use,
+    inherit_calls,
+    message_calls,
+)
+from tagwire.message.declarations import field
 from tagwire.versions import NONE, Versions
+from tagwire.wire.unknown_tags import NO_TAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
+    from typing import Any, ClassVar, dataclass_transform
 
     from typing_extensions import TypeVar  # type checkers know it without the package
 
     from tagwire.frames.frame import Frame
     from tagwire.layout import Layout
+    from tagwire.message.field_table import FieldRow, OptionalFields
     from tagwire.message.losses import Loss
     from tagwire.message.serializer import Serializer
 
@@ -34,47 +45,97 @@ if TYPE_CHECKING:
     S = TypeVar("S", bound="Struct")
     M = TypeVar("M", bound="Message")
     H = TypeVar("H", default=Any)
+
+    @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+    class Declarations:
+        """Tells type checkers about constructors. What this class declared itself would not be a parameter."""
+
 else:
     H = "H"
+    Declarations = object
 
-__all__ = ["Message", "Struct", "decoded", "owned", "same"]
+__all__ = ["Message", "Struct", "attributes_of", "decoded", "made_of", "owned", "same"]
 
 
-class Struct:
+def _without_fields(self: Struct, **fields: Any) -> None:
+    raise TypeError(f"{type(self).__name__} has no fields; a class declares them with `field` and `data_class`")
+
+
+class Struct(Declarations):
     """A struct of a message: mutable, compared by its fields, unhashable.
 
     Arrays compare by their elements, whether tuple or list, and floats by their
-    bits, so that a NaN equals itself.
+    bits, so that a NaN equals itself. Copies have the declared fields, and are
+    made without calling `__init__`.
     """
 
     __slots__: tuple[str, ...] = ()
 
-    FIELDS: ClassVar[tuple[FieldRow, ...]] = ()
-    """The versioned field table: a row for each field, in spec order."""
+    HAS_TAGS: ClassVar[bool] = True
+    """Whether objects keep unknown tags; those of record formats do not."""
 
-    unknown_tags: Mapping[int, bytes]
+    if TYPE_CHECKING:
+        FIELDS: ClassVar[tuple[FieldRow, ...]]
+        """The versioned field table: a row for each field, in spec order."""
+        _attributes: ClassVar[tuple[str, ...]]
 
-    def __init__(self, **fields: Any) -> None:
-        raise TypeError(f"{type(self).__name__} has no fields; generated classes write their own __init__")
+        unknown_tags: Mapping[int, bytes] = field("", "", "", default=NO_TAGS)
+        """Tagged fields that the spec does not know, by tag."""
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    else:
+        FIELDS = FirstUse((), field_table)
+        _attributes = FirstUse((), attribute_names)
+        __init__ = FirstUse(_without_fields, constructor)
 
     @classmethod
     def _fresh(cls: type[S]) -> S:
-        """An object of defaults: what the constructor makes without arguments, where no field is required.
+        """Make an object of defaults, where fields are required too.
 
         Callers outside classes use `tagwire.layout.fresh`; a method's plain name could be that of a field.
         """
-        return cls(**{row.name: row.fresh_value() for row in cls.FIELDS if row.required})
+        made = cls.__new__(cls)
+        for row in cls.FIELDS:
+            if not row.is_computed:
+                setattr(made, row.name, row.fresh_value())
+        if cls.HAS_TAGS:
+            made.unknown_tags = NO_TAGS
+        return made
 
+    @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
         """A copy with these fields changed; nested structs are shared. Raises TypeError for a field it lacks."""
-        return type(self)(**{name: getattr(self, name) for name in self.__slots__ if name not in changes} | changes)
+        made = self.__new__(type(self))
+        for name in self._attributes:
+            if name not in changes:
+                setattr(made, name, getattr(self, name))
+        if changes:
+            made._change(changes)
+        return made
 
-    __replace__ = replace  # what `copy.replace` of Python 3.13 calls
+    def _change(self, changes: Mapping[str, Any]) -> None:
+        """Set attributes as the constructor does."""
+        from tagwire.message.constructors import accepted
 
+        rows = {row.name: row for row in self.FIELDS}
+        for name, value in changes.items():
+            if name not in self._attributes:
+                raise TypeError(f"{type(self).__name__}.replace() got an unexpected keyword argument {name!r}")
+            setattr(self, name, accepted(rows[name], value) if name in rows else value)
+        for union, names in self._unions().items():
+            self._refuse_several(union, names)
+
+    @first_use(engine_methods)
+    def __replace__(self: S, **changes: Any) -> S:
+        """What `copy.replace` of Python 3.13 calls."""
+        return self.replace(**changes)
+
+    @first_use(engine_methods)
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        for name in self.__slots__:
+        for name in self._attributes:
             one, another = getattr(self, name), getattr(other, name)
             if one is not another and not same(one, another):
                 return False
@@ -84,10 +145,15 @@ class Struct:
 
     def _changed(self) -> dict[str, Any]:
         """The fields that differ from a fresh object's, and the required ones."""
-        fresh = self._fresh()
-        required = {row.name for row in self.FIELDS if row.required}
-        values = ((name, getattr(self, name)) for name in self.__slots__)
-        return {name: value for name, value in values if name in required or not same(value, getattr(fresh, name))}
+        found = {}
+        for row in self.FIELDS:
+            if not row.is_computed:
+                value = getattr(self, row.name)
+                if row.required or not same(value, row.fresh_value()):
+                    found[row.name] = value
+        if self.HAS_TAGS and self.unknown_tags != NO_TAGS:
+            found["unknown_tags"] = self.unknown_tags
+        return found
 
     def _shown(self) -> dict[str, Any]:
         """As `_changed`, with sensitive values hidden."""
@@ -98,6 +164,7 @@ class Struct:
             changed.update({row.name: Hidden() for row in self.FIELDS if row.sensitive and row.name in changed})
         return changed
 
+    @first_use(engine_methods)
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._shown().items())})"
 
@@ -114,17 +181,30 @@ class Struct:
     def __copy__(self: S) -> S:
         return self.replace()
 
+    @first_use(engine_methods)
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         from copy import deepcopy
 
-        from tagwire.wire.unknown_tags import NO_TAGS
-
         memo.setdefault(id(NO_TAGS), NO_TAGS)  # it can't be copied, and need not be: nothing changes it
-        return type(self)(**{name: deepcopy(owned(getattr(self, name)), memo) for name in self.__slots__})
+        made = memo[id(self)] = self.__new__(type(self))  # first of all, since it may hold itself
+        for name in self._attributes:
+            setattr(made, name, deepcopy(owned(getattr(self, name)), memo))
+        return made
 
     def __reduce__(self) -> tuple[object, ...]:
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
-        return _rebuilt, (type(self), {name: owned(value) for name, value in self._changed().items()})
+        # As state, since an object may hold itself.
+        changed = {name: owned(value) for name, value in self._changed().items()}
+        return _fresh_of, (type(self),), changed, None, None, _set_fields
+
+    @classmethod
+    def _unions(cls) -> dict[str, tuple[str, ...]]:
+        """The alternatives of each union."""
+        unions: dict[str, tuple[str, ...]] = {}
+        for row in cls.FIELDS:
+            if row.union:
+                unions[row.union] = (*unions.get(row.union, ()), row.name)
+        return unions
 
     # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
 
@@ -175,8 +255,29 @@ class Struct:
         return by_key  # type: ignore[no-any-return]
 
 
-def _rebuilt(cls: type[S], fields: dict[str, Any]) -> S:
-    return cls(**fields)
+def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
+    """The names of what objects of a class hold: its fields, and `unknown_tags`."""
+    return cls._attributes  # pyright: ignore[reportPrivateUsage]
+
+
+def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
+    """An object of these fields, and of defaults, made without calling `__init__`."""
+    made = _fresh_of(cls)
+    _set_fields(made, fields)
+    return made
+
+
+_rebuilt = made_of
+"""By this name, pickles of former versions call it."""
+
+
+def _fresh_of(cls: type[S]) -> S:
+    return cls._fresh()  # pyright: ignore[reportPrivateUsage]
+
+
+def _set_fields(struct: Struct, fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(struct, name, value)
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:
@@ -239,6 +340,13 @@ class Message(Struct, Generic[H]):
     OPTIONAL_FIELDS: ClassVar[OptionalFields | None] = None
     """The draft dialect's settings, or None in the released one."""
 
+    if TYPE_CHECKING:
+
+        def __init__(self, **fields: Any) -> None: ...
+
+    else:
+        __reduce__ = FirstUse(Struct.__reduce__, engine_methods)
+
     _layouts: ClassVar[dict[int, Layout]]
     _serializers: ClassVar[dict[int, type[Serializer[Any]]]]
     _codec: ClassVar[Any]
@@ -263,17 +371,17 @@ class Message(Struct, Generic[H]):
             found = cls._serializers.setdefault(version, serializer_of(cls, version))  # one for all threads
         return found
 
-    @first_use
+    @first_use(message_calls)
     def encode(self, version: int) -> bytes:
         """The message as bytes. Raises EncodeError for a value that this version can't carry."""
         return (self._serializers.get(version) or self.serializer(version)).encode(self)
 
-    @first_use
+    @first_use(message_calls)
     def encoded_size(self, version: int) -> int:
         """The length in bytes of what `encode` gives, without encoding; raises the same errors."""
         return self.serializer(version).encoded_size(self)
 
-    @first_use
+    @first_use(message_calls)
     @classmethod
     def decode(
         cls: type[M],
@@ -296,7 +404,7 @@ class Message(Struct, Generic[H]):
         serializer = cls._serializers.get(version) or cls.serializer(version)
         return serializer.decode(data, strict=strict, views=views, limits=limits)
 
-    @first_use
+    @first_use(message_calls)
     @classmethod
     def decode_from(
         cls: type[M],

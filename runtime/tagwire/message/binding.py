@@ -1,116 +1,187 @@
-"""How a message class gets `encode`, `decode`, similar calls and its constructor from its engine, on first use.
+"""What a class gets on first use: its field table, its constructor, and the calls of its engine.
 
-So importing a message loads no engine. Afterwards the native engine's callables are attributes of the class, called
-without Python code in between.
+So importing a message builds no table and loads no engine. Afterwards these are attributes of the class, and with the
+native engine its calls run no Python code.
 """
 
 from __future__ import annotations
 
 from _thread import RLock
 
+from tagwire.message.engines import native_engine
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Final, TypeVar
 
     from tagwire.message.base import Message, Struct
+    from tagwire.message.field_table import FieldRow
 
     Call = TypeVar("Call")
 
-__all__ = ["FirstConstruction", "FirstUse", "constructor", "first_use", "inherit_calls"]
+__all__ = [
+    "FirstUse",
+    "attribute_names",
+    "constructor",
+    "engine_methods",
+    "field_table",
+    "first_use",
+    "inherit_calls",
+    "message_calls",
+]
 
 _binding: Final = RLock()
-"""Held while a class gets its methods. Nothing is imported meanwhile: an import can wait for another thread's."""
+"""Held while a class gets its attributes. Nothing is imported meanwhile: an import can wait for another thread's."""
 
 
 class FirstUse:
-    """Stands for a method of `Message` until a class has the one of its engine."""
+    """An attribute that stands for another one until it is first used.
 
-    def __init__(self, call: Any) -> None:
+    `bind` sets the other one where it belongs, and returns it; `call` is what the pure engine has there.
+    """
+
+    def __init__(self, call: Any, bind: Callable[[FirstUse, Any, type], Any]) -> None:
         self.call = call
-        """The pure engine's: a function, or a class method."""
+        self.bind = bind
         self.__doc__ = call.__doc__
         self.__wrapped__ = call
 
-    def __set_name__(self, owner: type[Message], name: str) -> None:
+    def __set_name__(self, owner: type, name: str) -> None:
         self.owner = owner
         self.name = name
 
-    def __get__(self, message: Message | None, cls: type[Message]) -> Any:
-        if cls is self.owner:
-            return self.call.__get__(message, cls)
-        _bind(cls, self.owner)
-        return getattr(cls if message is None else message, self.name)
+    def __get__(self, struct: Any, cls: Any) -> Any:
+        if isinstance(struct, type):  # `inspect.signature` of CPython 3.13 binds a constructor to its class
+            struct, cls = None, struct
+        made = self.bind(self, struct, cls)
+        get = getattr(type(made), "__get__", None)
+        return made if get is None else get(made, struct, cls)
 
 
-def first_use(call: Call) -> Call:
-    """Mark a method of `Message` as one that each class gets from its engine. For type checkers it stays a method."""
-    made: Any = FirstUse(call)
+def first_use(bind: Callable[[FirstUse, Any, type], Any]) -> Callable[[Call], Call]:
+    """Mark a method as one that is replaced on first use. For type checkers it stays a method."""
+    made: Any = lambda call: FirstUse(call, bind)  # noqa: E731
     return made  # type: ignore[no-any-return]
 
 
-class FirstConstruction:
-    """Stands for the `__init__` of a generated class until the class is first constructed.
+# ---------------------------------------------------------------- from declarations: field tables and constructors
 
-    The native engine constructs later objects in C, by what the text of `__init__` says: keyword arguments stored in
-    their slots, arrays as tuples, defaults that are made for each object. The text itself runs for the first object,
-    for subclasses, and for arguments that C does not take.
+
+def _declaring(cls: type) -> type[Struct] | None:
+    """The class that declares the fields of `cls`: itself, or a base."""
+    for base in cls.__mro__:
+        members = vars(base)
+        if "_declared" in members or isinstance(members.get("FIELDS"), tuple):
+            return base
+    return None
+
+
+def attribute_names(attribute: FirstUse, struct: Any, cls: type) -> tuple[str, ...]:
+    """Bind the names of what objects hold, whatever slots a subclass adds: the fields, and the unknown tags."""
+    owner = _declaring(cls)
+    if owner is None:
+        owner = next((base for base in cls.__mro__ if vars(base).get("__slots__")), None)
+    if owner is None:
+        return ()
+    owner._attributes = tuple(vars(owner)["__slots__"])  # pyright: ignore[reportPrivateUsage]
+    return owner._attributes  # pyright: ignore[reportPrivateUsage]
+
+
+def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, ...]:
+    """Bind `FIELDS`: a row for each declaration."""
+    owner = _declaring(cls)
+    if owner is None:
+        return ()
+    from sys import modules
+
+    from tagwire.layout.structs import DEFAULT_STRUCT
+    from tagwire.message.field_table import FieldRow
+    from tagwire.wire.uuids import DEFAULT_UUID
+
+    rows = []
+    for name, (wire, words) in vars(owner)["_declared"].items():
+        given = {**words, "owner": owner}
+        if "factory" in words:
+            given["default"], given["struct"] = DEFAULT_STRUCT, given.pop("factory")
+        elif "default" not in words:
+            given["default"], given["required"] = given.pop("absent", ()), True
+        elif words["default"] is DEFAULT_UUID:
+            given["default"] = given.pop("number", 0)
+        element = wire[1].replace("[]", "")
+        if element[0].isupper() and "struct" not in given:  # only structs have such names
+            given["struct"] = vars(modules[owner.__module__])[element]
+        rows.append(FieldRow(name, *wire, **given))
+    with _binding:  # one table for all threads, since rows are compared by identity
+        if not isinstance(vars(owner).get("FIELDS"), tuple):
+            owner.FIELDS = tuple(rows)
+        return owner.FIELDS
+
+
+def constructor(attribute: FirstUse, struct: Any, cls: type) -> Any:
+    """Bind `__init__`: natively by the field table, or by a function that is compiled from it.
+
+    The function runs for subclasses, for arguments that C does not take, and where somebody asks for it.
     """
+    owner = _declaring(cls)
+    if owner is None:
+        return attribute.call
+    native = native_engine()
+    if native is not None and struct is not None and native.construct_natively(owner, attribute):
 
-    __slots__ = ("init",)
+        def first(struct: Any, *args: Any, **fields: Any) -> None:
+            made: Any = owner(*args, **fields)
+            for name in made._attributes:
+                setattr(struct, name, getattr(made, name))
 
-    def __init__(self, init: Any) -> None:
-        self.init = init
+        return first
+    from tagwire.message.constructors import constructor_of
 
-    def __get__(self, struct: Struct | None, cls: type[Struct]) -> Any:
-        if struct is None:
-            return self.init
-        if isinstance(struct, type):  # `inspect.signature` of CPython 3.13 binds it to the class
-            return self.init.__get__(struct, cls)
-        owner = next(base for base in cls.__mro__ if vars(base).get("__init__") in (self, self.init))
-        _bind_constructor(owner, self.init)
-        return self.init.__get__(struct, cls)
-
-
-def constructor(init: Call) -> Call:
-    """Mark the `__init__` of a generated class, which stores its arguments and does nothing else."""
-    made: Any = FirstConstruction(init)
-    return made  # type: ignore[no-any-return]
-
-
-def _bind_constructor(owner: type[Struct], init: Any) -> None:
-    from tagwire.message.engines import engine
-
-    native = engine() == "native"
-    owner.__init__ = init  # type: ignore[method-assign]
-    if native:
-        from tagwire._engine import construct_natively, install_methods
-
-        install_methods()
-        construct_natively(owner, init)
+    init = constructor_of(owner)
+    with _binding:
+        if "__init__" in vars(owner):  # made by another thread, or written, and now called by way of `super`
+            return init
+        owner.__init__ = init  # type: ignore[method-assign]
+        if native is not None:
+            native.construct_natively(owner, init)
+    return init
 
 
-def _bind(message: type[Message], base: type[Message]) -> None:
-    """Give a message class its engine's methods, except those that it has written itself.
+# ---------------------------------------------------------------- from engines
+
+
+def engine_methods(attribute: FirstUse, struct: Any, cls: type) -> Any:
+    """Bind a method of all structs, messages or builders, which the native engine has in a faster way."""
+    native = native_engine()
+    made = attribute.call if native is None else native.method(attribute.owner, attribute.name)
+    setattr(attribute.owner, attribute.name, made)
+    return made
+
+
+def message_calls(attribute: FirstUse, struct: Any, cls: type) -> Any:
+    """Bind the calls of a message class, except those that it has written itself."""
+    if cls is attribute.owner:
+        return attribute.call
+    _bind_calls(cls, attribute.owner)
+    return next(vars(base)[attribute.name] for base in cls.__mro__ if attribute.name in vars(base))
+
+
+def _bind_calls(message: type[Message], base: type[Message]) -> None:
+    """Give a message class its engine's calls.
 
     Threads may come here together. The class gets one codec, and keeps it: the codec has the plans that other threads
     are using.
     """
-    from tagwire.message.engines import engine
-
-    made: Any = None
-    if engine() == "native":
-        from tagwire._engine import Codec, install_methods
-
-        install_methods()
-        made = Codec(message)
-    calls = {name: value.call for name, value in vars(base).copy().items() if isinstance(value, FirstUse)}
+    native = native_engine()
+    made: Any = None if native is None else native.Codec(message)
+    calls = {name: value.call for name, value in vars(base).copy().items() if _is_call(value)}
     with _binding:
-        own = [name for name in calls if isinstance(_lookup(message, name), FirstUse)]
+        own = [name for name in calls if _is_call(_lookup(message, name))]
         kept = vars(message).copy()
         codec = kept.get("_codec", made)
         if codec is not None:
             calls = codec.calls()
-        # A subclass that is made meanwhile needs `_bound` to tell these methods from written ones; see `inherit_calls`.
+        # A subclass that is made meanwhile needs `_bound` to tell these calls from written ones; see `inherit_calls`.
         message._codec = codec  # pyright: ignore[reportPrivateUsage]
         message._bound = kept.get("_bound", frozenset()) | frozenset(own)  # pyright: ignore[reportPrivateUsage]
         for name in own:
@@ -118,12 +189,16 @@ def _bind(message: type[Message], base: type[Message]) -> None:
 
 
 def inherit_calls(message: type[Message], base: type[Message]) -> None:
-    """Let a class below another message class have its own methods, not those that were bound to that one."""
+    """Let a class below another message class have its own calls, not those that were bound to that one."""
     for name, value in vars(base).items():
-        if isinstance(value, FirstUse) and name not in vars(message):
+        if _is_call(value) and name not in vars(message):
             owner = next(cls for cls in message.__mro__ if name in vars(cls))
-            if isinstance(vars(owner)[name], FirstUse) or name in vars(owner).get("_bound", ()):
+            if _is_call(vars(owner)[name]) or name in vars(owner).get("_bound", ()):
                 setattr(message, name, value)
+
+
+def _is_call(value: object) -> bool:
+    return isinstance(value, FirstUse) and value.bind is message_calls
 
 
 def _lookup(cls: type, name: str) -> Any:

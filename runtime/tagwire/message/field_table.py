@@ -65,9 +65,9 @@ def _struct_versions(ranges: tuple[tuple[str, int], ...]) -> StructVersions:
 class FieldRow:
     """A field of a struct in all versions.
 
-    `name` is the attribute, `spec_name` the spec's, `type` the spec's type text.
-    `flexible` is the field's own range of compact lengths, or None for the
-    message's. An array's `default` may be left out, a uuid's may be its number.
+    `name` is the attribute, `spec_name` the spec's, `type` the spec's type text,
+    `owner` the class that declares it. `flexible` is the field's own range of compact lengths, or None for the
+    message's. `own_default` may be the number of a uuid, where `default` is the uuid.
     `record_formats` are ranges of versions, each with the format of the records
     that the field carries there. `struct` is the class of its value or elements,
     `enum` the register that has them. `struct_versions` are ranges of versions,
@@ -80,8 +80,7 @@ class FieldRow:
     """
 
     __slots__ = (
-        "_default",
-        "about",
+        "_about",
         "deprecated",
         "enum",
         "flexible",
@@ -89,6 +88,8 @@ class FieldRow:
         "ignorable",
         "name",
         "nullable",
+        "own_default",
+        "owner",
         "record_formats",
         "required",
         "semantic",
@@ -129,12 +130,13 @@ class FieldRow:
         about: str = "",
         deprecated: str | None = None,
         semantic: str = "",
+        owner: type[Struct] | None = None,
     ) -> None:
         self.name = name
         self.spec_name = spec_name
         self.type = type
         self.versions = _versions(versions)
-        self._default = default
+        self.own_default = default
         self.nullable = _versions(nullable)
         self.tag = tag
         self.tagged = _versions(tagged)
@@ -149,9 +151,25 @@ class FieldRow:
         self.struct_versions = _struct_versions(struct_versions) if struct_versions else None
         self.enum = enum
         self.framing = framing
-        self.about = about
+        self._about = about
         self.deprecated = deprecated
         self.semantic = semantic
+        self.owner = owner
+
+    @property
+    def about(self) -> str:
+        """What the field means; of a generated class from the docstring below the field's declaration."""
+        if self._about or self.owner is None:
+            return self._about
+        from tagwire.message.field_docs import field_about
+
+        return field_about(self.owner, self.name)
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is a length, a count or a checksum of a record format, which objects don't have."""
+        framing = self.framing
+        return framing is not None and bool(framing.length_of or framing.count_of or framing.covers)
 
     def record_format(self, version: int) -> str:
         """The format of the records that it carries in a version; "" where the spec names none."""
@@ -178,9 +196,9 @@ class FieldRow:
     @property
     def default(self) -> Any:
         """The value of a fresh object, or DEFAULT_STRUCT. A UUID is made from its number only now."""
-        if self.type == "uuid" and isinstance(self._default, int):
-            return default_uuid(self._default)
-        return self._default
+        if self.type == "uuid" and isinstance(self.own_default, int):
+            return default_uuid(self.own_default)
+        return self.own_default
 
     def fresh_value(self) -> Any:
         """The default; a fresh object where it is a struct."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any, Final
 
-from tagwire.message.base import Struct
+from tagwire.message.base import Struct, attributes_of
 from tagwire.sensitive import HIDDEN, Hidden
 from tagwire.text_format import shown
 
@@ -27,7 +27,7 @@ def html_table(struct: Struct) -> str:
     changed = struct._shown()  # pyright: ignore[reportPrivateUsage]: its own package
     rows = [
         _row(name, _cell(changed.get(name, getattr(struct, name))), style=CELL if name in changed else _DIM)
-        for name in struct.__slots__
+        for name in attributes_of(type(struct))
         if name != "unknown_tags" or name in changed
     ]
     title = f'<thead><tr><th colspan="2"{CELL}>{escape(type(struct).__name__)}</th></tr></thead>'

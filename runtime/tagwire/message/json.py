@@ -26,7 +26,7 @@ from tagwire.interpreter.value_rules import Keys, key_text
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import encoded_size
 from tagwire.layout import Array, Fixed, Item, Layout, Nested, NullableFixed, Sized, StructLayout, Type, Varint
-from tagwire.message.base import Struct
+from tagwire.message.base import Struct, made_of
 from tagwire.message.engines import native_engine
 from tagwire.message.field_table import FieldRow, keys_in_version, layout_of
 from tagwire.sensitive import HIDDEN, hides, without_frames
@@ -266,8 +266,7 @@ class _Reader:
         tags = self.unknown_tags(obj.get(UNKNOWN_TAGS))
         if version is not None:
             self.unions(cls, fields, tags, version)
-        absent = {row.name: row.fresh_value() for row in cls.FIELDS if row.required and row.name not in fields}
-        return cls(**fields, **absent, unknown_tags=tags)
+        return made_of(cls, {**fields, "unknown_tags": tags})
 
     def unions(self, cls: type[Struct], fields: dict[str, Any], tags: Mapping[int, bytes], version: int) -> None:
         """Refuse several alternatives of a union, and none where this version has some."""

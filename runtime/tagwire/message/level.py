@@ -1,9 +1,8 @@
-"""The level of the runtime: what generated code may count on.
+"""The level of the runtime: the names that generated code relies on.
 
-Generated code counts on the names of two doors, `tagwire.message` and
-`tagwire.wire`. The level grows by one where a door gets a name that older
-runtimes lack. Each generated package says which level it needs, so that an old
-runtime fails at the import, in clear words, and not somewhere inside.
+Generated code relies on the names in `__all__` of `tagwire.message` and `tagwire.wire`. The level grows by one when
+they change. Each generated package says which level it was generated for, so that another runtime fails at the import
+with a clear message.
 """
 
 from __future__ import annotations
@@ -16,17 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["RUNTIME_LEVEL", "RuntimeLevelError", "require_level"]
 
-RUNTIME_LEVEL: Final = 1
+RUNTIME_LEVEL: Final = 2
+OLDEST_LEVEL: Final = 2
+"""Packages of lower levels use names that are gone."""
 
 
 class RuntimeLevelError(TagwireError, ImportError):
-    """A generated package that needs a newer runtime."""
+    """A generated package that needs another runtime."""
 
 
 def require_level(level: int, package: str) -> None:
-    """Raise RuntimeLevelError if this runtime is too old for `package`."""
+    """Raise RuntimeLevelError if this runtime is too old or too new for `package`."""
+    if OLDEST_LEVEL <= level <= RUNTIME_LEVEL:
+        return
+    remedy = f"generate {package} with this version of it"
     if level > RUNTIME_LEVEL:
-        raise RuntimeLevelError(
-            f"{package} was generated for runtime level {level}, but the installed tagwire has level {RUNTIME_LEVEL}; "
-            f"upgrade tagwire, or generate {package} with this version of it"
-        )
+        remedy = f"upgrade tagwire, or {remedy}"
+    found = f"{package} was generated for runtime level {level}, but the installed tagwire has level {RUNTIME_LEVEL}"
+    raise RuntimeLevelError(f"{found}; {remedy}")

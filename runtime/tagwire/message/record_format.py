@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.base import Struct
+from tagwire.message.declarations import field
 from tagwire.message.field_table import layout_of_format
+from tagwire.wire.unknown_tags import NO_TAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, ClassVar, TypeVar
 
     from tagwire._engine import Plan
@@ -21,10 +24,20 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound="RecordFormat")
 
-__all__ = ["RecordFormat"]
+__all__ = ["FormatStruct", "RecordFormat"]
 
 
-class RecordFormat(Struct):
+class FormatStruct(Struct):
+    """A struct of a record format, which has no unknown tags."""
+
+    __slots__ = ()
+
+    HAS_TAGS: ClassVar[bool] = False
+    if TYPE_CHECKING:
+        unknown_tags: Mapping[int, bytes] = field("", "", "", default=NO_TAGS, init=False)
+
+
+class RecordFormat(FormatStruct):
     """A batch of a record format, or an entry of a message set, without its lengths, counts and checksums."""
 
     __slots__ = ()

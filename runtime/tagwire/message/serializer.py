@@ -14,7 +14,7 @@ from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.field_table import layout_of
 from tagwire.wire.buffers import as_bytes, bytes_and_view
 from tagwire.wire.byte_count import ByteCount
-from tagwire.wire.scalars import Malformed, Refused
+from tagwire.wire.scalars import UnreadableBytes, UnwritableValue
 
 if TYPE_CHECKING:
     from tagwire.layout import Layout
@@ -25,9 +25,9 @@ __all__ = ["READ_FAULTS", "WRITE_FAULTS", "LayoutSerializer", "Serializer"]
 M = TypeVar("M", bound="Message")
 
 READ_FAULTS: Final = (ValueError, struct_error, IndexError, OverflowError)
-"""What `read` may raise on bad bytes: Malformed and UnicodeDecodeError are ValueErrors."""
+"""What `read` may raise on bad bytes: UnreadableBytes and UnicodeDecodeError are ValueErrors."""
 WRITE_FAULTS: Final = (ValueError, struct_error, TypeError, AttributeError, KeyError, OverflowError, BufferError)
-"""What `write` may raise on a bad value: Refused and UnicodeEncodeError are ValueErrors."""
+"""What `write` may raise on a bad value: UnwritableValue and UnicodeEncodeError are ValueErrors."""
 
 
 def _taken(data: Any, views: bool) -> tuple[bytes, Any]:
@@ -144,8 +144,8 @@ class LayoutSerializer(Serializer[M]):
 
     @staticmethod
     def read(buf: bytes, raw: Any, pos: int) -> tuple[Any, int]:
-        raise Malformed
+        raise UnreadableBytes
 
     @staticmethod
     def write(m: Any, out: bytearray) -> None:
-        raise Refused
+        raise UnwritableValue

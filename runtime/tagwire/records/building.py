@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from tagwire.errors import EncodeError
 from tagwire.interpreter.writer import LayoutWriter
 from tagwire.layout import Layout
+from tagwire.message.binding import FirstUse, engine_methods
 from tagwire.message.engines import DisagreementError
 from tagwire.message.record_format import RecordFormat
 from tagwire.records import record_items
@@ -155,15 +156,13 @@ class BatchBuilder:
         return last + 1
 
     _append = append
-    """As Python has it, also where `append` has become the native engine's."""
+    """As the pure engine has it."""
+    if not TYPE_CHECKING:
+        append = FirstUse(append, engine_methods)
 
     def _begin(self, first: Record) -> bool:
         """Let the native engine write what is appended from now on; whether it does."""
         self._gathering = gathering(self.format, first, *self.bases(first))
-        if self._gathering is not None and BatchBuilder.append is BatchBuilder._append:
-            from tagwire._engine import append_method
-
-            BatchBuilder.append = append_method(BatchBuilder)  # type: ignore[method-assign]
         return self._gathering is not None
 
     def extend(self, records: Iterable[Record]) -> "BatchBuilder":

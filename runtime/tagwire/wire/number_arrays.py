@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Final
 
-from tagwire.wire.scalars import Malformed, put_compact_count, put_count
+from tagwire.wire.scalars import UnreadableBytes, put_compact_count, put_count
 from tagwire.wire.types import WIRE_TYPES
 
 __all__ = ["EMPTY", "FixedArray", "fixed_array"]
@@ -34,7 +34,7 @@ class FixedArray:
         end = pos + self.width * count
         # Before a format is made for a count that only a hostile sender would write.
         if count < 0 or end > len(buf):
-            raise Malformed
+            raise UnreadableBytes
         if count < _TABLE_SIZE:
             return self.unpackers[count](buf, pos), end
         return Struct(f">{count}{self._code}").unpack_from(buf, pos), end

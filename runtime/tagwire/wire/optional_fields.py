@@ -9,7 +9,7 @@ tag's two bytes; a message says which.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from tagwire.wire.scalars import Binary, Malformed, Refused, uvarint
+from tagwire.wire.scalars import Binary, UnreadableBytes, UnwritableValue, uvarint
 from tagwire.wire.tagged_fields import merged_fields
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import to_zigzag, uvarint_bytes
@@ -41,13 +41,13 @@ class OptionalFieldsBuffer:
             return -1, pos, pos
         if self._zigzag:
             if size & 1:
-                raise Malformed
+                raise UnreadableBytes
             size >>= 1
         tag = buf[pos] << 8 | buf[pos + 1]
         pos += 2
         end = pos + size - self._tag_bytes
         if tag <= last or end <= pos or end > len(buf):
-            raise Malformed
+            raise UnreadableBytes
         return tag, end, pos
 
     def unknown_tags(self, buf: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
@@ -73,7 +73,7 @@ class OptionalFieldsBuffer:
         for tag, data in fields:
             size = len(data) + self._tag_bytes
             if size == 0:
-                raise Refused  # it would read as the end of the buffer
+                raise UnwritableValue  # it would read as the end of the buffer
             out += uvarint_bytes(to_zigzag(size) if self._zigzag else size)
             out += tag.to_bytes(2, "big")
             out += data

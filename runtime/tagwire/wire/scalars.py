@@ -3,7 +3,7 @@
 Arrays are in `value_arrays` and `number_arrays`; what their counts need is here.
 
 Functions over `bytes` and a position, or over a growing `bytearray`. They check everything that
-would let a fast path fail silently, and raise `Malformed` (or `struct.error`, `IndexError`,
+would let a fast path fail silently, and raise `UnreadableBytes` (or `struct.error`, `IndexError`,
 `UnicodeDecodeError` ...) without a place: the serializer then lets the interpreter read the same
 bytes or value again and report the place. Successful calls do no bookkeeping.
 
@@ -12,7 +12,7 @@ and the next read, or the last comparison of the position with the length, rejec
 function here may return a smaller position than it was given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any, Final, Protocol, TypeVar, cast
 from uuid import UUID, SafeUUID
@@ -25,11 +25,12 @@ __all__ = [
     "BOOLEAN_BYTES",
     "EMPTIES",
     "Binary",
-    "Malformed",
-    "Refused",
+    "UnreadableBytes",
+    "UnwritableValue",
     "binary",
-    "new",
-    "null",
+    "check_null_length",
+    "empty_object",
+    "is_subclass",
     "put_binary",
     "put_compact_binary",
     "put_compact_count",
@@ -50,20 +51,22 @@ __all__ = [
 T = TypeVar("T")
 
 
-class Malformed(ValueError):
-    """Bytes that a fast path refuses; the tracer finds out why and where."""
+class UnreadableBytes(ValueError):
+    """Bytes that a fast path rejects; the interpreter then finds out why and where."""
 
 
-class Refused(ValueError):
-    """A value that a fast path refuses; the interpreter finds out why and where."""
+class UnwritableValue(ValueError):
+    """A value that a fast path rejects; the interpreter then finds out why and where."""
 
 
 class _New(Protocol):
     def __call__(self, cls: type[T], /) -> T: ...
 
 
-new: Final = cast(_New, object.__new__)
-"""An object without its `__init__`: decoders set every slot themselves."""
+empty_object: Final = cast(_New, object.__new__)
+"""Make an object without calling `__init__`: decoders set every slot themselves."""
+is_subclass: Final = cast(Callable[[type, type], bool], issubclass)
+"""Whether an object's class is a data class or below it. Type checkers would call `issubclass` unnecessary there."""
 
 # ---------------------------------------------------------------- booleans, uuids
 
@@ -82,7 +85,7 @@ _from_bytes = int.from_bytes
 
 def uuid_of(raw: bytes) -> UUID:
     """A UUID from its 16 bytes."""
-    value = new(UUID)
+    value = empty_object(UUID)
     _set_int(value, _from_bytes(raw, "big"))
     _set_is_safe(value, _UNKNOWN_SAFETY)
     return value
@@ -91,7 +94,7 @@ def uuid_of(raw: bytes) -> UUID:
 def uuid_bytes(value: UUID) -> bytes:
     """The 16 bytes of a UUID, and of nothing else that has an attribute `bytes`: struct would pad those or cut them."""
     if not isinstance(value, UUID):
-        raise Refused
+        raise UnwritableValue
     return value.int.to_bytes(16, "big")
 
 
@@ -101,10 +104,10 @@ EMPTIES: Final[tuple[object, ...]] = ((), [])
 # ---------------------------------------------------------------- lengths
 
 
-def null(length: int) -> None:
-    """What a negative length means where null is legal: -1 says null, anything else is refused."""
+def check_null_length(length: int) -> None:
+    """Raise UnreadableBytes for a negative length other than -1, which means null."""
     if length != -1:
-        raise Malformed
+        raise UnreadableBytes
 
 
 def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
@@ -120,16 +123,16 @@ def uvarint(buf: bytes, pos: int, first: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             if byte == 0 or value > UVARINT_MAX:
-                raise Malformed
+                raise UnreadableBytes
             return value, pos
-    raise Malformed
+    raise UnreadableBytes
 
 
 def string_length(buf: bytes, pos: int, first: int) -> tuple[int, int]:
     """As `uvarint`, for the compact length (n + 1) of a string of at most 32767 bytes."""
     value, pos = uvarint(buf, pos, first)
     if value > STRING_MAX + 1:
-        raise Malformed
+        raise UnreadableBytes
     return value, pos
 
 
@@ -152,7 +155,7 @@ def _count(values: Any) -> int:
     if kind is tuple or kind is list:
         return len(values)
     if not issubclass(kind, (tuple, list)):
-        raise Refused
+        raise UnwritableValue
     return sum(1 for _ in values)  # the length of a subclass may be another
 
 
@@ -166,7 +169,7 @@ def _put_compact_length(out: bytearray, size: int) -> None:
 def required(value: T | None) -> T:
     """`value`, refused where it is None: in this version the field is not nullable."""
     if value is None:
-        raise Refused
+        raise UnwritableValue
     return value
 
 
@@ -179,7 +182,7 @@ _utf8 = str.encode
 def put_string(out: bytearray, value: str | None) -> None:
     """Append an int16 length and UTF-8."""
     if value is None:
-        raise Refused
+        raise UnwritableValue
     data = _utf8(value)
     out += _pack_int16(len(data))
     out += data
@@ -196,7 +199,7 @@ def put_nullable_string(out: bytearray, value: str | None) -> None:
 def put_compact_string(out: bytearray, value: str | None) -> None:
     """Append a compact length and UTF-8."""
     if value is None:
-        raise Refused
+        raise UnwritableValue
     data = _utf8(value)
     size = len(data) + 1
     if size < 0x80:
@@ -204,7 +207,7 @@ def put_compact_string(out: bytearray, value: str | None) -> None:
     elif size <= STRING_MAX + 1:
         out += uvarint_bytes(size)
     else:
-        raise Refused
+        raise UnwritableValue
     out += data
 
 
@@ -230,7 +233,7 @@ def binary(value: Binary) -> Binary:
 def put_binary(out: bytearray, value: Binary | None) -> None:
     """Append an int32 length and bytes."""
     if value is None:
-        raise Refused
+        raise UnwritableValue
     data = binary(value)
     out += _pack_int32(len(data))
     out += data
@@ -247,7 +250,7 @@ def put_nullable_binary(out: bytearray, value: Binary | None) -> None:
 def put_compact_binary(out: bytearray, value: Binary | None) -> None:
     """Append a compact length and bytes."""
     if value is None:
-        raise Refused
+        raise UnwritableValue
     data = binary(value)
     _put_compact_length(out, len(data))
     out += data

@@ -7,7 +7,7 @@ back in its place.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tagwire.wire.scalars import Binary, Malformed, Refused, binary, uvarint
+from tagwire.wire.scalars import Binary, UnreadableBytes, UnwritableValue, binary, uvarint
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.varint import UVARINT_MAX, put_uvarint
 
@@ -26,7 +26,7 @@ def tag_header(buf: bytes, pos: int, last: int) -> tuple[int, int, int]:
         size, pos = uvarint(buf, pos, size)
     end = pos + size
     if tag <= last or end > len(buf):
-        raise Malformed
+        raise UnreadableBytes
     return tag, end, pos
 
 
@@ -49,10 +49,10 @@ def merged_fields(
 ) -> list[tuple[int, Binary]]:
     """Known and unknown tagged fields in tag order."""
     if not isinstance(unknown, Mapping):
-        raise Refused
+        raise UnwritableValue
     for tag in unknown:
         if type(tag) is not int or not 0 <= tag <= highest or tag in known_tags:
-            raise Refused
+            raise UnwritableValue
     return sorted([*known, *((tag, binary(data)) for tag, data in unknown.items())], key=lambda field: field[0])
 
 

@@ -13,7 +13,7 @@ from tagwire.wire.scalars import (
     BOOLEAN_BYTES,
     BOOLEANS,
     Binary,
-    Malformed,
+    UnreadableBytes,
     put_binary,
     put_compact_binary,
     put_compact_string,
@@ -52,7 +52,7 @@ def _compact_length(buf: bytes, pos: int) -> tuple[int, int]:
     first = buf[pos]
     value, pos = (first, pos + 1) if first < 0x80 else uvarint(buf, pos + 1, first)
     if value == 0:
-        raise Malformed
+        raise UnreadableBytes
     return value - 1, pos
 
 
@@ -63,7 +63,7 @@ def booleans(buf: bytes, pos: int, count: int) -> tuple[tuple[bool, ...], int]:
     """`count` booleans at `pos`, and where they end."""
     end = pos + count
     if count < 0 or end > len(buf):
-        raise Malformed
+        raise UnreadableBytes
     return tuple(BOOLEANS[byte] for byte in buf[pos:end]), end
 
 
@@ -76,7 +76,7 @@ def read_uuids(buf: bytes, pos: int, count: int) -> tuple[tuple[UUID, ...], int]
     """`count` UUIDs at `pos`, and where they end."""
     end = pos + 16 * count
     if count < 0 or end > len(buf):
-        raise Malformed
+        raise UnreadableBytes
     return tuple(uuid_of(buf[at : at + 16]) for at in range(pos, end, 16)), end
 
 
@@ -96,7 +96,7 @@ def read_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, ...], int
     for _ in range(count):
         (size,) = unpack(buf, pos)
         if size < 0:
-            raise Malformed
+            raise UnreadableBytes
         end = pos + 2 + size
         items.append(buf[pos + 2 : end].decode())
         pos = end
@@ -109,7 +109,7 @@ def read_compact_strings(buf: bytes, pos: int, count: int) -> tuple[tuple[str, .
     for _ in range(count):
         size, pos = _compact_length(buf, pos)
         if size > STRING_MAX:
-            raise Malformed
+            raise UnreadableBytes
         end = pos + size
         items.append(buf[pos:end].decode())
         pos = end
@@ -134,7 +134,7 @@ def read_binaries(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[byt
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
         if size < 0:
-            raise Malformed
+            raise UnreadableBytes
         end = pos + 4 + size
         items.append(raw[pos + 4 : end])
         pos = end
@@ -176,7 +176,7 @@ def read_arrays(buf: bytes, pos: int, count: int, read: _ReadMany[T]) -> tuple[t
     for _ in range(count):
         (size,) = _INT32.unpack_from(buf, pos)
         if size < 0:
-            raise Malformed
+            raise UnreadableBytes
         array, pos = read(buf, pos + 4, size)
         arrays.append(array)
     return tuple(arrays), pos

@@ -183,7 +183,7 @@ def reformatted(project: Path, version: str) -> dict[str, bytes]:
     marker.write_text(re.sub("# Formatted by .*\n", f"# Formatted by black {version}.\n" if version else "", text))
     text = module.read_text(encoding="utf-8")
     module.write_text(
-        text.replace("import constructor, ", "import (\n    constructor,\n    ").replace(
+        text.replace("import data_class, ", "import (\n    data_class,\n    ").replace(
             "Versions\n", "Versions,\n)\n", 1
         )
     )

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from tagwire.explain.html_tree import Unit, tree_of
 from tagwire.explain.trace import trace
+from tagwire.message.field_docs import class_about
 from tagwire_cli.app import app
 from tagwire_generator.editing.formatting import format_spec
 from tagwire_generator.model import MessageSpec
@@ -86,17 +87,19 @@ def module(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_docstrings(module: ModuleType, folder: Path) -> None:
     assert inspect.getdoc(module.ShelfData) == (
-        'ShelfData (data), versions 0-2.\n\nWhere books stand. "Quoted" \\N{BULLET}\n\n'
-        "Deprecated in version 0: it has no room"
+        'Where books stand. "Quoted" \\N{BULLET} (data, versions 0-2)\n\nDeprecated in version 0: it has no room\n\n'
+        "Versions 1-2 have the same fields."
     )
-    assert module.Book.__doc__ == "`books[]` of ShelfData, all versions. A book."
-    text = (folder / "documented_messages/shelf_data.py").read_text()
-    assert '"""int8, all versions. at the door. Deprecated: use Place"""' in text
+    assert module.Book.__doc__ == "A book. (`books[]` of ShelfData, all versions)"
+    text = " ".join((folder / "documented_messages/shelf_data.py").read_text().split())
+    assert '"""at the door (int8, all versions) Deprecated: use Place"""' in text
+    assert (class_about(module.Book), class_about(module.ShelfData)) == ("A book.", SPEC["about"])
 
 
 def test_rows_and_run_time(module: ModuleType) -> None:
     room, _ = module.ShelfData.FIELDS
     assert (room.about, room.deprecated) == ("at the door", "use Place")
+    assert module.Book.FIELDS[0].about == "without the cover"
     shelf = module.ShelfData(room=3, books=[module.Book(pages=7)])
     assert module.ShelfData.decode(shelf.encode(2), 2) == shelf and not hasattr(shelf, "__dict__")
     shelf.room = 4
@@ -215,8 +218,8 @@ def deprecated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_structs_and_members_of_enums_that_will_go(deprecated: Path) -> None:
     package = deprecated / "deprecated_messages"
     texts = {path.stem: " ".join(path.read_text().split()) for path in package.glob("*.py")}
-    assert "`books[]` of RoomData, all versions. A book. Deprecated: use Volume" in texts["room_data"]
-    assert "Where two walls meet. Deprecated: rooms are round" in texts["corner"]
+    assert "A book. (`books[]` of RoomData, all versions) Deprecated: use Volume" in texts["room_data"]
+    assert "Where two walls meet. (shared struct, versions 0-1) Deprecated: rooms are round" in texts["corner"]
     assert (
         'OPEN = 0 """Anybody may take one. Deprecated: use FREE""" SHUT = 1 """Deprecated."""' in texts["shelf_state"]
     )

@@ -1,5 +1,6 @@
 """Objects of data classes, as the native engine constructs, compares, shows and copies them: as Python does."""
 
+import abc
 import copy
 import gc
 import inspect
@@ -7,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from native_engine import native
 
 import tagwire
 from tagwire import Struct
+from tagwire.message import data_class, field
 from tagwire_messages import FetchRequest, HeartbeatRequest, MetadataResponse
 from tagwire_messages.fetch_request import FetchPartition, ReplicaState
 from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
@@ -45,6 +48,7 @@ class TestConstructing:
             signature = inspect.signature(Partition)
             assert [*signature.parameters][:2] == ["error_code", "partition_index"]
             assert signature.parameters["leader_epoch"].default == -1
+            assert signature.parameters["isr_nodes"].annotation == "Iterable[int]"
             Partition()
 
     def test_arguments_are_stored_as_the_text_says(self) -> None:
@@ -116,8 +120,8 @@ class TestConstructing:
         with monkeypatch.context() as patch:
             patch.setattr(HeartbeatRequest, "__init__", spy)
             assert HeartbeatRequest(group_id="g").replace(member_id="m").group_id == "g"
-        assert len(seen) == 2
-        assert HeartbeatRequest(group_id="h").group_id == "h" and len(seen) == 2
+        assert len(seen) == 1, "copies are made without it"
+        assert HeartbeatRequest(group_id="h").group_id == "h" and len(seen) == 1
 
     def test_objects_are_collected(self) -> None:
         made: Any = Topic()
@@ -197,11 +201,39 @@ class TestHostileValues:
         assert repr(one) == "MetadataResponseTopic(partitions=(MetadataResponseTopic(partitions=(...)),))"
         with pytest.raises(RecursionError):
             bool(one == two)
-        with pytest.raises(RecursionError):
-            copy.deepcopy(one)
         one.partitions = one
         with pytest.raises(RecursionError):
             repr(one)
+
+    @pytest.mark.parametrize("make", [copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))], ids=["copy", "pickle"])
+    def test_a_struct_in_itself_is_copied_with_its_cycle(self, make: Callable[[Any], Any]) -> None:
+        topic, message = Topic(name="t"), MetadataResponse()
+        for whole, inner in ((topic, topic), (message, topic)):
+            setattr(whole, "partitions" if whole is topic else "topics", (inner, Partition()))
+            made = make(whole)
+            first = made.partitions[0] if whole is topic else made.topics[0]
+            assert made is not whole and first.name == "t" and first.partitions[0] is first
+        together = make(topic.partitions)
+        assert together[0].partitions[0] is together[0]
+
+    def test_a_long_chain_ends_in_a_thread_with_a_small_stack(self) -> None:
+        chain: Any = Topic()
+        for _ in range(100_000):
+            chain = Topic(partitions=(chain,))
+        found: list[Any] = []
+
+        def work() -> None:
+            try:
+                copy.deepcopy(chain)
+            except RecursionError as error:
+                found.append(error)
+
+        before = threading.stack_size(256 * 1024)
+        thread = threading.Thread(target=work)
+        thread.start()
+        threading.stack_size(before)
+        thread.join()
+        assert len(found) == 1
 
     def test_a_slot_that_was_deleted_is_an_attribute_error(self) -> None:
         one, other = Topic(), Topic()
@@ -274,23 +306,63 @@ def tagwire_api_key() -> int:
 
 
 def test_structs_of_many_fields_are_constructed_too() -> None:
-    names = [f"f{number}" for number in range(300)]
-    text = "\n".join(
-        [
-            "class Wide(Struct):",
-            f"    __slots__ = {(*names, 'unknown_tags')!r}",
-            "    @constructor",
-            f"    def __init__(self, *, {', '.join(f'{name}=0' for name in names)}, unknown_tags=NO_TAGS):",
-            *[f"        self.{name} = {name}" for name in (*names, "unknown_tags")],
-            "    FIELDS = ()",
-        ]
-    )
-    scope: dict[str, Any] = {"Struct": Struct}
-    exec("from tagwire.message import constructor\nfrom tagwire.wire.unknown_tags import NO_TAGS\n" + text, scope)
-    wide = scope["Wide"]
+    fields = {f"f{number}": field(f"F{number}", "int32", "0+", default=0) for number in range(300)}
+    wide: Any = data_class("Wide", (Struct,), {"__module__": __name__, **fields})
     for _ in range(3):
         assert wide(f299=1) == wide(f299=1) != wide() and repr(wide(f0=3)) == "Wide(f0=3)"
         assert copy.deepcopy(wide(f7=[1])) == wide(f7=[1]) and wide(f1=2).replace(f1=0) == wide()
+
+
+class Mixin:
+    __slots__ = ()
+
+
+class Abstract(abc.ABC, MetadataResponseTopic):
+    pass
+
+
+class Mixed(Mixin, MetadataResponseTopic):
+    __slots__ = ()
+
+
+class Slotless(MetadataResponseTopic):
+    __slots__ = ()
+
+
+class Cached(MetadataResponseTopic):
+    __slots__ = ("cache",)
+
+
+class Made(MetadataResponseTopic):
+    def __init__(self, number: int) -> None:
+        super().__init__(name=f"t{number}")
+
+
+class Topmost(abc.ABC, MetadataResponse):
+    def __init__(self, number: int) -> None:
+        super().__init__(controller_id=number)
+
+
+class TestSubclasses:
+    """They go by the declared fields, whatever slots and constructor they have."""
+
+    @pytest.mark.parametrize("cls", [Abstract, Mixed, Slotless, Cached, Made])
+    def test_copies_and_comparison(self, cls: Any) -> None:
+        made = cls(7) if cls is Made else cls(name="t7")
+        made.partitions = (Partition(leader_id=3),)
+        other = made.replace(name="other")
+        assert repr(made) == f"{cls.__name__}(name='t7', partitions=({made.partitions[0]!r},))"
+        assert made != other and (other.name, other.partitions) == ("other", made.partitions)
+        copies = [copy.copy(made), copy.deepcopy(made), made.replace(), pickle.loads(pickle.dumps(made))]
+        for copied in copies:
+            assert type(copied) is cls and copied == made and copied is not made
+        with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+            made.replace(nothing=1)
+
+    def test_a_message_is_read_without_its_constructor(self) -> None:
+        made = Topmost(5)
+        assert Topmost.from_json(made.to_json(12), 12) == Topmost.decode(made.encode(12), 12) == made
+        assert Topmost.from_json_text(made.to_json_text(12), 12) == pickle.loads(pickle.dumps(made)) == made
 
 
 def test_a_partition_of_a_decoded_request_compares_with_one_that_was_made() -> None:

@@ -42,6 +42,7 @@ from tagwire.layout import (
 )
 from tagwire.limits import DEFAULT_LIMITS
 from tagwire.message.base import Message, Struct, decoded, owned, same
+from tagwire.message.constructors import parameter_default
 from tagwire.message.register import Register
 from tagwire.wire.unknown_tags import NO_TAGS
 from tagwire.wire.uuids import DEFAULT_UUID
@@ -55,12 +56,11 @@ __all__ = [
     "Gathering",
     "NotNative",
     "Plan",
-    "append_method",
     "construct_natively",
     "from_json",
     "from_json_text",
-    "install_methods",
     "is_identical",
+    "method",
     "to_json",
     "to_json_text",
 ]

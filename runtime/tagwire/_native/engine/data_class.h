@@ -30,7 +30,7 @@ typedef struct {
     Py_ssize_t count;
     const tw_attribute *attributes;
     PyObject *opening;    /* of `repr`: `Name(` */
-    PyObject *init;       /* the constructor that C stands for; NULL for a class that Python constructs */
+    PyObject *init;       /* the class's `__init__` while C constructs instead of it; NULL if Python constructs */
     uint8_t asks;         /* whether an attribute is required */
     uint8_t atomic;       /* whether no field is for structs: objects of atomic values are not tracked, see tracking.h */
 } tw_data_class;
@@ -75,16 +75,6 @@ static inline PyObject *tw_taken_argument(const tw_attribute *a, PyObject *argum
     }
     Py_INCREF(argument);
     return argument;
-}
-
-/* Whether the constructor keeps an argument as it is. */
-static inline int tw_takes_as_it_is(const tw_attribute *a, PyObject *argument)
-{
-    if (a->takes == TW_TAKES_ANY || PyTuple_CheckExact(argument))
-        return 1;
-    if (a->takes == TW_TAKES_ARRAY_OR_NULL)
-        return argument == Py_None;
-    return a->takes != TW_TAKES_ARRAY && argument != a->parameter;
 }
 
 /* Where a class has the attribute of this name, looked for from `next` on; -1 where it has none. */
@@ -144,18 +134,7 @@ static TW_MAYBE_UNUSED PyObject *tw_object_of(const tw_data_class *c, PyObject *
     return object;
 }
 
-/* The same of a list of all arguments. Apart, so that functions that call themselves have no such array on the stack. */
-static TW_NOINLINE TW_MAYBE_UNUSED PyObject *tw_object_of_list(const tw_data_class *c, PyObject *list)
-{
-    PyObject *arguments[TW_MOST_ATTRIBUTES];
-    for (Py_ssize_t index = 0; index < c->count; index++)
-        arguments[index] = PyList_GetItem(list, index);
-    return tw_object_of(c, arguments);
-}
-
-/* A copy of an object with these arguments in the place of its own values, where the constructor takes all of them as they
- * are; NULL where it does not, or with an exception. No other code runs between reading a slot and holding its value.
- */
+/* A copy of an object with these arguments instead of its own values. */
 static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *object, PyObject *const *arguments)
 {
     PyObject *made = tw_unfilled_object(c);
@@ -163,15 +142,44 @@ static TW_MAYBE_UNUSED PyObject *tw_replaced(const tw_data_class *c, PyObject *o
     if (made == NULL)
         return NULL;
     for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end; a++, arguments++) {
-        PyObject *value = *arguments == NULL ? TW_SLOT(object, a->slot) : *arguments;
-        if (TW_UNLIKELY(value == NULL || value == a->deleted || !tw_takes_as_it_is(a, value)))
+        PyObject *value = *arguments == NULL ? tw_attribute_of(object, a) : tw_taken_argument(a, *arguments);
+        if (TW_UNLIKELY(value == NULL))
             return tw_drop_unfilled(c, made, a);
-        TW_SLOT(made, a->slot) = Py_NewRef(value);
+        TW_SLOT(made, a->slot) = value;
         atomic = atomic && (value == a->fresh || tw_is_atomic(value));
     }
     if (!atomic)
         PyObject_GC_Track(made);
     return made;
+}
+
+/* An object with empty slots, which the garbage collector does not know yet. */
+static TW_MAYBE_UNUSED PyObject *tw_empty_object(const tw_data_class *c)
+{
+    PyObject *made = tw_unfilled_object(c);
+    for (Py_ssize_t index = 0; made != NULL && index < c->count; index++)
+        TW_SLOT(made, c->attributes[index].slot) = NULL;
+    return made;
+}
+
+/* Put a value into a slot that other code may have filled meanwhile. */
+static TW_MAYBE_UNUSED void tw_fill(PyObject *object, const tw_attribute *a, PyObject *value)
+{
+    PyObject *before = TW_SLOT(object, a->slot);
+    TW_SLOT(object, a->slot) = Py_NewRef(value);
+    Py_XDECREF(before);
+}
+
+/* Let the garbage collector know an object that is filled, as far as it holds anything that can be in a cycle. */
+static TW_MAYBE_UNUSED void tw_settle(const tw_data_class *c, PyObject *object)
+{
+    int atomic = c->atomic;
+    for (const tw_attribute *a = c->attributes, *end = a + c->count; a < end && atomic; a++) {
+        PyObject *value = TW_SLOT(object, a->slot);
+        atomic = value != NULL && (value == a->fresh || tw_is_atomic(value));
+    }
+    if (!atomic && !PyObject_GC_IsTracked(object))
+        PyObject_GC_Track(object);
 }
 
 /* Put keyword arguments where their attributes are: 0, or -1 where one is no attribute's. */

@@ -1,8 +1,8 @@
-"""What all objects of data classes do without an engine's plan: being constructed, compared, shown and copied.
+"""What objects of data classes do without a plan: being constructed, compared, shown and copied.
 
-`Struct` has these as Python functions. With the native engine `Struct` gets the methods of this file in their place,
-once, and a generated class is constructed by C. Each method asks for the `DataClass` of the object's class; where there
-is none (a class with attributes or comparisons of its own), the Python function answers.
+`Struct` has these as Python functions. With the native engine it gets the methods of this file instead, each on first
+use (`tagwire.message.binding`), and C constructs the objects of a generated class. Each method asks for the `DataClass`
+of the object's class; if C can't go by the slots of that class, the Python function answers.
 """
 
 cdef extern from "engine/data_class.h":
@@ -28,7 +28,9 @@ cdef extern from "engine/data_class.h":
     void tw_set_construct(PyObject *, tw_construct_call)
     int tw_place_arguments(const tw_data_class *, PyObject **, PyObject *, PyObject **) except? -1
     PyObject *tw_object_of(const tw_data_class *, PyObject **)
-    PyObject *tw_object_of_list(const tw_data_class *, PyObject *)
+    PyObject *tw_empty_object(const tw_data_class *)
+    void tw_fill(PyObject *, const tw_attribute *, PyObject *)
+    void tw_settle(const tw_data_class *, PyObject *)
     PyObject *tw_replaced(const tw_data_class *, PyObject *, PyObject **)
     object tw_attribute_of(PyObject *, const tw_attribute *)
 
@@ -66,15 +68,20 @@ cdef object DATA_CLASS_LOCK = RLock()  # a class's defaults may be objects of ot
 @final
 @no_gc_clear
 cdef class DataClass:
-    """One data class; `goes_by_slots` where C may go by its slots, `hides` where `repr` does not show just what differs from a fresh object."""
+    """One data class.
+
+    `goes_by_slots`: C may go by its slots. `copies`: C may also make its objects. `hides`: `repr` shows something else than
+    what differs from a fresh object.
+    """
 
     cdef tw_data_class c
     cdef PyObject *cls
     cdef list kept
-    cdef bint goes_by_slots, hides
+    cdef bint goes_by_slots, copies, hides, has_unions
 
     def __cinit__(self, cls):
         self.hides = any([row.sensitive or row.required for row in cls.FIELDS])
+        self.has_unions = any([row.union for row in cls.FIELDS])
         self.cls = <PyObject *>cls
         self.kept = []
         try:
@@ -84,20 +91,18 @@ cdef class DataClass:
 
     cdef int learn(self, object cls) except -1:
         check_class(cls)
-        names = cls.__slots__
-        if type(names) is not tuple or set(names) != set(slot_names(cls)) or cls.__dictoffset__:
-            raise NotNative(f"{cls.__name__} has attributes beside its slots")
-        cdef object init = cls.__init__
+        names = cls._attributes
+        if set(names) != set(slot_names(cls)) or cls.__dictoffset__:
+            raise NotNative(f"{cls.__name__} has other attributes than its fields")
         cdef object fresh = cls._fresh()
         cdef dict rows = {row.name: row for row in cls.FIELDS}
-        cdef dict parameters = getattr(init, "__kwdefaults__", None) or {}
         cdef set required = {row.name for row in cls.FIELDS if row.required}
         cdef Block block = Block(len(names) * sizeof(tw_attribute))
         cdef tw_attribute *attributes = <tw_attribute *>block.at
         cdef Py_ssize_t index
         for index, name in enumerate(names):
             value = getattr(fresh, name)
-            parameter = parameters.get(name, value)
+            parameter = value if name in required or name not in rows else parameter_default(rows[name])
             shown = f"{name}="
             self.kept += [name, value, parameter, shown]
             attributes[index].slot = checked_slot(cls, name)
@@ -117,27 +122,24 @@ cdef class DataClass:
         self.c.attributes = attributes
         self.c.opening = <PyObject *>opening
         self.goes_by_slots = True
+        self.copies = cls.__new__ is object.__new__ and len(names) <= TW_MOST_ATTRIBUTES
         return 0
 
-    cdef int stand_for(self, object cls, object init) except -1:
-        """Construct the class by C in the place of `init`, where the text of that says what C does."""
-        names = cls.__slots__
-        code = init.__code__
-        optional = set(names).difference([row.name for row in cls.FIELDS if row.required])
-        if not TW_CONSTRUCTS or not self.goes_by_slots or len(names) > TW_MOST_ATTRIBUTES or type(cls) is not type:
-            return 0
-        if any([row.union for row in cls.FIELDS]):
-            return 0  # whose constructor refuses two alternatives of a union
-        if code.co_argcount != 1 or set(init.__kwdefaults__ or ()) != optional or code.co_kwonlyargcount != len(names):
-            return 0
+    cdef bint stand_for(self, object cls, object init) except -1:
+        """Construct the class in C while `init` is its `__init__`; True if Python constructed it before."""
+        cdef bint is_first = self.c.init == NULL
+        if not TW_CONSTRUCTS or not self.copies or type(cls) is not type:
+            return False
+        if self.has_unions:
+            return False  # the constructor rejects two alternatives of a union
         self.kept.append(init)
         self.c.init = <PyObject *>init
         tw_set_construct(<PyObject *>cls, construct)
-        return 0
+        return is_first
 
 
 cdef int takes(object row, object parameter) except -1:
-    """What the constructor makes of the argument for a field, None for unknown tags: see `data_view`."""
+    """What the constructor makes of the argument for a field, None for unknown tags: see `message.constructors`."""
     if row is None:
         return TW_TAKES_ANY
     if parameter is DEFAULT_STRUCT:
@@ -198,8 +200,8 @@ cdef PyObject *construct(PyObject *cls, PyObject **args, size_t flags, PyObject 
 
 
 def construct_natively(cls, init):
-    """Let C construct the objects of a generated class in the place of `init`, where it can."""
-    data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
+    """Let C construct the objects of a generated class instead of `init`; True if it does so from now on."""
+    return data_class(<PyTypeObject *><PyObject *>cls).stand_for(cls, init)
 
 
 # ---------------------------------------------------------------- methods of `Struct`
@@ -245,23 +247,9 @@ cdef object represent(object struct, object nothing):
 cdef object replace(object struct, PyObject **args, Py_ssize_t count, PyObject *names):
     cdef DataClass c = data_class(Py_TYPE(struct))
     cdef PyObject *placed[128]
-    cdef PyObject *made
-    cdef Py_ssize_t index
-    init = tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT)
-    if count or c.c.init == NULL or init != c.c.init or tw_place_arguments(&c.c, args, names, placed) < 0:
+    if count or not c.copies or (names != NULL and c.has_unions) or tw_place_arguments(&c.c, args, names, placed) < 0:
         return PYTHON_REPLACE(struct, *[<object>args[index] for index in range(count)], **named(args + count, names))
-    made = tw_replaced(&c.c, <PyObject *>struct, placed)
-    if made != NULL:
-        return taken(made)
-    if PyErr_Occurred() != NULL:
-        reraise()
-    cdef list held = []
-    for index in range(c.c.count):
-        if placed[index] == NULL:
-            value = tw_attribute_of(<PyObject *>struct, &c.c.attributes[index])
-            held.append(value)
-            placed[index] = <PyObject *>value
-    return taken(tw_object_of(&c.c, placed))
+    return taken(tw_replaced(&c.c, <PyObject *>struct, placed))
 
 
 cdef dict named(PyObject **args, PyObject *names):
@@ -271,48 +259,51 @@ cdef dict named(PyObject **args, PyObject *names):
 
 
 cdef object deep_copy(object struct, object memo):
+    return deep_struct(struct, memo, 0)
+
+
+cdef object deep_struct(object struct, object memo, int depth):
     cdef DataClass c = data_class(Py_TYPE(struct))
-    cdef list held = []
     cdef Py_ssize_t index
-    if c.c.init == NULL or tw_class_attribute(Py_TYPE(struct), <PyObject *>INIT) != c.c.init:
+    if not c.copies:
         return PYTHON_DEEP_COPY(struct, memo)
-    enter_recursion(" while a struct is copied")
+    made = taken(tw_empty_object(&c.c))
+    memo[id(struct)] = made  # first of all, since it may hold itself
+    memo.setdefault(id(memo), []).append(struct)  # as `copy` has it: an id is one object's while that is alive
     try:
         for index in range(c.c.count):
-            held.append(deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo))
+            value = deep_value(tw_attribute_of(<PyObject *>struct, &c.c.attributes[index]), memo, depth)
+            tw_fill(<PyObject *>made, &c.c.attributes[index], <PyObject *>value)
     finally:
-        leave_recursion()
-    return taken(tw_object_of_list(&c.c, <PyObject *>held))
+        tw_settle(&c.c, <PyObject *>made)
+    return made
 
 
-cdef object deep_value(object value, object memo):
+cdef object deep_value(object value, object memo, int depth):
     """A deep copy of what an attribute or an array holds."""
     if is_atomic(value):
         return value
-    if type(value) is tuple:
-        return deep_array(value, memo)
-    if tw_class_attribute(Py_TYPE(value), <PyObject *>DEEP_COPY) != <PyObject *>NATIVE_DEEP_COPY:
+    cdef bint is_array = type(value) is tuple
+    if not is_array and tw_class_attribute(Py_TYPE(value), <PyObject *>DEEP_COPY) != <PyObject *>NATIVE_DEEP_COPY:
         return deepcopy(owned(value), memo)
     found = memo.get(id(value))
-    if found is None:
-        found = memo[id(value)] = deep_copy(value, memo)
-        memo.setdefault(id(memo), []).append(value)  # as `copy` has it: an id is one object's while that is alive
-    return found
+    if found is not None:
+        return found
+    if depth >= 2 * DEEPEST:  # Python would end here, too, but only after it has used up a small stack
+        raise RecursionError("maximum recursion depth exceeded while a struct is copied")
+    return deep_array(value, memo, depth + 1) if is_array else deep_struct(value, memo, depth + 1)
 
 
-cdef object deep_array(tuple array, object memo):
-    found = memo.get(id(array))
+cdef object deep_array(tuple array, object memo, int depth):
+    for element in array:
+        if not is_atomic(element):
+            break
+    else:
+        return array
+    copied = tuple([deep_value(element, memo, depth) for element in array])
+    found = memo.get(id(array))  # made meanwhile, if the array is in one of its elements
     if found is None:
-        for element in array:
-            if not is_atomic(element):
-                break
-        else:
-            return array
-        enter_recursion(" while an array is copied")
-        try:
-            found = memo[id(array)] = tuple([deep_value(element, memo) for element in array])
-        finally:
-            leave_recursion()
+        found = memo[id(array)] = copied
         memo.setdefault(id(memo), []).append(array)
     return found
 
@@ -331,21 +322,27 @@ cdef object reduce(object message, object nothing):
         data = message.encode(version)
         if is_identical(message, cls.decode(data, version)):
             return decoded, (cls, version, data)
-    except TagwireError:
+    except (TagwireError, RecursionError):
         pass
     return PYTHON_REDUCE(message)
 
 
-# ---------------------------------------------------------------- in their places
+# ---------------------------------------------------------------- the methods as attributes of `Struct` and `Message`
+
+cdef object python_method(str name):
+    """A method of `Struct` as the pure engine has it."""
+    found = vars(Struct)[name]
+    return getattr(found, "call", found)
+
 
 cdef str OPENING = "(", CLOSING = ")", LONELY = ",)", COMMA = ", ", ITSELF = "(...)", DEEP_COPY = "__deepcopy__"
 cdef PyTypeObject *DATA_CLASS_TYPE = <PyTypeObject *><PyObject *>DataClass
 cdef object PYTHON_SAME = same
-cdef object PYTHON_EQ = Struct.__eq__
-cdef object PYTHON_REPR = Struct.__repr__
-cdef object PYTHON_REPLACE = Struct.replace
-cdef object PYTHON_DEEP_COPY = Struct.__deepcopy__
-cdef object PYTHON_REDUCE = Struct.__reduce__
+cdef object PYTHON_EQ = python_method("__eq__")
+cdef object PYTHON_REPR = python_method("__repr__")
+cdef object PYTHON_REPLACE = python_method("replace")
+cdef object PYTHON_DEEP_COPY = python_method("__deepcopy__")
+cdef object PYTHON_REDUCE = python_method("__reduce__")
 cdef PyMethodDef EQ_METHOD, REPR_METHOD, REPLACE_METHOD, DEEP_COPY_METHOD, REDUCE_METHOD
 EQ_METHOD.ml_name = "__eq__"
 EQ_METHOD.ml_meth = <void *>eq
@@ -376,11 +373,16 @@ cdef object NATIVE_REPR = descriptor(Struct, &REPR_METHOD)
 cdef object NATIVE_DEEP_COPY = descriptor(Struct, &DEEP_COPY_METHOD)
 
 
-def install_methods():
-    """Give `Struct` and `Message` the methods of this file."""
-    if Struct.__eq__ is not NATIVE_EQ:
-        Message.__reduce__ = descriptor(Message, &REDUCE_METHOD)
-        Struct.replace = Struct.__replace__ = descriptor(Struct, &REPLACE_METHOD)
-        Struct.__deepcopy__ = NATIVE_DEEP_COPY
-        Struct.__repr__ = NATIVE_REPR
-        Struct.__eq__ = NATIVE_EQ
+cdef dict METHODS = {
+    "__eq__": NATIVE_EQ,
+    "__repr__": NATIVE_REPR,
+    "__deepcopy__": NATIVE_DEEP_COPY,
+    "replace": descriptor(Struct, &REPLACE_METHOD),
+    "__reduce__": descriptor(Message, &REDUCE_METHOD),
+}
+METHODS["__replace__"] = METHODS["replace"]
+
+
+def method(owner, name):
+    """A method of this engine, by the class that has it and its name."""
+    return append_method(owner) if name == "append" else METHODS[name]

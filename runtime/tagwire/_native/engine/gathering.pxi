@@ -171,7 +171,7 @@ cdef object NO_TIME = -1, NO_ATTRIBUTES = 0
 cdef tuple NO_HEADERS = ()
 
 
-def append_method(cls):
+cdef object append_method(object cls):
     """`append` for the class of builders: into its `_gathering`, or where that takes nothing, as its `_append` does it.
 
     Raises NotNative where the class does not keep `_gathering` in a slot.

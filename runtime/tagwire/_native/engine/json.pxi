@@ -135,8 +135,8 @@ cdef class JsonPlan:
         if block is not None:
             return <const tw_json_reading *>block.at
         cdef DataClass c = data_class(<PyTypeObject *><PyObject *>cls)
-        if not c.goes_by_slots or c.c.count > TW_MOST_ATTRIBUTES or c.c.init == NULL or (<object>c.c.init) is not cls.__init__:
-            raise NotNative(f"{cls.__name__} is constructed by Python")
+        if not c.copies or c.has_unions:
+            raise NotNative(f"objects of {cls.__name__} are made by Python")
         block = self.readings[cls, version] = Block(sizeof(tw_json_reading))
         cdef Block rows = Block(len(cls.FIELDS) * sizeof(tw_json_row))
         cdef tw_json_reading *made = <tw_json_reading *>block.at
@@ -156,7 +156,7 @@ cdef class JsonPlan:
         made.key = self.keep(row.json_name)
         made.text = text
         made.text_size = len(text)
-        made.attribute = cls.__slots__.index(row.name)
+        made.attribute = cls._attributes.index(row.name)
         made.dimensions = row.type.count("[]")
         made.nullable = bool(version in row.nullable if in_version else row.nullable)
         made.required = in_version and version not in row.tagged

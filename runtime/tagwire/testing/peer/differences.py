@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from tagwire.message.base import Struct, same
+from tagwire.message.base import Struct, attributes_of, same
 from tagwire.sensitive import HIDDEN, hides
 from tagwire.text_format import shown
 
@@ -25,7 +25,7 @@ def differences(expected: Any, received: Any, path: str = "") -> Iterator[Differ
     """Each field in which two messages or values of fields differ, the innermost ones, in order; secrets are hidden."""
     if isinstance(expected, Struct) and type(expected) is type(received):
         secrets = {row.name for row in expected.FIELDS if row.sensitive} if hides() else ()
-        for name in expected.__slots__:
+        for name in attributes_of(type(expected)):
             inner = f"{path}.{name}" if path else name
             one, other = getattr(expected, name), getattr(received, name)
             if name not in secrets:

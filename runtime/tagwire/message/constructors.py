@@ -1,0 +1,108 @@
+"""Constructors of data classes: functions made from a field table when a class is first constructed.
+
+They are compiled from text, because a function with real parameters is twice as fast as one that takes any keywords.
+The native engine constructs by the same table, without these functions.
+"""
+
+from __future__ import annotations
+
+from tagwire.layout.structs import DEFAULT_STRUCT
+from tagwire.wire.unknown_tags import NO_TAGS
+from tagwire.wire.uuids import DEFAULT_UUID, uuid_or_default
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tagwire.message.base import Struct
+    from tagwire.message.field_table import FieldRow
+
+__all__ = ["accepted", "constructor_of", "parameter_default"]
+
+
+def parameter_default(row: FieldRow) -> Any:
+    """The default of the parameter: that of the field, or what stands for one that is made for each object."""
+    return DEFAULT_UUID if row.type == "uuid" and isinstance(row.own_default, int) else row.own_default
+
+
+def accepted(row: FieldRow, value: Any) -> Any:
+    """The value of an attribute whose argument is `value`, as the text of a constructor has it."""
+    if row.type.startswith("[]"):
+        if value is None and _may_be_none(row):
+            return None
+        elements: Any = value
+        return tuple(elements)
+    if value is DEFAULT_STRUCT or value is DEFAULT_UUID:
+        return row.fresh_value()
+    return value
+
+
+def _may_be_none(row: FieldRow) -> bool:
+    return bool(row.nullable) or row.own_default is None
+
+
+def constructor_of(cls: type[Struct]) -> Any:
+    """The `__init__` of the class that declares these fields."""
+    scope: dict[str, Any] = {"_tuple": tuple, "_DEFAULT_STRUCT": DEFAULT_STRUCT, "_uuid": uuid_or_default}
+    defaults: dict[str, Any] = {}
+    parameters, lines = ["self"], []
+    rows = [row for row in cls.FIELDS if not row.is_computed]
+    if rows or cls.HAS_TAGS:
+        parameters.append("*")
+    for row in rows:
+        parameters.append(row.name if row.required else f"{row.name}=None")
+        lines.append(f"    self.{row.name} = {_stored(row, scope)}\n")
+        if not row.required:
+            defaults[row.name] = parameter_default(row)
+    if cls.HAS_TAGS:
+        parameters.append("unknown_tags=None")
+        lines.append("    self.unknown_tags = unknown_tags\n")
+        defaults["unknown_tags"] = NO_TAGS
+    unions = cls._unions().items()  # pyright: ignore[reportPrivateUsage]
+    lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
+    text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
+    # A traceback finds the text by asking the loader of the function's module for it.
+    scope |= {"__name__": cls.__module__, "__loader__": _Text(text)}
+    exec(compile(text, f"constructor of {cls.__module__}.{cls.__qualname__}", "exec"), scope)
+    init = scope["__init__"]
+    init.__kwdefaults__ = defaults
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {
+        row.name: _parameter_type(cls.__annotations__[row.name]) for row in rows if row.name in cls.__annotations__
+    }
+    init.__annotations__ |= {"unknown_tags": "Mapping[int, bytes]"} if cls.HAS_TAGS else {}
+    init.__annotations__["return"] = "None"
+    return init
+
+
+def _parameter_type(annotation: str) -> str:
+    """The type of an argument by that of its attribute: any iterable for an array."""
+    is_optional = annotation.startswith("ArrayOrNone[")
+    _, bracket, element = annotation.partition("[")
+    is_array = is_optional or annotation.startswith("Array[")
+    return f"Iterable{bracket}{element}{' | None' * is_optional}" if is_array else annotation
+
+
+def _stored(row: FieldRow, scope: dict[str, Any]) -> str:
+    """The expression for what the constructor stores of an argument; `accepted` says the same of one value."""
+    name, default = row.name, row.own_default
+    if row.type.startswith("[]"):
+        return f"None if {name} is None else _tuple({name})" if _may_be_none(row) else f"_tuple({name})"
+    if default is DEFAULT_STRUCT and not row.required:
+        scope[f"_new_{name}"] = row.struct
+        return f"_new_{name}() if {name} is _DEFAULT_STRUCT else {name}"
+    if parameter_default(row) is DEFAULT_UUID and not row.required:
+        return f"_uuid({name}, {default})"
+    return name
+
+
+class _Text:
+    """A loader that has the text of one constructor."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_source(self, name: str) -> str:
+        return self.text

@@ -1,0 +1,74 @@
+"""How a data class declares its fields: one line for each, with its docstring below.
+
+    class MemberIdentity(Struct, metaclass=data_class):
+        member_id: str = field("MemberId", "string", "3+", default="")
+        \"\"\"The ID that the coordinator gave the member.\"\"\"
+
+`data_class` takes the declarations out of the class body, because a slot can't have the name of a class attribute, and
+makes a plain class with slots. The field table and the constructor are made from the declarations on first use
+(`tagwire.message.binding`), so that importing a module costs little.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar, overload
+
+    T = TypeVar("T")
+
+__all__ = ["ComputedField", "DeclaredField", "computed_field", "data_class", "field"]
+
+
+class DeclaredField(tuple["Any", ...]):
+    """The arguments of a call of `field`: those by position, and those by name."""
+
+    __slots__ = ()
+
+
+class ComputedField(DeclaredField):
+    """A length, a count or a checksum of a record format: it follows from other fields, and objects don't have it."""
+
+    __slots__ = ()
+
+
+def computed_field(*wire: str, **more: Any) -> object:
+    """Declare a field of a record format that is computed from the others."""
+    return ComputedField((wire, more))
+
+
+if TYPE_CHECKING:
+    # What a type checker takes as the default of the parameter must be given by the name `default` or `factory`.
+
+    @overload
+    def field(name: str, type: str, versions: str, /, *, factory: Callable[[], T], **more: Any) -> T: ...
+    @overload
+    def field(name: str, type: str, versions: str, /, *, default: tuple[()] | None = ..., **more: Any) -> Any: ...
+    @overload
+    def field(name: str, type: str, versions: str, /, *, default: T, **more: Any) -> T: ...
+    def field(*wire: str, **more: Any) -> Any:
+        """Declare a field: its name in the spec, its type, its versions, and what `FieldRow` has by keyword.
+
+        `default` is the value of a new object; `factory` is the class of a new struct. A field without either is
+        required, and `absent` is then its value in versions that lack it.
+        """
+
+    data_class = type
+else:
+
+    def field(*wire, **more):
+        """Declare a field; see above."""
+        return DeclaredField((wire, more))
+
+    def data_class(name, bases, body):
+        """Make a data class; given as the `metaclass` of the class statement, but the class is an ordinary one."""
+        declared = {key: value for key, value in body.items() if isinstance(value, DeclaredField)}
+        for key in declared:
+            del body[key]
+        slots = [key for key, value in declared.items() if type(value) is DeclaredField]
+        if bases[0].HAS_TAGS:
+            slots.append("unknown_tags")
+        body["_declared"] = declared
+        body["__slots__"] = tuple(slots)
+        return type(name, bases, body)
