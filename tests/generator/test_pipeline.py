@@ -1,5 +1,6 @@
 """The whole way from specs to the texts of a package."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tagwire_generator import pipeline
 from tagwire_generator.pipeline import generate
 from tagwire_generator.project.cache import FOLDER, CacheEntry
 from tagwire_generator.project.settings import FORMATTERS, SpecSet, load
+from tagwire_generator.project.spec_files import find_specs
 
 
 @pytest.fixture
@@ -215,6 +217,13 @@ def test_no_component_that_is_not_safe_in_code(spec_set: SpecSet, name: str) -> 
     (folder / "Foo.json").touch()
     with pytest.raises(SpecError, match="is not a component name"):
         generate(spec_set)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_among_the_specs_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "Pipe.json")
+    with pytest.raises(SpecError, match=r"Pipe\.json: a pipe, socket or device, not a file"):
+        find_specs(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["a\nimport os#.json", "a\r.json", "a\u2028.json", "a\udcff.json"])

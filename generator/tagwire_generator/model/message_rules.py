@@ -42,6 +42,11 @@ MAX_VERSIONS: Final = 1_000
 RESERVED_NAMES: Final = frozenset({"registry", "releases", "serializers", "apikey"})
 """Attributes and modules that a generated package has itself, in lower case."""
 
+_WINDOWS_DEVICES: Final = frozenset(
+    {"aux", "con", "nul", "prn", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+)
+"""Names that no file can have on Windows, whatever its suffix."""
+
 _HIGHEST_HEADER: Final = {"request": 2, "response": 1}
 _NEGOTIATING: Final = "ApiVersionsResponse"
 """Kafka's own negotiation: its readers know it by name (KIP-511)."""
@@ -59,6 +64,9 @@ def _plain_violation(name: str) -> Violation | None:
     """The rule that a name breaks which need not be that of a class: an alias is one too."""
     if not is_name(name):
         return Violation("TW206", "name", f"{quoted(name)} can't be a message's name; {NAME_RULE}")
+    if snake_case(name) in _WINDOWS_DEVICES:
+        text = f"{name} is taken: Windows has a device of that name, and can't check out the module; rename the message"
+        return Violation("TW207", "name", text)
     if name.lower() in RESERVED_NAMES:
         text = f"{name} is taken: the generated package uses that name already; rename the message"
         return Violation("TW207", "name", text)

@@ -138,6 +138,10 @@ class Settings:
         if not self.is_declared and not any(spec_set.specs.is_dir() for spec_set in self.sets):
             text = f"no [[tool.tagwire.sets]] in {_FILE}, and no folder {_DEFAULT_SET['specs']}"
             raise _error(self.root, f"there is no project here: {text}; `tagwire init` begins one")
+        for number, spec_set in enumerate(self.sets, 1):
+            if not spec_set.specs.is_dir():
+                text = f"specs is {spec_set.source_name(spec_set.specs)!r}, which is not a folder"
+                raise _error(self.root / _FILE, f"[[tool.tagwire.sets]] number {number}: {text}")
         return self.sets
 
     @property
@@ -194,7 +198,7 @@ def load(root: Path) -> Settings:
 
 def _section(file: Path) -> dict[str, Any]:
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")  # editors on Windows may write a byte order mark
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

@@ -128,6 +128,10 @@ def _named(path: Path) -> Path:
     # The path stands in the first line of generated modules, where a line break would begin a line of code.
     if not path.name.isprintable():
         raise SpecError(f"{str(path)!r}: the file name has a character that can't be printed; rename the file")
+    if path.exists() and not path.is_file():  # reading a pipe would wait for a writer
+        raise SpecError(
+            f"{path}: a pipe, socket or device, not a file; move it out of the folder of specs", file=str(path)
+        )
     return path
 
 

@@ -135,6 +135,7 @@ ERRORS = [
     ("TW201", spec(more='"headerVersions": {§"0 - 3": "1"},', kind="request")),
     ("TW202", spec(valid='§"0+"')),
     ("TW202", spec(valid='§"0-32766"')),
+    *(("TW207", spec().replace('"Sample"', f'§"{name}"')) for name in ("Con", "AUX", "Lpt1")),
     ("TW203", spec(valid='§"3-1"')),
     ("TW204", '§{"name": "A", "type": "data", "validVersions": "0"}'),
     ("TW205", spec(flexible='§"1-3"')),

@@ -37,6 +37,17 @@ def test_entity_types_of_a_set(tmp_path: Path, written: str, read: object) -> No
         assert own.options.entity_types == read
 
 
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[[tool.tagwire.sets]]\nspecs = "s"\npackage = "own"\n', "utf-8-sig")
+    assert [each.package for each in load(tmp_path).sets] == ["own"]
+
+
+def test_a_set_without_its_folder(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path, '[[tool.tagwire.sets]]\nspecs = "gone"\npackage = "own"\n')
+    with pytest.raises(SettingsError, match="number 1: specs is 'gone', which is not a folder"):
+        settings.project_sets()
+
+
 @pytest.mark.parametrize("text", [None, "", "[tool.other]\nx = 1\n", "[tool.tagwire]\n"])
 def test_without_sets_there_is_one(tmp_path: Path, text: str | None) -> None:
     if text is not None:
