@@ -105,8 +105,10 @@ def test_the_extra_of_mock_peers_is_named(tmp_path: Path) -> None:
 
 
 def test_python_m_is_the_same_command() -> None:
-    line = [sys.executable, "-m", "tagwire_cli", "--version"]
-    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout.startswith("tagwire, version ")
+    for words in (["--version"], ["-V"]):  # printed without loading click
+        line = [sys.executable, "-m", "tagwire_cli", *words]
+        shown = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+        assert shown == CliRunner().invoke(app, words).stdout and shown.startswith("tagwire, version ")
 
 
 def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
