@@ -833,3 +833,4 @@ QuotaRecord = ClientQuotaRecord
 SubscriptionInfo = SubscriptionInfoData
 
 registry: Registry[RequestHeader, ResponseHeader]
+errors = registry.errors

@@ -10,3 +10,4 @@ from tagwire_records.message_v1 import MessageV1 as MessageV1
 from tagwire_records.record_batch_v2 import RecordBatchV2 as RecordBatchV2
 
 registry: Registry
+errors = registry.errors

@@ -7,6 +7,8 @@ with any of them:
     Registry, Frame, FrameSplitter      whole requests, responses and records
     select, DROP                        single fields of bytes, read and rewritten
     negotiate                           the version to speak with a peer
+    connect, connect_async              a connection to a broker or another peer; `connection` has it without I/O
+    captures                            captured traffic, read from files
     trace, annotate, assemble           every byte with its field, up to the fault; such text, edited, as bytes
     guess                               what unknown bytes may be
     Schema, Field                       a schema built at run time
@@ -23,6 +25,10 @@ from tagwire.lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tagwire import captures, connection
+    from tagwire.drivers.asking import AnswerError, PeerConnectionError
+    from tagwire.drivers.asynchronous import connect_async
+    from tagwire.drivers.blocking import connect
     from tagwire.errors import (
         DecodeError,
         EncodeError,
@@ -60,6 +66,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DROP",
     "RUNTIME_LEVEL",
+    "AnswerError",
     "Candidate",
     "DecodeError",
     "EncodeError",
@@ -75,6 +82,7 @@ __all__ = [
     "Message",
     "NoCommonVersionError",
     "Node",
+    "PeerConnectionError",
     "Registry",
     "RuntimeLevelError",
     "Schema",
@@ -91,6 +99,10 @@ __all__ = [
     "VersionsError",
     "annotate",
     "assemble",
+    "captures",
+    "connect",
+    "connect_async",
+    "connection",
     "engine",
     "guess",
     "negotiate",
@@ -103,6 +115,11 @@ __all__ = [
 ]
 
 _MODULES = {
+    "tagwire.captures": ("captures",),
+    "tagwire.connection": ("connection",),
+    "tagwire.drivers.asking": ("AnswerError", "PeerConnectionError"),
+    "tagwire.drivers.asynchronous": ("connect_async",),
+    "tagwire.drivers.blocking": ("connect",),
     "tagwire.errors": (
         "DecodeError",
         "EncodeError",

@@ -26,7 +26,8 @@ def lazy_names(
         module = module_of.get(name)
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = namespace[name] = getattr(import_module(module), name)
+        found = import_module(module)
+        value = namespace[name] = found if module == f"{package}.{name}" else getattr(found, name)
         return value
 
     def names() -> list[str]:

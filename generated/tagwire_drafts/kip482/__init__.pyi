@@ -12,3 +12,4 @@ from tagwire_drafts.kip482.request_header import RequestHeader as RequestHeader
 from tagwire_drafts.kip482.response_header import ResponseHeader as ResponseHeader
 
 registry: Registry[RequestHeader, ResponseHeader]
+errors = registry.errors

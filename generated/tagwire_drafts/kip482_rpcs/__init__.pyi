@@ -244,3 +244,4 @@ from tagwire_drafts.kip482_rpcs.write_txn_markers_request import WriteTxnMarkers
 from tagwire_drafts.kip482_rpcs.write_txn_markers_response import WriteTxnMarkersResponse as WriteTxnMarkersResponse
 
 registry: Registry[RequestHeader, ResponseHeader]
+errors = registry.errors

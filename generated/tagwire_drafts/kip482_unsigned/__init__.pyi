@@ -12,3 +12,4 @@ from tagwire_drafts.kip482_unsigned.request_header import RequestHeader as Reque
 from tagwire_drafts.kip482_unsigned.response_header import ResponseHeader as ResponseHeader
 
 registry: Registry[RequestHeader, ResponseHeader]
+errors = registry.errors

@@ -22,3 +22,4 @@ from tagwire_drafts.kip82_int.request_header import RequestHeader as RequestHead
 from tagwire_drafts.kip82_int.response_header import ResponseHeader as ResponseHeader
 
 registry: Registry[RequestHeader, ResponseHeader]
+errors = registry.errors

@@ -6,3 +6,4 @@ from tagwire_drafts.kip82_int_kip87.api_key import ApiKey as ApiKey
 from tagwire_drafts.kip82_int_kip87.message_kip82_int_kip87 import MessageKip82IntKip87 as MessageKip82IntKip87
 
 registry: Registry
+errors = registry.errors

@@ -6,3 +6,4 @@ from tagwire_drafts.kip82_int_signed.api_key import ApiKey as ApiKey
 from tagwire_drafts.kip82_int_signed.message_kip82_int import MessageKip82Int as MessageKip82Int
 
 registry: Registry
+errors = registry.errors

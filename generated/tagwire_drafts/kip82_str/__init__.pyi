@@ -6,3 +6,4 @@ from tagwire_drafts.kip82_str.api_key import ApiKey as ApiKey
 from tagwire_drafts.kip82_str.record_batch_kip82_str import RecordBatchKip82Str as RecordBatchKip82Str
 
 registry: Registry
+errors = registry.errors

@@ -18,3 +18,4 @@ from tagwire_drafts.kip87.request_header import RequestHeader as RequestHeader
 from tagwire_drafts.kip87.response_header import ResponseHeader as ResponseHeader
 
 registry: Registry[RequestHeader, ResponseHeader]
+errors = registry.errors

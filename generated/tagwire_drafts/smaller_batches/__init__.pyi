@@ -8,3 +8,4 @@ from tagwire_drafts.smaller_batches.record_batch_v3 import RecordBatchV3 as Reco
 from tagwire_drafts.smaller_batches.record_batch_v3_zigzag import RecordBatchV3Zigzag as RecordBatchV3Zigzag
 
 registry: Registry
+errors = registry.errors

@@ -112,6 +112,8 @@ class MessageIndex:
             return getattr(import_module(f"{self._package}.{others[name]}"), name)
         if name in others.values() or any(module == name for module, *_ in self._index.values()):
             return import_module(f"{self._package}.{name}")
+        if name == "errors" and (errors := getattr(self, name, None)) is not None:
+            return errors
         raise AttributeError(f"module {self._package!r} has no attribute {name!r}")
 
     def request(self, api_key: int) -> type[Message]:

@@ -1,15 +1,19 @@
 """Which version to speak with a peer."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tagwire.errors import UnsupportedVersionError
+from tagwire.layout.types import nested_struct
 from tagwire.versions import NONE, Versions
 
 if TYPE_CHECKING:
+    from tagwire.layout import StructLayout
     from tagwire.message.base import Message
+    from tagwire.message.losses import Loss
 
-__all__ = ["NoCommonVersionError", "negotiate"]
+__all__ = ["LossyVersionsError", "NoCommonVersionError", "best_version", "negotiate"]
 
 
 class NoCommonVersionError(UnsupportedVersionError):
@@ -25,18 +29,58 @@ class NoCommonVersionError(UnsupportedVersionError):
         return f"{self.message_name}: no common version: stable versions here are {self.ours}, {theirs}"
 
 
-def negotiate(cls: "type[Message]", peer: Any) -> int:
-    """Return the highest stable version of a request or response that both sides have.
+class LossyVersionsError(NoCommonVersionError):
+    """The versions that both sides have would each lose a part of the message. `losses` are those of the highest."""
 
-    `peer` is an ApiVersionsResponse, or what it comes to: {api_key: (lowest, highest)}.
-    Raises NoCommonVersionError, an UnsupportedVersionError that names both ranges.
+    def __init__(self, message_name: str, ours: Versions, theirs: Versions, losses: "tuple[Loss, ...]") -> None:
+        super().__init__(message_name, ours, theirs)
+        self.losses = losses
+
+    def __str__(self) -> str:
+        common = self.ours & self.theirs
+        paths = ", ".join(loss.path for loss in self.losses)
+        return (
+            f"{self.message_name}: the common versions {common} can't carry all of this message; version "
+            f"{common.highest} would lose {paths}; leave these out, or choose a version yourself"
+        )
+
+
+def negotiate(message: "type[Message] | Message", peer: Any) -> int:
+    """Return the highest stable version that both sides have, and that loses nothing of the message.
+
+    Of a class, only the versions count. `peer` is an ApiVersionsResponse, or {api_key: (lowest, highest)}. Raises
+    NoCommonVersionError, an UnsupportedVersionError that names both ranges, and its subclass LossyVersionsError.
     """
+    cls = message if isinstance(message, type) else type(message)
+    return best_version(message, _range_of(cls.API_KEY, peer))
+
+
+def best_version(message: "type[Message] | Message", theirs: Versions) -> int:
+    """Do what `negotiate` does for a peer that has these versions of the API."""
+    cls = message if isinstance(message, type) else type(message)
     ours = cls.VERSIONS & Versions(cls.VERSIONS.lowest, cls.LATEST_STABLE)
-    theirs = _range_of(cls.API_KEY, peer)
     common = ours & theirs
     if not common:
         raise NoCommonVersionError(cls.NAME, ours, theirs)
-    return common.highest
+    if isinstance(message, type):
+        return common.highest
+    for version in reversed(list(common)):
+        if not message.losses(version):
+            return version
+    raise LossyVersionsError(cls.NAME, ours, theirs, message.losses(common.highest))
+
+
+@cache
+def carries_all(cls: "type[Message]", version: int) -> bool:
+    """Whether a version has all fields of a class and of its structs, and unknown tags."""
+    from tagwire.message.field_table import layout_of
+
+    return _is_whole(layout_of(cls, version).root)
+
+
+def _is_whole(struct: "StructLayout") -> bool:
+    inner = (nested_struct(item.type) for item in struct.fields)
+    return struct.section is not None and not struct.missing and all(each is None or _is_whole(each) for each in inner)
 
 
 def _range_of(api_key: int | None, peer: Any) -> Versions:

@@ -44,6 +44,9 @@ class Pairing(Generic[T]):
         self._unordered: set[Hashable] = set()
         """Connections without correlation IDs of which a request is unknown, so that the order proves nothing."""
 
+    def __len__(self) -> int:
+        return self._count
+
     def key(self, connection: Hashable, frame: bytes, *, is_request: bool) -> tuple[Hashable, int | None]:
         """Return what a request has in common with its response: the connection, and the correlation ID.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypedDict, TypeVar, Unpack  # type checkers know it without the package
 
+    from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.message.base import Message
 
@@ -295,6 +296,17 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
             raise UnknownMessageError(f"{cls.NAME} is {a_kind(cls.KIND)}; a {kind} was expected")
         return cls
+
+    def errors(self, message: Message) -> tuple[ErrorFound, ...]:
+        """Return the error codes in a response that are not zero, each with its path.
+
+        Codes of newer peers are members of the register as well (`Register.of`). Empty for a package without a register
+        of error codes, whose entries are marked as retriable or not.
+        """
+        from tagwire.frames.error_codes import error_register, errors_in
+
+        register = error_register(self)
+        return () if register is None else tuple(errors_in(message, register))
 
     # ------------------------------------------------------------ records
 

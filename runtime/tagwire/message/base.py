@@ -31,14 +31,14 @@ from tagwire.wire.unknown_tags import NO_TAGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, dataclass_transform
+    from typing import Any, ClassVar, Literal, dataclass_transform
 
     from typing_extensions import TypeVar  # type checkers know it without the package
 
     from tagwire.frames.frame import Frame
     from tagwire.layout import Layout
     from tagwire.message.field_table import FieldRow, OptionalFields
-    from tagwire.message.losses import Loss
+    from tagwire.message.losses import Loss, Projection
     from tagwire.message.serializer import Serializer
 
     R = TypeVar("R")
@@ -372,8 +372,16 @@ class Message(Struct, Generic[H]):
         return found
 
     @first_use(message_calls)
-    def encode(self, version: int) -> bytes:
-        """The message as bytes. Raises EncodeError for a value that this version can't carry."""
+    def encode(self, version: int, *, on_loss: Literal["drop", "error"] = "drop") -> bytes:
+        """The message as bytes. Raises EncodeError for a value that this version can't carry.
+
+        Values of ignorable fields that the version does not have are dropped; with `on_loss="error"`, they raise
+        EncodeError as well.
+        """
+        if on_loss != "drop":
+            from tagwire.message.losses import encode_with
+
+            return encode_with(self, version, on_loss=on_loss)
         return (self._serializers.get(version) or self.serializer(version)).encode(self)
 
     @first_use(message_calls)
@@ -506,3 +514,12 @@ class Message(Struct, Generic[H]):
         from tagwire.message.losses import losses
 
         return losses(self, version)
+
+    def for_version(self, version: int) -> Projection:
+        """A copy in which all that `version` can't carry has its default, and these losses: `message, losses`.
+
+        Raises EncodeError for a value without a default that this version carries.
+        """
+        from tagwire.message.losses import for_version
+
+        return for_version(self, version)

@@ -4,16 +4,18 @@ The answer comes from the walk that encodes: a `LayoutWriter` that collects reje
 instead of raising. So a message without losses can be encoded, and the reverse.
 """
 
+import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tagwire.errors import EncodeError
 from tagwire.interpreter.cursor import dotted
 from tagwire.interpreter.value_rules import present_alternatives
 from tagwire.interpreter.value_walk import differs
 from tagwire.interpreter.writer import LayoutWriter
-from tagwire.layout import Layout, StructLayout, TaggedSection, Type
+from tagwire.layout import Layout, StructLayout, TaggedSection, Type, fresh
 from tagwire.message.field_table import layout_of
+from tagwire.text_format import shown
 from tagwire.versions import NONE, Versions
 from tagwire.wire.byte_count import ByteCount
 from tagwire.wire.unknown_tags import NO_TAGS
@@ -21,7 +23,9 @@ from tagwire.wire.unknown_tags import NO_TAGS
 if TYPE_CHECKING:
     from tagwire.message.base import Message
 
-__all__ = ["Loss", "losses", "supported_versions"]
+__all__ = ["Loss", "Projection", "for_version", "losses", "supported_versions"]
+
+_STEP: Final = re.compile(r"[.\[\]]+")
 
 
 class Loss:
@@ -76,6 +80,60 @@ def supported_versions(message: "Message") -> Versions:
         elif highest >= 0:
             break
     return NONE if highest < 0 else Versions(lowest, highest)
+
+
+def encode_with(message: "Message", version: int, *, on_loss: str = "drop") -> bytes:
+    """Encode a message; with `on_loss="error"`, raise EncodeError for a value that the version would drop."""
+    name = type(message).NAME
+    if on_loss not in ("drop", "error"):
+        reason = f"on_loss is {shown(on_loss)}; 'drop' or 'error' was expected"
+        raise EncodeError(reason, message_name=name, version=version, path="")
+    data = message.encode(version)
+    lost = losses(message, version) if on_loss == "error" else ()
+    if lost:
+        reason = "this version does not have the field, and would drop its value"
+        raise EncodeError(reason, message_name=name, version=version, path=lost[0].path)
+    return data
+
+
+class Projection(NamedTuple):
+    """A message as a version carries it, and what that version lost."""
+
+    message: Any
+    losses: tuple[Loss, ...]
+
+
+def for_version(message: "Message", version: int) -> Projection:
+    """Return a copy in which all that `version` can't carry has its default, and these losses.
+
+    Raises EncodeError for a value that has no default in its place: one of the wrong kind, or null where the default
+    is null.
+    """
+    lost = losses(message, version)
+    projected: Any = message
+    for loss in lost:
+        projected = _without(projected, [part for part in _STEP.split(loss.path) if part])
+    left = losses(projected, version) if lost else ()
+    if left:
+        raise EncodeError(
+            "this version can't carry the value, and there is no default that it carries",
+            message_name=type(message).NAME,
+            version=version,
+            path=left[0].path,
+        )
+    return Projection(projected, lost)
+
+
+def _without(value: Any, steps: list[str]) -> Any:
+    """Copy a value with the default at a path."""
+    step, *rest = steps
+    if isinstance(value, list | tuple):
+        index = int(step)
+        changed = _without(value[index], rest) if rest else value[index]
+        return (*value[:index], changed, *value[index + 1 :])
+    if rest and getattr(value, step) is not None:
+        return value.replace(**{step: _without(getattr(value, step), rest)})
+    return value.replace(**{step: getattr(fresh(type(value)), step)})
 
 
 class _Losses(LayoutWriter):

@@ -7,6 +7,10 @@ as their `enum` hold its members (`tagwire.message.enums`).
 
 from enum import IntEnum
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self  # type checkers know it without the package
+
 __all__ = ["KeyRange", "Register"]
 
 
@@ -54,6 +58,25 @@ class Register(IntEnum):
         super().__init_subclass__()
         cls._closed = closed
         cls._names = names
+
+    def __str__(self) -> str:
+        """Return the name of the key, as people call it."""
+        return self.text
+
+    @classmethod
+    def of(cls, key: int) -> "Self":
+        """Return the member with this key, and for an unknown key a member of its own, named after it.
+
+        So a number of a newer peer has all that members have. Such a member isn't among those of the class.
+        """
+        try:
+            return cls(key)
+        except ValueError:
+            pass
+        member = int.__new__(cls, key)
+        member._value_, member._name_ = int(key), f"UNKNOWN_{int(key)}"
+        member.text, member.codec = member._name_, ""
+        return member
 
     @classmethod
     def is_closed(cls) -> bool:

@@ -1,5 +1,6 @@
 """Read, build and convert batches of records, in every format of Kafka and of the proposals.
 
+    committed                           the records of a fetched partition, as a consumer sees them
     read_batches                        batches out of bytes
     RecordBatch, Record                 what they are
     BatchBuilder, build                 batches out of records
@@ -21,6 +22,7 @@ from tagwire.records.carried import CarriedRecords, convert_records, decode_reco
 from tagwire.records.client_records import ConsumerRecord, ProducerRecord
 from tagwire.records.control import ControlRecord, control_record
 from tagwire.records.conversion import RecordLoss, convert
+from tagwire.records.fetched import committed
 from tagwire.records.format import Format
 from tagwire.records.format_set import FormatSet
 from tagwire.records.formats import FormatError, format_names, format_of, register
@@ -45,6 +47,7 @@ __all__ = [
     "RecordBatch",
     "RecordLoss",
     "build",
+    "committed",
     "control_record",
     "convert",
     "convert_records",

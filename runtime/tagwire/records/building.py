@@ -180,6 +180,12 @@ class BatchBuilder:
 
     def count(self) -> int:
         """How many records there are so far."""
+        return len(self)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
         return len(self.records) if self._gathering is None else len(self._gathering)
 
     def __getstate__(self) -> Any:

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final
 
+from tagwire.addresses import Address, AddressError
 from tagwire.errors import TagwireError
-from tagwire.text_format import shown
 
 __all__ = ["LOOPBACK", "Address", "AddressError", "check_listening"]
 
 LOOPBACK: Final = "127.0.0.1"
-_PORTS: Final = range(1 << 16)
-
-
-class AddressError(TagwireError, ValueError):
-    """A text that is no address."""
-
-
-class Address(NamedTuple):
-    """Where a server listens. As a text it is what clients take as their bootstrap server."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @classmethod
-    def parse(cls, text: str, host: str = "") -> Address:
-        """The address that `str` shows; with `host`, the port alone is enough. Raises AddressError."""
-        name, colon, number = text.rpartition(":")
-        name = name.removeprefix("[").removesuffix("]") if colon else host
-        if not name or not (number.isascii() and number.isdigit()) or int(number[:9]) not in _PORTS:
-            expected = "PORT or HOST:PORT" if host else "HOST:PORT"
-            raise AddressError(f"{shown(text)} is no address; {expected} with a port up to 65535 was expected")
-        return cls(name, int(number))
 
 
 def check_listening(host: str, what: str, error: type[TagwireError], *, allow_remote: bool) -> None:

@@ -2,14 +2,18 @@
 
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sample_messages.poll import PollRequest, PollResponse, WipeRequest
 from sample_messages.records import SeatKey
 
-from tagwire.errors import UnsupportedVersionError
-from tagwire.frames.negotiation import NoCommonVersionError, negotiate
+import tagwire_messages
+from tagwire.errors import EncodeError, UnsupportedVersionError
+from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError, negotiate
 from tagwire.message import Message
+from tagwire_messages.metadata_response import MetadataResponsePartition, MetadataResponseTopic
+from tagwire_messages.produce_request import TopicProduceData
 
 
 def api_versions(**ranges: Any) -> SimpleNamespace:
@@ -52,3 +56,46 @@ def test_no_common_version_names_both_ranges(message: type[Message], theirs: tup
     assert isinstance(caught.value, UnsupportedVersionError)
     with pytest.raises(NoCommonVersionError):
         negotiate(message, api_versions(**({} if theirs is None else {f"k{message.API_KEY}": theirs})))
+
+
+def test_errors_in_a_response_with_their_paths() -> None:
+    topics = [MetadataResponseTopic(error_code=3, partitions=[MetadataResponsePartition(error_code=999)])]
+    found = tagwire_messages.errors(tagwire_messages.MetadataResponse(topics=topics, error_code=29))
+    assert [str(each) for each in found] == [
+        "topics[0].error_code: UNKNOWN_TOPIC_OR_PARTITION (3)",
+        "topics[0].partitions[0].error_code: UNKNOWN_999 (999)",
+        "error_code: TOPIC_AUTHORIZATION_FAILED (29)",
+    ]
+    assert [each.is_retriable for each in found] == [True, False, False]
+    assert tagwire_messages.errors(tagwire_messages.MetadataResponse()) == ()
+
+
+@pytest.mark.parametrize(("code", "name"), [(0, "NONE"), (-1, "UNKNOWN_SERVER_ERROR"), (999, "UNKNOWN_999")])
+def test_codes_of_newer_peers_have_a_name(code: int, name: str) -> None:
+    found = tagwire_messages.ErrorCode.of(code)
+    assert (found, str(found), found.name, type(found)) == (code, name, name, tagwire_messages.ErrorCode)
+
+
+PRODUCE = tagwire_messages.ProduceRequest(topic_data=[TopicProduceData(name="t", topic_id=UUID(int=1))])
+
+
+def test_a_version_for_an_instance_loses_nothing() -> None:
+    named = tagwire_messages.ProduceRequest(topic_data=[TopicProduceData(name="t")])
+    assert negotiate(named, {0: (0, 13)}) == 12
+    assert negotiate(tagwire_messages.ProduceRequest, {0: (0, 13)}) == 13
+    with pytest.raises(LossyVersionsError, match=r"version 13 would lose topic_data\[0\].name; leave"):
+        negotiate(PRODUCE, {0: (0, 13)})
+
+
+def test_messages_without_what_a_version_does_not_have() -> None:
+    projected, lost = PRODUCE.for_version(13)
+    assert [loss.path for loss in lost] == ["topic_data[0].name"]
+    assert projected == PRODUCE.replace(topic_data=[TopicProduceData(topic_id=UUID(int=1))])
+    assert PRODUCE.encode(13) == PRODUCE.encode(13, on_loss="drop") == projected.encode(13, on_loss="error")
+    assert tagwire_messages.MetadataRequest(topics=None).for_version(0).message == tagwire_messages.MetadataRequest()
+    with pytest.raises(EncodeError, match=r"ProduceRequest v13: topic_data\[0\].name: this version does not have"):
+        PRODUCE.encode(13, on_loss="error")
+    with pytest.raises(EncodeError, match="on_loss is 'x'; 'drop' or 'error' was expected"):
+        PRODUCE.encode(version=13, on_loss="x")  # type: ignore[arg-type]
+    with pytest.raises(EncodeError, match=r"v0: topics\[0\]: this version can't carry the value"):
+        tagwire_messages.MetadataRequest(topics=["t"]).for_version(0)  # type: ignore[list-item]

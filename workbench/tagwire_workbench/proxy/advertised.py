@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from tagwire.frames.announcing import announcement_of
 from tagwire.frames.message_index import UnknownMessageError
 from tagwire.selection.rows import DROP
-from tagwire.testing.peer.announcing import announcement_of
 from tagwire.versions import Versions
 
 if TYPE_CHECKING:

@@ -92,7 +92,8 @@ ENCODE.ml_name = "encode"
 ENCODE.ml_meth = <void *>encode
 ENCODE.ml_flags = METH_FASTCALL | METH_KEYWORDS
 ENCODE.ml_doc = (
-    b"encode($self, version)\n--\n\nThe message as bytes. Raises EncodeError for a value that this version can't carry."
+    b"encode($self, version, *, on_loss='drop')\n--\n\n"
+    b"The message as bytes. Raises EncodeError for a value that this version can't carry."
 )
 ENCODED_SIZE.ml_name = "encoded_size"
 ENCODED_SIZE.ml_meth = <void *>encoded_size
@@ -108,11 +109,20 @@ cdef object descriptor(object cls, PyMethodDef *method):
 
 
 cdef object encode(object message, PyObject **args, Py_ssize_t count, PyObject *names):
+    if names != NULL and "on_loss" in <tuple>names:
+        return encode_with_options(message, args, count, <tuple>names)
     cdef object version = <object>version_argument("encode", args, count, names)
     cdef Plan plan = plan_of(message, version)
     if plan is None:
         return message.serializer(version).encode(message)
     return plan.write(message)
+
+
+cdef object encode_with_options(object message, PyObject **args, Py_ssize_t count, tuple names):
+    from tagwire.message.losses import encode_with
+
+    cdef list values = [<object>args[place] for place in range(count + len(names))]
+    return encode_with(message, *values[:count], **dict(zip(names, values[count:])))
 
 
 cdef object encoded_size(object message, PyObject **args, Py_ssize_t count, PyObject *names):

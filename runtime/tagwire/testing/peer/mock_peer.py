@@ -11,12 +11,12 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from tagwire.frames.announcing import announcement_of, announcing_message, fallback_message
 from tagwire.frames.splitter import DEFAULT_MAX_SIZE
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.base import Message
 from tagwire.testing.addresses import LOOPBACK, Address
 from tagwire.testing.peer import assertions
-from tagwire.testing.peer.announcing import announcement_of, announcing_message, fallback_message
 from tagwire.testing.peer.connection import PeerConnection
 from tagwire.testing.peer.errors import PeerError
 from tagwire.testing.peer.journal import Journal, Problem, Received

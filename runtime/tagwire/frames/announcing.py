@@ -1,9 +1,9 @@
-"""How a peer tells clients which versions it has, for protocols in which they ask.
+"""How a peer announces its versions, in protocols in which clients ask for them.
 
 Such a protocol is a row of `ANNOUNCEMENTS`: the names of the request and of the fields of its
-response. Kafka's rules beside the names are in its specs: the response's `FALLBACK` is the
-version and the error code by which a peer answers a version that it lacks, so that a newer
-client can ask again.
+response. Kafka's other rules are in its specs: the response's `FALLBACK` is the version and the
+error code of the answer to a version that the peer does not have, so that a newer client can ask
+again (KIP-511).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tagwire.message.base import Message
     from tagwire.versions import Versions
 
-__all__ = ["ANNOUNCEMENTS", "Announcement", "announcement_of", "announcing_message", "fallback_message"]
+__all__ = ["ANNOUNCEMENTS", "Announcement", "announced_versions", "announcement_of"]
+__all__ += ["announcing_message", "fallback_message"]
 
 
 class Announcement(NamedTuple):
@@ -49,6 +50,16 @@ def announcing_message(how: Announcement, registry: Registry, offered: Mapping[i
         for key, versions in offered.items()
     ]
     return cls(**{how.entries: entries})
+
+
+def announced_versions(how: Announcement, response: Message) -> dict[int, Versions]:
+    """Return the versions that a response lists, by API key."""
+    from tagwire.versions import Versions
+
+    return {
+        getattr(entry, how.api_key): Versions(max(getattr(entry, how.lowest), 0), getattr(entry, how.highest))
+        for entry in getattr(response, how.entries)
+    }
 
 
 def fallback_message(

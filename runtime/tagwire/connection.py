@@ -1,0 +1,259 @@
+"""A connection of an RPC protocol without any I/O: messages go in and bytes come out, and the other way.
+
+    connection = Connection(messages.registry, client_id="me")
+    sock.sendall(connection.send(MetadataRequest(topics=None)))
+    for answer in connection.receive(sock.recv(65536)):
+        print(answer.message)
+
+`Connection` is the client's side and `ServerConnection` the server's, for any package with request and response
+headers. They number requests, pair responses with them, split frames, and choose versions. `tagwire.connect` puts the
+client's side on a socket.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tagwire import __version__
+from tagwire.errors import EncodeError, TagwireError
+from tagwire.frames.announcing import announced_versions, announcement_of
+from tagwire.frames.negotiation import best_version, carries_all
+from tagwire.frames.pairing import Pairing
+from tagwire.frames.splitter import DEFAULT_MAX_SIZE, FrameSplitter
+from tagwire.limits import DEFAULT_LIMITS, Limits
+from tagwire.versions import NONE, Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+
+__all__ = ["Answer", "Asked", "Connection", "ServerConnection", "UnusableConnectionError"]
+
+
+_SOFTWARE: Final = {"client_software_name": "tagwire", "client_software_version": __version__}
+
+
+class UnusableConnectionError(TagwireError):
+    """A connection on which the peer sent bytes that can't be read; open a new one."""
+
+
+class Asked(NamedTuple):
+    """A request: what a client sent, or what a server received."""
+
+    message: Any
+    """None for a received request in a version that the package does not have."""
+    version: int
+    correlation_id: int | None
+    """None in protocols whose frames don't begin with one."""
+    header: Any = None
+    """The received header; None for a request that was sent."""
+
+
+class Answer(NamedTuple):
+    """A response, with the request that it answers."""
+
+    request: Asked
+    message: Any
+    version: int
+    """The version of the response; for a fallback (`Message.FALLBACK`) another one than the request's."""
+    header: Any
+
+
+class _Side:
+    """Frames in, until one can't be read."""
+
+    def __init__(self, registry: Registry, max_size: int, limits: Limits) -> None:
+        self.registry = registry
+        self.limits = limits
+        self.error: UnusableConnectionError | None = None
+        """Why the connection is unusable; None as long as it is usable."""
+        self._splitter = FrameSplitter(max_size=max_size)
+
+    def _receive(self, data: bytes) -> list[Any]:
+        self._check()
+        found: list[Any] = []
+        try:
+            if data:
+                self._splitter.feed(data)
+                for frame in self._splitter:
+                    found.append(self._read(frame))
+            else:
+                self._splitter.close()
+        except TagwireError as error:
+            self.error = UnusableConnectionError(f"the connection can't be used any more: {error}")
+            if not found:
+                raise self.error from None
+        return found
+
+    def _read(self, frame: bytes) -> Any:
+        raise NotImplementedError
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
+class Connection(_Side):
+    """The client's side of a connection.
+
+    `client_id` is written to every request header. `max_size` bounds a frame in bytes, and `limits` what is decoded. If
+    the protocol has a request for the peer's versions (Kafka's ApiVersionsRequest), its answer sets `versions`, and
+    further requests are sent in versions that the peer has.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        client_id: str | None = None,
+        *,
+        max_size: int = DEFAULT_MAX_SIZE,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(registry, max_size, limits)
+        self.client_id = client_id
+        self.versions: dict[int, Versions] = {}
+        """The versions of each API that the peer has announced; empty before its announcement."""
+        self.sent: Asked | None = None
+        """The last request that was sent."""
+        self.waits = False
+        """Whether the last request that was sent gets a response: a ProduceRequest with `acks` 0 gets none."""
+        self._has_announced = False
+        self._pairing = Pairing[Asked](registry)
+        self._next_id = 0
+        self._header_names = registry.request_header.__slots__
+        self._announcement = announcement_of(registry)
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether the peer has announced its versions, or the protocol has no request for them."""
+        return self._has_announced or self._announcement is None
+
+    @property
+    def waiting(self) -> int:
+        """The number of requests that wait for a response."""
+        return len(self._pairing)
+
+    def send(self, request: Message, version: int | None = None) -> bytes:
+        """Return the bytes of a request, with size and header.
+
+        Without a `version`, it is the highest one that both sides have and that loses nothing of the request; before
+        the peer has announced its versions, the highest stable one that loses nothing. Raises NoCommonVersionError,
+        LossyVersionsError, EncodeError, UnusableConnectionError.
+        """
+        self._check()
+        if version is None:
+            version, frame = self._best(request)
+        else:
+            frame = self._encoded(request, version)
+        number = self._next_id
+        self.sent = Asked(request, version, number if self._pairing.has_ids else None)
+        self.waits = self._pairing.ask(None, frame, self.sent)
+        self._next_id = (number + 1) & 0x7FFFFFFF
+        return len(frame).to_bytes(4, "big") + frame
+
+    def receive(self, data: bytes) -> list[Answer]:
+        """Take bytes of the peer, and return the answers that are complete; empty bytes are the end of the stream.
+
+        Bytes that can't be read make the connection unusable: answers before them are returned, `error` is set, and the
+        next call raises UnusableConnectionError.
+        """
+        return self._receive(data)
+
+    def handshake(self) -> bytes | None:
+        """Return the bytes that ask for the peer's versions; None if they are known, or the protocol can't ask.
+
+        Call it again after the answer: a peer that does not have the version of the question answers which it has.
+        """
+        if self.has_versions or self._announcement is None:
+            return None
+        cls = self.registry[self._announcement.request]
+        version = best_version(cls, self._peer_versions(cls))
+        names = {row.name for row in cls.FIELDS}
+        request: Any = cls(**{name: value for name, value in _SOFTWARE.items() if name in names})
+        return self.send(request.for_version(version).message, version)
+
+    def _best(self, request: Message) -> tuple[int, bytes]:
+        """Return the version to send a request in, and its frame."""
+        cls = type(request)
+        theirs = self._peer_versions(cls)
+        version = best_version(cls, theirs)
+        # Usually so, and looking for losses takes longer than encoding.
+        if carries_all(cls, version):  # type: ignore[arg-type]  # classes are hashable
+            try:
+                return version, self._encoded(request, version)
+            except EncodeError:  # such as null in a field that this version has no null for
+                pass
+        version = best_version(request, theirs)
+        return version, self._encoded(request, version)
+
+    def _encoded(self, request: Message, version: int) -> bytes:
+        return self.registry.encode_request(
+            request,
+            version,
+            correlation_id=self._next_id if "correlation_id" in self._header_names else None,
+            client_id=self.client_id if "client_id" in self._header_names else None,
+        )
+
+    def _peer_versions(self, cls: type[Message]) -> Versions:
+        known = self.versions.get(cls.API_KEY if cls.API_KEY is not None else -1)
+        if known is not None:
+            return known
+        return NONE if self._has_announced else cls.VERSIONS
+
+    def _read(self, frame: bytes) -> Answer:
+        request = self._pairing.answer(None, frame)
+        if request is None:
+            raise UnusableConnectionError("a response came that no request waits for")
+        cls: type[Message] = type(request.message)
+        if cls.API_KEY is None:
+            raise UnusableConnectionError(f"{cls.NAME} has no API key")
+        found = self.registry.decode_response(frame, cls.API_KEY, request.version, limits=self.limits)
+        answer = Answer(request, found.message, found.version, found.header)
+        how = self._announcement
+        if how is not None and how.request == cls.NAME:
+            self._announced(answer, announced_versions(how, found.message))
+        return answer
+
+    def _announced(self, answer: Answer, versions: Mapping[int, Versions]) -> None:
+        """Take over what the peer has announced. A fallback may list only the versions of the announcement itself."""
+        fallback = type(answer.message).FALLBACK
+        error = getattr(answer.message, answer.message.FIELDS[0].name)
+        is_fallback = fallback is not None and error == fallback[1]
+        key = type(answer.request.message).API_KEY
+        if is_fallback and key is not None and key not in versions:
+            versions = {**versions, key: Versions(0, 0)}  # KIP-511: what every peer has
+        self.versions.update(versions)
+        self._has_announced = self._has_announced or (not is_fallback and not error)
+
+
+class ServerConnection(_Side):
+    """The server's side of a connection: requests come in, and each is answered by `send`."""
+
+    def __init__(
+        self, registry: Registry, *, max_size: int = DEFAULT_MAX_SIZE, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        super().__init__(registry, max_size, limits)
+
+    def receive(self, data: bytes) -> list[Asked]:
+        """Take bytes of the client, and return the requests that are complete; see `Connection.receive`."""
+        return self._receive(data)
+
+    def send(self, response: Message, request: Asked, version: int | None = None) -> bytes:
+        """Return the bytes of a response to a request, with size and header; in the request's version unless given."""
+        self._check()
+        names = self.registry.response_header.__slots__
+        id = getattr(request.header, "correlation_id", None) if "correlation_id" in names else None
+        frame = self.registry.encode_response(
+            response, request.version if version is None else version, correlation_id=id
+        )
+        return len(frame).to_bytes(4, "big") + frame
+
+    def _read(self, frame: bytes) -> Asked:
+        cls, version = self.registry.request_class(frame)
+        if version not in cls.VERSIONS:
+            header, _ = self.registry.decode_header(frame, limits=self.limits)
+            return Asked(None, version, getattr(header, "correlation_id", None), header)
+        found = self.registry.decode_request(frame, limits=self.limits)
+        return Asked(found.message, found.version, getattr(found.header, "correlation_id", None), found.header)

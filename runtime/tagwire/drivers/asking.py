@@ -1,0 +1,79 @@
+"""What both drivers share: errors, and when a request is sent again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tagwire.addresses import Address
+from tagwire.errors import TagwireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tagwire.connection import Answer, Connection
+    from tagwire.frames.error_codes import ErrorFound
+
+__all__ = ["AnswerError", "PeerConnectionError", "address_of", "check_answer", "check_handshake", "pauses"]
+__all__ += ["retries", "unreachable"]
+
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 1.0
+_MOST_SHOWN: Final = 3
+HANDSHAKES: Final = 3
+"""How often a peer is asked for its versions: it may not have the version of the first question."""
+
+
+class PeerConnectionError(TagwireError):
+    """A peer that can't be reached, doesn't answer in time, or has closed the connection."""
+
+
+class AnswerError(TagwireError):
+    """An answer with error codes. `errors` are these with their paths, and `answer` is the whole response."""
+
+    def __init__(self, answer: Any, errors: Sequence[ErrorFound]) -> None:
+        more = f" and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+        super().__init__(f"{answer.NAME}: {', '.join(map(str, errors[:_MOST_SHOWN]))}{more}")
+        self.answer = answer
+        self.errors = tuple(errors)
+
+
+def address_of(address: str | tuple[str, int]) -> Address:
+    """Return the host and port of an address. Raises AddressError."""
+    return Address.parse(address) if isinstance(address, str) else Address(*address)
+
+
+def unreachable(host: str, port: int, error: OSError) -> PeerConnectionError:
+    """Return the error of a connection that could not be made."""
+    reason = error.strerror or str(error) or "it did not answer in time"
+    return PeerConnectionError(f"{Address(host, port)} can't be reached: {reason}")
+
+
+def check_handshake(connection: Connection, answer: Answer, tries: int) -> None:
+    """Raise AnswerError if a peer has not announced its versions and won't."""
+    if connection.has_versions:
+        return
+    errors = connection.registry.errors(answer.message)
+    is_retry = answer.version != answer.request.version and tries < HANDSHAKES
+    if not is_retry:
+        raise AnswerError(answer.message, errors)
+
+
+def retries(connection: Connection, answer: Any) -> bool:
+    """Whether the answer has errors, and all of them may go away if the request is sent again."""
+    errors = connection.registry.errors(answer)
+    return bool(errors) and all(each.is_retriable for each in errors)
+
+
+def check_answer(connection: Connection, answer: Any) -> None:
+    """Raise AnswerError for an answer with errors."""
+    if errors := connection.registry.errors(answer):
+        raise AnswerError(answer, errors)
+
+
+def pauses(seconds: float) -> Iterator[float]:
+    """Yield the pauses between attempts, which grow, up to so many seconds together."""
+    pause = _FIRST_PAUSE
+    while seconds > 0:
+        yield min(pause, seconds)
+        seconds -= pause
+        pause = min(2 * pause, _LONGEST_PAUSE)

@@ -1,0 +1,153 @@
+"""A connection on a blocking socket."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import deque
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from tagwire.connection import Answer, Asked, Connection
+from tagwire.drivers.asking import (
+    PeerConnectionError,
+    address_of,
+    check_answer,
+    check_handshake,
+    pauses,
+    retries,
+    unreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from ssl import SSLContext
+
+    from tagwire.frames.registry import Registry
+    from tagwire.message.base import Message
+
+__all__ = ["Peer", "connect"]
+
+_READ_SIZE: Final = 1 << 16
+_MOST_WAITING: Final = 64
+"""Requests that are sent before their answers are read."""
+
+
+def connect(
+    address: str | tuple[str, int],
+    registry: Registry,
+    client_id: str | None = None,
+    *,
+    timeout: float = 30.0,
+    ssl: SSLContext | None = None,
+    **options: Any,
+) -> Peer:
+    """Connect to a peer, and learn its versions if the protocol can ask for them.
+
+    `timeout` is how many seconds to wait for the connection and for each answer; the other options are those of
+    `Connection`. Raises PeerConnectionError, AddressError.
+    """
+    host, port = address_of(address)
+    connection = Connection(registry, client_id, **options)
+    with ExitStack() as failing:
+        try:
+            sock = failing.enter_context(socket.create_connection((host, port), timeout))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if ssl is not None:
+                sock = failing.enter_context(ssl.wrap_socket(sock, server_hostname=host))
+        except OSError as error:
+            raise unreachable(host, port, error) from None
+        peer = Peer(sock, connection)
+        tries = 0
+        while (data := connection.handshake()) is not None:
+            tries += 1
+            peer._send(data)
+            check_handshake(connection, peer._answer(), tries)
+        failing.pop_all()
+    return peer
+
+
+class Peer:
+    """A connection to a peer. For one thread at a time."""
+
+    def __init__(self, sock: socket.socket, connection: Connection) -> None:
+        self.connection = connection
+        self._socket = sock
+        self._answers: deque[Answer] = deque()
+
+    def ask(self, request: Message, version: int | None = None, *, check: bool = False, retry: float = 0.0) -> Any:
+        """Send a request and return the response; None for a request that gets none.
+
+        Without `version`, it is the highest one that loses nothing. With `retry`, a request whose errors are all
+        retriable is sent again for up to so many seconds; with `check`, an answer with errors raises AnswerError.
+        """
+        (answer,) = self.ask_all([request], version)
+        for pause in pauses(retry):
+            if answer is None or not retries(self.connection, answer):
+                break
+            time.sleep(pause)
+            (answer,) = self.ask_all([request], version)
+        if check and answer is not None:
+            check_answer(self.connection, answer)
+        return answer
+
+    def ask_all(self, requests: Iterable[Message], version: int | None = None) -> list[Any]:
+        """Send requests without waiting for each answer, and return the responses in the same order."""
+        sent: list[Asked | None] = []
+        found: dict[int, Any] = {}
+        waiting: set[int] = set()
+
+        def take() -> None:
+            answer = self._answer()  # perhaps a late one, to a request whose `ask` was interrupted
+            if id(answer.request) in waiting:
+                waiting.remove(id(answer.request))
+                found[id(answer.request)] = answer.message
+
+        for request in requests:
+            self._send(self.connection.send(request, version))
+            asked = self.connection.sent if self.connection.waits else None
+            sent.append(asked)
+            if asked is not None:
+                waiting.add(id(asked))
+            if len(waiting) > _MOST_WAITING:  # a peer whose answers nobody reads reads no more requests
+                take()
+        while waiting:
+            take()
+        return [None if each is None else found[id(each)] for each in sent]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            self._fail(f"the request could not be sent: {error.strerror or error}")
+
+    def _answer(self) -> Answer:
+        while not self._answers:
+            if self.connection.error is not None:
+                self.close()
+                raise self.connection.error
+            try:
+                data = self._socket.recv(_READ_SIZE)
+            except TimeoutError:
+                self._fail(f"no answer came within {self._socket.gettimeout():g} s")
+            except OSError as error:
+                self._fail(f"the connection was lost: {error.strerror or error}")
+            self._answers += self.connection.receive(data)
+            if not data:
+                self._fail("the peer closed the connection")
+        return self._answers.popleft()
+
+    def _fail(self, reason: str) -> NoReturn:
+        """Close the connection: the answers that are missing can't be told from later ones."""
+        self.close()
+        raise PeerConnectionError(f"{reason}; connect again")

@@ -1,0 +1,121 @@
+"""Both drivers against a mock peer and its faults."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+import tagwire
+import tagwire_messages as messages
+from tagwire.testing.peer import Address, MockPeer, Reply
+
+METADATA = messages.MetadataRequest(topics=None)
+BEAT = messages.HeartbeatRequest(group_id="g", member_id="m")
+
+
+@pytest.fixture
+def peer() -> Generator[MockPeer]:
+    peer = MockPeer()
+    peer.on(messages.MetadataRequest).reply(messages.MetadataResponse(cluster_id="c"))
+    with peer.running():
+        yield peer
+
+
+def blocking(address: Address, *calls: Callable[[Any], Any], **options: Any) -> list[Any]:
+    with tagwire.connect(str(address), messages.registry, **options) as broker:
+        return [call(broker) for call in calls]
+
+
+def in_a_loop(address: Address, *calls: Callable[[Any], Any], **options: Any) -> list[Any]:
+    async def run() -> list[Any]:
+        async with tagwire.connect_async(str(address), messages.registry, **options) as broker:
+            return [await call(broker) for call in calls]
+
+    return asyncio.run(run())
+
+
+both = pytest.mark.parametrize("driver", [blocking, in_a_loop])
+
+
+@both
+def test_answers(driver: Any, peer: MockPeer) -> None:
+    peer.on(messages.ProduceRequest).reply(None)
+    one, silent, many = driver(
+        peer.address,
+        lambda broker: broker.ask(METADATA),
+        lambda broker: broker.ask(messages.ProduceRequest(acks=0)),
+        lambda broker: broker.ask_all([METADATA] * 300),
+        client_id="me",
+    )
+    assert (one.cluster_id, silent, len(many)) == ("c", None, 300)
+    assert {each.header.client_id for each in peer.journal.requests} == {"me"}
+
+
+@both
+def test_errors_are_checked_and_retriable_ones_sent_again(driver: Any, peer: MockPeer) -> None:
+    codes = [15, 14, 0, 999, 15]
+    peer.on(messages.HeartbeatRequest).reply([messages.HeartbeatResponse(error_code=code) for code in codes])
+
+    def ask(broker: Any, **options: Any) -> Any:
+        return broker.ask(BEAT, **options)
+
+    assert driver(peer.address, lambda broker: ask(broker, check=True, retry=5))[0].error_code == 0
+    assert driver(peer.address, ask)[0].error_code == 999
+    with pytest.raises(tagwire.AnswerError, match=r"error_code: COORDINATOR_NOT_AVAILABLE \(15\)") as raised:
+        driver(peer.address, lambda broker: ask(broker, check=True, retry=0.2))
+    assert raised.value.errors[0].is_retriable
+
+
+@both
+@pytest.mark.parametrize(("reply", "text"), [
+    (Reply(close=True), "closed the connection"),
+    (Reply(messages.HeartbeatResponse(), cut_at=7), "can't be used any more: frame: "),
+    (Reply(raw=b"\0\0\0\4\0\0\0\x63"), "a response came that no request waits for"),
+    (None, "no answer came within 0.3 s; connect again"),
+])  # fmt: skip
+def test_peers_that_do_not_answer(driver: Any, peer: MockPeer, reply: Any, text: str) -> None:
+    peer.on(messages.HeartbeatRequest).reply(reply)
+    with pytest.raises(tagwire.TagwireError, match=text):
+        driver(peer.address, lambda broker: broker.ask(BEAT), timeout=0.3)
+
+
+@both
+def test_a_peer_that_is_not_there(driver: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = Address(*closed.getsockname())
+    with pytest.raises(tagwire.PeerConnectionError, match=f"{address} can't be reached: "):
+        driver(address)
+
+
+@both
+def test_a_peer_that_sends_garbage(driver: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            client, _ = server.accept()
+            with client:
+                client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                client.recv(1000)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(tagwire.TagwireError, match="can't be used any more: frame: size"):
+            driver(Address(*server.getsockname()), timeout=10)
+        thread.join()
+
+
+def test_the_answer_to_a_cancelled_request_is_dropped(peer: MockPeer) -> None:
+    peer.on(messages.HeartbeatRequest).reply(Reply(messages.HeartbeatResponse(error_code=27), delay=0.3))
+
+    async def run() -> None:
+        assert peer.address is not None
+        async with tagwire.connect_async(peer.address, messages.registry) as broker:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(broker.ask(BEAT), 0.05)
+            assert (await broker.ask(METADATA)).cluster_id == "c"
+            assert broker.connection.waiting == 0
+
+    asyncio.run(run())

@@ -1,0 +1,53 @@
+"""Committed records of fetched partitions: without aborted transactions, markers and what the broker cut off."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tagwire import records
+from tagwire_messages.fetch_response import AbortedTransaction, PartitionData
+
+
+def batch(base: int, producer: int = -1, count: int = 2, *, marker: int | None = None) -> bytes:
+    builder = records.BatchBuilder(
+        "v2",
+        base_offset=base,
+        producer_id=producer,
+        producer_epoch=0 if producer >= 0 else -1,
+        is_transactional=producer >= 0,
+        is_control=marker is not None,
+    )
+    for _ in range(1 if marker is not None else count):
+        builder.append(None if marker is None else bytes((0, 0, 0, marker)), b"v")
+    return builder.build().encode()
+
+
+ABORT, COMMIT = 0, 1
+LOG = [
+    batch(0, 7), batch(2), batch(4, 8), batch(6, 7, marker=ABORT), batch(7, 8, marker=COMMIT), batch(8, 7),
+    batch(10, 7, marker=COMMIT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "aborted", "start", "want"), [
+    (LOG, [(7, 0)], None, [2, 3, 4, 5, 8, 9]),
+    (LOG, [(7, 0), (8, 4)], None, [2, 3, 8, 9]),
+    (LOG, None, None, [0, 1, 2, 3, 4, 5, 8, 9]),
+    (LOG, [(7, 0)], 3, [3, 4, 5, 8, 9]),
+    ([*LOG[1:3], LOG[5][:-1]], [], None, [2, 3, 4, 5]),
+    ([LOG[1][:30]], None, None, []),
+    ([], None, None, []),
+])  # fmt: skip
+def test_committed_records(
+    parts: Sequence[bytes], aborted: list[tuple[int, int]] | None, start: int | None, want: list[int]
+) -> None:
+    transactions = None if aborted is None else [AbortedTransaction(producer_id=p, first_offset=o) for p, o in aborted]
+    partition = PartitionData(records=b"".join(parts) or None, aborted_transactions=transactions)
+    assert [record.offset for record in records.committed(partition, start=start)] == want
+
+
+def test_a_builder_has_a_length() -> None:
+    builder = records.BatchBuilder("v2")
+    assert (len(builder), bool(builder)) == (0, True)
+    builder.append(b"k").append(b"l")
+    assert len(builder) == builder.count() == 2

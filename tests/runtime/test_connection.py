@@ -1,0 +1,143 @@
+"""Connections without I/O: numbering, pairing, versions, and bytes that can't be read."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tagwire_messages as messages
+from tagwire.connection import Answer, Asked, Connection, ServerConnection, UnusableConnectionError
+from tagwire.frames.negotiation import LossyVersionsError, NoCommonVersionError
+from tagwire_messages.api_versions_response import ApiVersion
+from tagwire_messages.produce_request import TopicProduceData
+
+REGISTRY = messages.registry
+METADATA = messages.MetadataRequest(topics=None)
+
+
+def announced(**ranges: tuple[int, int]) -> Any:
+    keys = [ApiVersion(api_key=messages.ApiKey[name], min_version=a, max_version=b) for name, (a, b) in ranges.items()]
+    return messages.ApiVersionsResponse(api_keys=keys)
+
+
+def connected(**ranges: tuple[int, int]) -> tuple[Connection, ServerConnection]:
+    """Both sides, after a handshake in which the server announces these versions."""
+    client, server = Connection(REGISTRY, "me"), ServerConnection(REGISTRY)
+    [asked] = server.receive(client.handshake() or b"")
+    client.receive(server.send(announced(API_VERSIONS=(0, 4), **ranges), asked))
+    assert client.handshake() is None
+    return client, server
+
+
+def answers(server: ServerConnection, asked: list[Asked]) -> bytes:
+    return b"".join(server.send(messages.MetadataResponse(cluster_id=str(each.correlation_id)), each) for each in asked)
+
+
+@given(st.lists(st.integers(1, 200), max_size=20))
+def test_answers_are_paired_however_the_bytes_are_cut(cuts: list[int]) -> None:
+    client, server = connected(METADATA=(0, 12))
+    sent, numbers = b"", []
+    for _ in range(3):
+        sent += client.send(METADATA)
+        assert client.sent is not None and client.waits
+        numbers.append(client.sent.correlation_id)
+    data = answers(server, server.receive(sent)[::-1])
+    found: list[Answer] = []
+    for cut in [*cuts, len(data)]:
+        found += client.receive(data[:cut]) if data[:cut] else []
+        data = data[cut:]
+    assert [each.message.cluster_id for each in found] == [str(number) for number in numbers[::-1]]
+    assert all(each.request.message is METADATA and each.version == 12 for each in found)
+    assert client.waiting == 0
+
+
+def test_ten_thousand_pipelined_requests() -> None:
+    client, server = connected(METADATA=(0, 13))
+    asked = server.receive(b"".join(client.send(METADATA) for _ in range(10_000)))
+    assert client.waiting == len(asked) == 10_000
+    assert [each.request.correlation_id for each in client.receive(answers(server, asked))] == [
+        each.correlation_id for each in asked
+    ]
+
+
+def test_a_produce_request_without_acks_gets_no_answer() -> None:
+    client, _ = connected(PRODUCE=(3, 12))
+    client.send(messages.ProduceRequest(acks=0))
+    assert (client.waits, client.waiting) == (False, 0)
+
+
+@pytest.mark.parametrize(("request_", "theirs", "want"), [
+    (messages.ProduceRequest(topic_data=[TopicProduceData(name="t")]), (0, 13), 12),
+    (messages.ProduceRequest(), (0, 13), 13),
+    (METADATA, (0, 13), 13),
+    (METADATA, (0, 0), LossyVersionsError),
+    (messages.MetadataRequest(include_topic_authorized_operations=True), (0, 7), LossyVersionsError),
+    (METADATA, None, NoCommonVersionError),
+])  # fmt: skip
+def test_the_best_version_loses_nothing(request_: Any, theirs: tuple[int, int] | None, want: Any) -> None:
+    name = messages.ApiKey(request_.API_KEY).name
+    client, server = connected(**({} if theirs is None else {name: theirs}))
+    if isinstance(want, int):
+        assert server.receive(client.send(request_))[0].version == want
+    else:
+        with pytest.raises(want) as raised:
+            client.send(request_)
+        assert theirs is None or "can't carry all of this message" in str(raised.value)
+        client.send(messages.ApiVersionsRequest(), 0)  # still usable
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_an_older_peer_is_asked_again(lists: bool) -> None:
+    """KIP-511: the answer to an unknown version comes in version 0, and may list which versions there are."""
+    client, server = Connection(REGISTRY), ServerConnection(REGISTRY)
+    [asked] = server.receive(client.handshake() or b"")
+    refusal = announced(**({"API_VERSIONS": (0, 3)} if lists else {})).replace(error_code=35)
+    [answer] = client.receive(server.send(refusal, asked, 0))
+    assert answer.version == 0 and not client.has_versions
+    [asked] = server.receive(client.handshake() or b"")
+    assert (asked.version, bool(asked.message.client_software_name)) == ((3, True) if lists else (0, False))
+    client.receive(server.send(announced(METADATA=(1, 2)), asked))
+    assert client.has_versions and client.versions[3].highest == 2
+
+
+def duplicate(client: Connection, server: ServerConnection) -> bytes:
+    return answers(server, server.receive(client.send(METADATA))) * 2
+
+
+BAD: dict[str, Callable[[Connection, ServerConnection], bytes]] = {
+    "a response came that no request waits for": duplicate,
+    "found size -1": lambda client, server: b"\xff" * 4,
+    "at most 104857600": lambda client, server: b"\x7f" * 4,
+    "MetadataResponse v13": lambda client, server: answers(server, server.receive(client.send(METADATA)))[:-4][:4]
+    + answers(server, server.receive(client.send(METADATA)))[4:12] + bytes(100),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bytes_that_cannot_be_read_make_it_unusable(text: str) -> None:
+    client, server = connected(METADATA=(0, 13))
+    data = BAD[text](client, server)
+    try:
+        client.receive(data)
+    except UnusableConnectionError as error:
+        assert error is client.error
+    assert text in str(client.error)
+    for use in (lambda: client.receive(b""), lambda: client.send(METADATA)):
+        with pytest.raises(UnusableConnectionError):
+            use()
+
+
+def test_the_end_of_the_stream() -> None:
+    client, server = connected(METADATA=(0, 13))
+    data = answers(server, server.receive(client.send(METADATA)))
+    assert client.receive(data[:-1]) == []
+    with pytest.raises(UnusableConnectionError, match="bytes of a frame of"):
+        client.receive(b"")
+
+
+def test_a_server_sees_requests_in_versions_that_it_does_not_have() -> None:
+    frame = b"\0\x12\0\x63" + (5).to_bytes(4, "big") + b"\0\1a\0"
+    [asked] = ServerConnection(REGISTRY).receive(len(frame).to_bytes(4, "big") + frame)
+    assert (asked.message, asked.version, asked.correlation_id, asked.header.client_id) == (None, 99, 5, "a")
