@@ -108,7 +108,9 @@ def test_python_m_is_the_same_command() -> None:
     for words in (["--version"], ["-V"]):  # printed without loading click
         line = [sys.executable, "-m", "tagwire_cli", *words]
         shown = subprocess.run(line, capture_output=True, text=True, check=True).stdout
-        assert shown == CliRunner().invoke(app, words).stdout and shown.startswith("tagwire, version ")
+        assert shown == CliRunner().invoke(app, words, prog_name="tagwire").stdout and shown.startswith(
+            "tagwire, version "
+        )
 
 
 def test_colour_is_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
