@@ -1,10 +1,13 @@
 """Fixtures of several folders."""
 
+import gzip
+import json
 import os
 import sys
+import tarfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import spark_session
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
+LOGS = Path(__file__).parent / "data" / "logs"
 _SPARK = frozenset(("spark", "spark_end"))
 _LONG = ("spark", "package", "slow")
 _SMOKE = ("test_all_records_are_those_that_kafka_sees", "test_headers_and_facts_of_batches", "test_offsets_and_filters")
@@ -38,6 +42,26 @@ def spark(spark_end: None) -> "SparkSession":
     if spark_session.missing():
         pytest.skip(spark_session.missing())
     return spark_session.session()
+
+
+@pytest.fixture(scope="session")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs of real brokers, a folder for each broker; not to be changed."""
+    folder = tmp_path_factory.mktemp("logs")
+    with tarfile.open(LOGS / "logs.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def truth() -> dict[str, list[dict[str, Any]]]:
+    """The batches of each partition (`broker/topic-partition`) in order, as Kafka's own reader sees them."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for line in gzip.decompress((LOGS / "kafka_reader.jsonl.gz").read_bytes()).splitlines():
+        row = json.loads(line)
+        if row["file"].endswith(".log"):
+            rows.setdefault(row["file"].rpartition("/")[0], []).append(row)
+    return rows
 
 
 @pytest.fixture

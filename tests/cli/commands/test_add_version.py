@@ -3,10 +3,12 @@
 import json
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire_cli.app import app
 
@@ -58,10 +60,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["add-version", *words])
-    assert result.exit_code == code, result.output
-    return result
+run = partial(tagwire_result, "add-version", code=0)
 
 
 def specs(project: Path) -> tuple[str, str]:

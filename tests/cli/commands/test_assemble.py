@@ -3,16 +3,11 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command import tagwire_result as run
 
 import tagwire_messages as messages
-from tagwire_cli.app import app
 
 REQUEST = messages.registry.encode_request(messages.HeartbeatRequest(group_id="g"), 4, correlation_id=7)
-
-
-def run(*words: str, stdin: str | bytes = b"") -> Result:
-    return CliRunner().invoke(app, words, input=stdin)
 
 
 def test_there_and_back(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from command import tagwire_result as run
 from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire_cli.app import app
@@ -21,10 +22,6 @@ SPECS = Path("message_specs")
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(make_project(tmp_path))
     return tmp_path
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(app, arguments)
 
 
 def breaking(*arguments: str) -> Result:

@@ -1,13 +1,15 @@
 """`tagwire diff`: every kind of change, in text and in JSON; versions that there are not."""
 
 import json
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from build_package import build_package
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from parcel_specs import PARCEL
 
 import tagwire
@@ -19,8 +21,7 @@ from tagwire_cli.comparing.version_diff import FieldState, diff_versions
 DRAFT = ("--package", "tagwire_drafts.kip482")
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ("diff", *words))
+run = partial(tagwire_result, "diff")
 
 
 def test_two_versions() -> None:

@@ -1,16 +1,16 @@
 """`tagwire explain`: messages, requests and responses byte by byte, whole and broken."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import tagwire_result
 
 import tagwire_messages as messages
 from tagwire.explain.text import parse_annotated
 from tagwire.records import Record, build
-from tagwire_cli.app import app
 from tagwire_messages.produce_request import PartitionProduceData, TopicProduceData
 
 LEAVE_V0 = bytes.fromhex("00016700016d")
@@ -20,8 +20,7 @@ REQUEST = messages.registry.encode_request(
 RESPONSE = messages.registry.encode_response(messages.MetadataResponse(cluster_id="c"), 12, correlation_id=7)
 
 
-def run(*words: str, stdin: str | bytes = b"") -> Result:
-    return CliRunner().invoke(app, ("explain", *words), input=stdin)
+run = partial(tagwire_result, "explain")
 
 
 def paths(node: dict[str, Any]) -> list[str]:

@@ -1,14 +1,14 @@
 """`tagwire export --kafka`: what is left out, what stops a spec, and that the bytes are the same afterwards."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command import tagwire_result
 from shapes import SPECS, make_shapes
 
 from tagwire.message.field_table import layout_of
-from tagwire_cli.app import app
 from tagwire_generator.expansion.message_classes import message_class
 from tagwire_generator.project.spec_files import SpecData
 from tagwire_generator.reading.shared_structs import SharedStructs
@@ -31,8 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["export", "--kafka", *words])
+run = partial(tagwire_result, "export", "--kafka")
 
 
 def write(name: str, **more: object) -> None:

@@ -3,12 +3,14 @@
 import errno
 import json
 import re
+from functools import partial
 from pathlib import Path
 from random import Random
 from unittest.mock import Mock
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import make_project, read_tree
 
 from tagwire_cli.app import app
@@ -120,10 +122,7 @@ def test_comments_anywhere(name: str) -> None:
         assert canonical_text(json.loads(bare)) == canonical_text(json.loads(plain))
 
 
-def run(*arguments: str, code: int = 0, stdin: str | None = None) -> Result:
-    result = CliRunner().invoke(app, ["fmt", *arguments], input=stdin)
-    assert result.exit_code == code, result.output
-    return result
+run = partial(tagwire_result, "fmt", code=0)
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command import tagwire_result as run
 
 import tagwire_messages as messages
-from tagwire_cli.app import app
 
 pytestmark = pytest.mark.thorough
 
@@ -26,10 +26,6 @@ HEADER = {"requestApiKey": 13, "requestApiVersion": 0, "correlationId": 7, "clie
 FRAME = {"message": "LeaveGroupRequest", "version": 0, "header": HEADER, "body": LEAVE}
 FRAME_HEX = "00000012" + "000d" + "0000" + "00000007" + "00026d65" + LEAVE_HEX
 JSON_ERROR = "JSON input: "
-
-
-def run(*words: str, stdin: str | bytes = b"") -> Result:
-    return CliRunner().invoke(app, words, input=stdin)
 
 
 def refused(result: Result, *texts: str, code: int, stdout: str = "") -> None:

@@ -1,11 +1,13 @@
 """`tagwire generate`: what it writes, says and exits with."""
 
 import re
+from functools import partial
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import PACKAGE, edit_spec, make_project, read_tree, write_spec
 
 from tagwire_cli.app import app
@@ -20,8 +22,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def generate(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["generate", *arguments])
+generate = partial(tagwire_result, "generate")
 
 
 @pytest.fixture

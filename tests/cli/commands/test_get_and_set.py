@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result as run
 
 import tagwire_messages as messages
 from tagwire import FrameSplitter
@@ -21,10 +22,6 @@ ASKED = registry.encode_request(messages.MetadataRequest(topics=None), 12, corre
 BEATS = registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=2, client_id="beat")
 ANSWER = registry.encode_response(messages.MetadataResponse(brokers=BROKERS), 12, correlation_id=1)
 BEATEN = registry.encode_response(messages.HeartbeatResponse(), 4, correlation_id=2)
-
-
-def run(*words: str, stdin: bytes = b"") -> Result:
-    return CliRunner().invoke(app, words, input=stdin)
 
 
 def printed(*words: str, stdin: bytes) -> str:

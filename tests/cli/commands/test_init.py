@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import read_tree
 
 from tagwire_cli.app import app
@@ -26,10 +28,7 @@ FILES = {
 HEADERS = {"message_specs/RequestHeader.json", "message_specs/ResponseHeader.json"}
 
 
-def init(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["init", *arguments])
-    assert result.exit_code == code, result.output
-    return result
+init = partial(tagwire_result, "init", code=0)
 
 
 def run(*command: str, cwd: Path) -> str:

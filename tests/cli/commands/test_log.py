@@ -6,14 +6,14 @@ import json
 import os
 import sys
 import tarfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_outcome
 
 from tagwire.records import Record, build
-from tagwire_cli.app import app
 
 DATA = Path(__file__).parents[2] / "data" / "logs"
 SEGMENT = "00000000000000000000.log"
@@ -39,9 +39,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["log", *map(str, arguments)])
-    return result.exit_code, result.stdout, result.stderr
+run = partial(tagwire_outcome, "log")
 
 
 def rows(*arguments: object) -> list[dict[str, Any]]:

@@ -2,24 +2,23 @@
 
 import json
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import tagwire_result
 
 import tagwire_messages as messages
 from tagwire import log
 from tagwire.log.state import state
 from tagwire.records import Record, build
-from tagwire_cli.app import app
 
 SEGMENT = "00000000000000000000.log"
 OFFSETS = "__consumer_offsets-0"
 
 
-def run(*words: object) -> Result:
-    return CliRunner().invoke(app, ["log", *map(str, words)])
+run = partial(tagwire_result, "log")
 
 
 def encoded(message: Any, version: int) -> bytes:

@@ -5,16 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-
-from tagwire_cli.app import app
+from click.testing import Result
+from command import tagwire_result as run
 
 LEAVE_V0 = "00 01 67 00 01 6d"
 LEAVE_JSON = {"groupId": "g", "memberId": "m"}
-
-
-def run(*words: str, stdin: str | bytes = b"") -> Result:
-    return CliRunner().invoke(app, words, input=stdin)
 
 
 def refused(result: Result, *texts: str, code: int) -> None:

@@ -7,22 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import tagwire_result as run
 
 import tagwire_messages as messages
 from tagwire import FrameSplitter
 from tagwire.records import BatchBuilder
-from tagwire_cli.app import app
 from tagwire_messages import registry
 
 CAPTURES = Path(__file__).parents[2] / "data" / "captures" / "captures.jsonl.gz"
 SECRET = b"s3cret-value"
 LOGIN = registry.encode_request(messages.SaslAuthenticateRequest(auth_bytes=SECRET), 2, correlation_id=1)
 BEAT = registry.encode_request(messages.HeartbeatRequest(), 4, correlation_id=2)
-
-
-def run(*words: str, stdin: bytes = b"") -> Result:
-    return CliRunner().invoke(app, words, input=stdin)
 
 
 def stream(*frames: bytes) -> bytes:

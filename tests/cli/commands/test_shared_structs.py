@@ -7,10 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command import tagwire_result as run
 from shapes import LINE, POINT, make_shapes
-
-from tagwire_cli.app import app
 
 
 @pytest.fixture
@@ -18,10 +16,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(make_shapes(tmp_path))
     monkeypatch.setenv("CI", "")
     return tmp_path
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, words)
 
 
 def edit(path: str, old: str, new: str) -> None:

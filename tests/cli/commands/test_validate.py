@@ -1,11 +1,13 @@
 """`tagwire validate` and `tagwire rule`: findings as text and as JSON, and exit codes."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import edit_spec, make_project, spec, write_spec
 
 from tagwire.log.rules import RULES as LOG_RULES
@@ -19,8 +21,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def validate(*arguments: str, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(app, ["validate", *arguments], input=stdin)
+validate = partial(tagwire_result, "validate")
 
 
 def findings(*arguments: str) -> list[dict[str, Any]]:

@@ -2,10 +2,12 @@
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
@@ -28,8 +30,7 @@ SIGNED = str([each - 256 if each > 127 else each for each in REQUEST]).encode()
 """As Java's Arrays.toString prints bytes."""
 
 
-def run(*words: object, stdin: bytes = b"") -> Result:
-    return CliRunner().invoke(app, ["explain", *map(str, words)], input=stdin)
+run = partial(tagwire_result, "explain")
 
 
 @pytest.mark.parametrize(

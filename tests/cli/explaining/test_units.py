@@ -4,10 +4,12 @@ import gzip
 import json
 import re
 import struct
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from network_packets import Segment, pcap
 
 import tagwire_messages as messages
@@ -21,8 +23,7 @@ RESPONSE = registry.encode_response(messages.MetadataResponse(cluster_id="cluste
 EQUAL = registry.encode_response(messages.HeartbeatResponse(), 1, correlation_id=7)
 
 
-def run(*words: str, stdin: str | bytes = b"") -> Result:
-    return CliRunner().invoke(app, ("explain", *words), input=stdin)
+run = partial(tagwire_result, "explain")
 
 
 def sized(*frames: bytes) -> bytes:

@@ -1,40 +1,14 @@
-"""Logs of real brokers, unpacked once; what they hold, as Kafka's own reader says."""
+"""Copies of logs, Kafka's jars, and both engines."""
 
-import gzip
-import json
 import shutil
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from column_values import ENGINES
 from kafka_jars import kafka_jars
 
 from tagwire.records import format_names, format_of
-
-DATA = Path(__file__).parents[2] / "data" / "logs"
-
-
-@pytest.fixture(scope="session")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a folder of logs for each broker; not to be changed."""
-    folder = tmp_path_factory.mktemp("logs")
-    with tarfile.open(DATA / "logs.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def truth() -> dict[str, list[dict[str, Any]]]:
-    """By partition (`broker/topic-partition`) and then in order: the batches as Kafka's reader sees them."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for line in gzip.decompress((DATA / "kafka_reader.jsonl.gz").read_bytes()).splitlines():
-        row = json.loads(line)
-        if row["file"].endswith(".log"):
-            rows.setdefault(row["file"].rpartition("/")[0], []).append(row)
-    return rows
 
 
 @pytest.fixture

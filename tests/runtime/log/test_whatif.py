@@ -4,17 +4,15 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_result as run
 
 from tagwire import log
 from tagwire.log.convert import Conversion
 from tagwire.log.rebatching import BatchSize
 from tagwire.log.whatif import Kind, WhatIf, fill_of
 from tagwire.records import Record, RecordBatch, build, convert
-from tagwire_cli.app import app
 from tagwire_workbench.whatif.plots import scale_of
 
 CopyOf = Callable[[str], Path]
@@ -111,10 +109,6 @@ def test_fills(records: int, fill: str) -> None:
 
 
 # ---------------------------------------------------------------- the commands
-
-
-def run(*arguments: Any) -> Any:
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def test_whatif_as_json(logs: Path) -> None:

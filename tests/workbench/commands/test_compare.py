@@ -2,17 +2,17 @@
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from build_package import build_package
-from click.testing import CliRunner
+from command import tagwire_outcome
 
 import tagwire_cli
 import tagwire_messages as kafka
-from tagwire_cli.app import app
 from tagwire_messages.metadata_request import MetadataRequestTopic
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "compare.json").read_text())
@@ -52,9 +52,7 @@ def files(tmp_path: Path) -> list[str]:
     return [str(a), str(b)]
 
 
-def run(*words: str) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["compare", *words])
-    return done.exit_code, done.stdout, done.stderr
+run = partial(tagwire_outcome, "compare")
 
 
 def test_as_text(files: list[str]) -> None:

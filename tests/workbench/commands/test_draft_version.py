@@ -3,11 +3,13 @@
 import json
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 
 from tagwire_cli.app import app
 
@@ -28,8 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return specs
 
 
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ("draft-version", *map(str, words)))
+run = partial(tagwire_result, "draft-version")
 
 
 def commit(root: Path) -> None:

@@ -2,13 +2,13 @@
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from command import tagwire_outcome
 
 import tagwire_messages as kafka
-from tagwire_cli.app import app
 from tagwire_workbench.fuzzing.corpus import seeds
 
 TARGET = """
@@ -42,9 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["fuzz", "minimise", *map(str, words)])
-    return done.exit_code, done.stdout, done.stderr
+run = partial(tagwire_outcome, "fuzz", "minimise")
 
 
 def test_what_a_function_raises(folder: Path) -> None:

@@ -2,13 +2,12 @@
 
 import json
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-
-from tagwire_cli.app import app
+from command import tagwire_result
 
 SPEC: dict[str, Any] = {
     "apiKey": 900,
@@ -21,8 +20,7 @@ SPEC: dict[str, Any] = {
 }
 
 
-def run(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ("import", *map(str, words)))
+run = partial(tagwire_result, "import")
 
 
 def jar(path: Path, entry: str = "common/message/PingRequest.json", spec: dict[str, Any] = SPEC) -> Path:

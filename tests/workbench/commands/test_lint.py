@@ -1,10 +1,12 @@
 """`tagwire lint` on messages: what is on, what settings and options change, what is excused, where findings are."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import tagwire_result
 from spec_projects import make_project, write_spec
 
 from tagwire_cli.app import app
@@ -41,8 +43,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def lint(*words: str) -> Result:
-    return CliRunner().invoke(app, ["lint", *words])
+lint = partial(tagwire_result, "lint")
 
 
 def rules(*words: str) -> list[str]:

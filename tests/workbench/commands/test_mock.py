@@ -9,16 +9,16 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from command import tagwire_outcome
 
 import tagwire_cli
 import tagwire_messages as kafka
-from tagwire_cli.app import app
 
 SCHEMA = json.loads((Path(tagwire_cli.__file__).parent / "json_schemas" / "mock-serve.json").read_text())
 SCRIPT = "rules: [{request: HeartbeatRequest, versions: 0-3, reply: {body: {errorCode: 27}}}]"
@@ -122,9 +122,7 @@ def test_it_ends_when_nobody_reads_what_it_prints(script: Path, version: int) ->
         assert "Error" not in process.stderr.read()
 
 
-def run(*words: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["mock", "serve", *map(str, words)])
-    return done.exit_code, done.stdout, done.stderr
+run = partial(tagwire_outcome, "mock", "serve")
 
 
 def test_it_stops_in_time(script: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from command import tagwire_outcome
 
 import tagwire_cli
 import tagwire_messages as kafka
@@ -126,9 +127,7 @@ def test_without_secrets(peer: MockPeer, tmp_path: Path) -> None:
     assert len(rows(file)) == 2 and not any(b"secret".hex() in str(row["hex"]) for row in rows(file))
 
 
-def run(*words: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["record", *map(str, words)])
-    return done.exit_code, done.stdout, done.stderr
+run = partial(tagwire_outcome, "record")
 
 
 def test_a_reader_that_does_not_read_stops_nothing() -> None:
