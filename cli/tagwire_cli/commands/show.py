@@ -1,7 +1,7 @@
 """`tagwire show`: the fields of a message, in all versions or in one."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,6 +36,7 @@ _BY_VERSIONS = (
 )
 _HISTORY = (Column("version", is_number=True, style="cyan"), Column("releases"), Column("change"))
 _IN_WIRE_ORDER = (_FIELD, Column("type"), Column("tag"), Column("default"))
+_ABOUT = Column("about")
 _INDENT = "  "
 
 
@@ -48,9 +49,10 @@ _INDENT = "  "
     shell_complete=completion.versions,
     help="Show the layout of one version, in wire order.",
 )
+@click.option("--wide", is_flag=True, help="Add a column that says what each field means.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @package_option
-def command(name: str, version: int | None, as_json: bool, package: str | None) -> None:
+def command(name: str, version: int | None, wide: bool, as_json: bool, package: str | None) -> None:
     """Show the fields of MESSAGE by version.
 
     Fields of a struct are indented below it. An ignorable field is dropped without
@@ -65,7 +67,7 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
     \b
     Examples:
       tagwire show OffsetCommitRequest
-      tagwire show OffsetCommitRequest --version 9
+      tagwire show OffsetCommitRequest --version 9 --wide
       tagwire show MetadataResponse --json
     """
     registry = find_registry(package)
@@ -73,20 +75,21 @@ def command(name: str, version: int | None, as_json: bool, package: str | None) 
     if found.KIND == "format":
         if version is not None:
             raise click.BadParameter(f"{name} is a record format; it has no versions", param_hint="--version")
-        _show_format(found, as_json=as_json)
+        _show_format(found, wide=wide, as_json=as_json)
         return
     message = find_message(registry, name)
     if version is None:
-        _show_versions(registry, message, as_json=as_json)
+        _show_versions(registry, message, wide=wide, as_json=as_json)
     else:
         require_version(message, version)
-        _show_layout(message, version, as_json=as_json)
+        _show_layout(message, version, wide=wide, as_json=as_json)
 
 
 # ---------------------------------------------------------------- all versions
 
 
-def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: bool) -> None:
+def _show_versions(registry: "Registry", message: "type[Message]", *, wide: bool, as_json: bool) -> None:
+    from tagwire.explain.abouts import abouts
     from tagwire_cli.comparing.version_history import history
 
     steps = history(registry, message)
@@ -96,10 +99,11 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: b
         return
     for line in _title(message):
         say(line)
-    rows = [_cells(row, around, depth) for row, around, depth in _walk(message, None, 0)]
-    if rows:
-        say()
-        print_table(_BY_VERSIONS, rows)
+    texts = abouts(message)
+    if texts[""]:
+        say(texts[""])
+    rows = {path: _cells(row, around, path.count(".")) for path, row, around in _walk(message, None, "")}
+    _print_fields(_BY_VERSIONS, list(rows.items()), texts if wide else None)
     say()
     has_releases = any(step.releases for step in steps)
     columns = _HISTORY if has_releases else (_HISTORY[0], _HISTORY[2])
@@ -108,9 +112,12 @@ def _show_versions(registry: "Registry", message: "type[Message]", *, as_json: b
 
 
 def _head(message: "type[Message]") -> dict[str, Any]:
+    from tagwire.explain.abouts import abouts
+
     headers = [{"versions": str(versions), "header": number} for versions, number in message.HEADER_VERSIONS]
     return {
         "name": message.NAME,
+        **({"about": text} if (text := abouts(message)[""]) else {}),
         "kind": message.KIND,
         "apiKey": message.API_KEY,
         "component": message.COMPONENT,
@@ -136,13 +143,16 @@ def _title(message: "type[Message]") -> Iterator[str]:
 
 
 def _walk(
-    struct: "type[Struct]", around: "StructVersions | None", depth: int
-) -> Iterator[tuple["FieldRow", "StructVersions | None", int]]:
-    """The fields with those of their structs; `around` says how a shared struct's versions are those of the message."""
+    struct: "type[Struct]", around: "StructVersions | None", prefix: str
+) -> Iterator[tuple[str, "FieldRow", "StructVersions | None"]]:
+    """Yield the fields and the fields of their structs, each with its path.
+
+    `around` maps versions of a shared struct to versions of the message.
+    """
     for row in struct.FIELDS:
-        yield row, around, depth
+        yield prefix + row.name, row, around
         if row.struct is not None:
-            yield from _walk(row.struct, _inside(row, around), depth + 1)
+            yield from _walk(row.struct, _inside(row, around), f"{prefix}{row.name}.")
 
 
 def _inside(row: "FieldRow", around: "StructVersions | None") -> "StructVersions | None":
@@ -235,7 +245,7 @@ def _field(row: "FieldRow", around: "StructVersions | None") -> dict[str, Any]:
 # ---------------------------------------------------------------- one version
 
 
-def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> None:
+def _show_layout(message: "type[Message]", version: int, *, wide: bool, as_json: bool) -> None:
     from tagwire.message.field_table import layout_of
 
     root = layout_of(message, version).root
@@ -243,46 +253,47 @@ def _show_layout(message: "type[Message]", version: int, *, as_json: bool) -> No
         write_json({"name": message.NAME, "version": version, "minimumSize": root.minimum, **_struct(root)})
         return
     say(f"{message.NAME} v{version}: at least {count(root.minimum, 'byte')}")
-    _print_wire(root)
+    _print_wire(root, message if wide else None)
 
 
-def _show_format(found: "type[RecordFormat]", *, as_json: bool) -> None:
+def _show_format(found: "type[RecordFormat]", *, wide: bool, as_json: bool) -> None:
     root = found.layout().root
     if as_json:
         write_json({"name": found.NAME, "format": found.FORMAT, "minimumSize": root.minimum, **_struct(root)})
         return
     say(f"{found.NAME}: record format {found.FORMAT}, at least {count(root.minimum, 'byte')}")
-    _print_wire(root)
+    _print_wire(root, found if wide else None)
 
 
-def _print_wire(root: "StructLayout") -> None:
-    rows = list(_wire_rows(root, 0))
-    if rows:
-        say()
-        print_table(_IN_WIRE_ORDER, rows)
+def _print_wire(root: "StructLayout", documented: "type[Struct] | None") -> None:
+    from tagwire.explain.abouts import abouts
+
+    _print_fields(_IN_WIRE_ORDER, list(_wire_rows(root, 0, "")), None if documented is None else abouts(documented))
     if root.missing:
         lacking = ", ".join(field.name + (" (ignorable)" if field.ignorable else "") for field in root.missing)
         say()
         say(f"Not in this version: {lacking}")
 
 
-def _wire_rows(struct: "StructLayout", depth: int) -> Iterator[tuple[str, ...]]:
+def _wire_rows(struct: "StructLayout", depth: int, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a row for each item and each section, with the path of the field; sections have none."""
     from tagwire.layout import OptionalBuffer, nested_struct
 
-    def rows(fields: "tuple[Item, ...]", depth: int) -> Iterator[tuple[str, ...]]:
+    def rows(fields: "tuple[Item, ...]", depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
         for item in fields:
             tag = "" if item.tag is None else str(item.tag)
-            yield _INDENT * depth + item.name, str(item.type), tag, _default_text(item.default)
+            path = f"{prefix}{item.name}"
+            yield path, (_INDENT * depth + item.name, str(item.type), tag, _default_text(item.default))
             nested = nested_struct(item.type)
             if nested is not None:
-                yield from _wire_rows(nested, depth + 1)
+                yield from _wire_rows(nested, depth + 1, f"{path}.")
 
     if isinstance(struct.section, OptionalBuffer):
-        yield _INDENT * depth + "(optional fields)", f"{struct.section.length.name} lengths", "", ""
+        yield "-", (_INDENT * depth + "(optional fields)", f"{struct.section.length.name} lengths", "", "")
         yield from rows(struct.section.fields, depth + 1)
     yield from rows(struct.items, depth)
     if struct.section is not None and not isinstance(struct.section, OptionalBuffer):
-        yield _INDENT * depth + "(tagged fields)", "uvarint count", "", ""
+        yield "-", (_INDENT * depth + "(tagged fields)", "uvarint count", "", "")
         yield from rows(struct.section.fields, depth + 1)
 
 
@@ -308,6 +319,19 @@ def _item(item: "Item") -> dict[str, Any]:
         "default": _default(item.default),
     }
     return facts if nested is None else {**facts, "struct": _struct(nested)}
+
+
+def _print_fields(
+    columns: tuple[Column, ...], rows: list[tuple[str, tuple[str, ...]]], texts: Mapping[str, str] | None
+) -> None:
+    """Print a table of fields, given with their paths; with texts, a last column says what each field means."""
+    if rows:
+        about = () if texts is None else (_ABOUT,)
+        say()
+        print_table(
+            (*columns, *about),
+            [cells if texts is None else (*cells, texts.get(path, "")) for path, cells in rows],
+        )
 
 
 # ---------------------------------------------------------------- defaults

@@ -149,6 +149,8 @@ def test_show(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(folder)
     words = ["show", "ShelfData", "--package", "documented_messages"]
     assert "int8, deprecated" in CliRunner().invoke(app, words).stdout
+    for version in ([], ["--version", "1"]):
+        assert "at the door Deprecated: use Place" in CliRunner().invoke(app, [*words, *version, "--wide"]).stdout
     room = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["fields"][0]
     assert (room["about"], room["deprecated"]) == ("at the door", "use Place")
 

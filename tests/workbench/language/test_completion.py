@@ -87,12 +87,22 @@ def test_keys_that_a_place_allows(text: str, has: list[str], lacks: list[str]) -
     assert not set(lacks) & set(found)
 
 
+def test_a_struct_is_offered_with_its_documentation() -> None:
+    found = offers(
+        '{ "commonStructs": [ { "name": "S", "about": "A shelf." } ], "fields": [ { "name": "A", "type": "|" } ] }'
+    )
+    assert {offer.label: offer.description for offer in found if offer.description} == {
+        "S": "A shelf.",
+        "[]S": "A shelf.",
+    }
+
+
 def test_extensions_are_offered_where_they_may_be_used() -> None:
     asked = '{ "dialect": "tagwire", | }'
-    assert "about" in labels(asked)
-    assert "about" not in labels("{ | }")
-    assert "about" in [offer.label for offer in offers("{ | }", is_extended=True)]
-    assert "about" not in [offer.label for offer in offers(asked.replace("tagwire", "kafka"), is_extended=True)]
+    assert "deprecated" in labels(asked)
+    assert "deprecated" not in labels("{ | }")
+    assert "deprecated" in [offer.label for offer in offers("{ | }", is_extended=True)]
+    assert "deprecated" not in [offer.label for offer in offers(asked.replace("tagwire", "kafka"), is_extended=True)]
 
 
 @pytest.mark.parametrize(

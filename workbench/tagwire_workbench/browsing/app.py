@@ -170,9 +170,8 @@ class Browser(App[None]):
         item, cursor = event.item, self.fields.cursor_node
         if cursor is not None and cursor.data is item:  # else another entry is shown already
             self.bytes.show(item.buffer, item.begin, item.end)
-            self.field.update(
-                "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
-            )
+            facts = "  ".join(filter(None, (item.path, item.value, item.type if item.type != item.path else "")))
+            self.field.update(f"{facts}\n{item.about}" if item.about else facts)
 
     def on_byte_view_pointed(self, event: ByteView.Pointed) -> None:
         """Go to the field of a byte."""

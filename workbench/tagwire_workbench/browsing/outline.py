@@ -4,10 +4,12 @@ Items are made as far as somebody looks. An array of very many elements has item
 them, so that opening it costs no more than a range.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from tagwire.explain.abouts import abouts
 from tagwire.explain.nodes import Node
 from tagwire.explain.text import kind_of, rows_of, title_of, value_of
 from tagwire.explain.trace import Trace
@@ -22,8 +24,21 @@ _LONGEST_TEXT: Final = 1000
 """Bytes that may be shown as text."""
 _ASKED: Final = 8
 """Fields of an element that may say what it is."""
+_INDEX: Final = re.compile(r"\[\d+\]")
 
 Note = Callable[[Node], str]
+
+
+class _Details(NamedTuple):
+    """What is shown of nodes in addition to their values."""
+
+    note: Note
+    abouts: Mapping[str, str]
+    """What the spec says about fields, by path without indices."""
+
+    def about(self, node: Node) -> str:
+        """What the spec says about the field of a node; "" for a message."""
+        return self.abouts.get(_INDEX.sub("", node.path), "") if node.path else ""
 
 
 class Buffer(NamedTuple):
@@ -49,8 +64,11 @@ class Item:
         end: int,
         make: Callable[[], Iterator["Item"]] | None = None,
         path: str = "",
+        about: str = "",
     ) -> None:
         self.name = name
+        self.about = about
+        """What the spec says about the field."""
         self.path = path or name
         """Where it is in the message."""
         self.value = value
@@ -109,9 +127,10 @@ def _hidden(trace: Trace) -> Iterator[tuple[int, int]]:
 
 
 def _items(trace: Trace, buffer: Buffer, note: Note) -> Iterator[Item]:
-    for part in trace.parts:
+    for number, part in enumerate(trace.parts):
         title = part.type if part is not trace.root else title_of(trace).partition(":")[0]
-        yield _item(part, title, buffer, note)
+        known = abouts(trace.structs[number].cls) if number < len(trace.structs) else {}
+        yield _item(part, title, buffer, _Details(note, known))
     end = trace.root.end
     error = trace.error
     if error is not None:
@@ -126,30 +145,31 @@ def _rest(buffer: Buffer, begin: int, end: int) -> Item:
     return Item("not read", count(end - begin, "byte"), "", "rest", buffer, begin, end)
 
 
-def _item(node: Node, name: str, buffer: Buffer, note: Note) -> Item:
+def _item(node: Node, name: str, buffer: Buffer, details: _Details) -> Item:
     inside = buffer if node.unpacked is None else Buffer(f"{node.path}, unpacked", node.unpacked)
     is_branch = next(node.parts(), None) is not None
-    make = (lambda: _children(node, inside, note)) if is_branch else None
-    value = _telling(node, note) if is_branch and name.startswith("[") else _value(node, note)
+    make = (lambda: _children(node, inside, details)) if is_branch else None
+    value = _telling(node, details) if is_branch and name.startswith("[") else _value(node, details)
     place = node.offset, node.end
-    return Item(printable(name), value, node.type, kind_of(node), buffer, *place, make, printable(node.path))
+    path, about = printable(node.path), printable(details.about(node))
+    return Item(printable(name), value, node.type, kind_of(node), buffer, *place, make, path, about)
 
 
-def _value(node: Node, note: Note) -> str:
-    """The value in a few words; of bytes that are text, the text."""
+def _value(node: Node, details: _Details) -> str:
+    """The value in a few details; of bytes that are text, the text."""
     value = node.value
     if isinstance(value, bytes | bytearray | memoryview) and 0 < len(value) <= _LONGEST_TEXT and not node.is_hidden:
         text = bytes(value).decode("utf-8", "replace")
         if text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text:
             return shown(text)
-    return printable(value_of(node, note))
+    return printable(value_of(node, details.note))
 
 
-def _telling(node: Node, note: Note) -> str:
+def _telling(node: Node, details: _Details) -> str:
     """What tells an element of an array from others: its own value, its first text, or else its first number."""
-    found = _value(node, note)
+    found = _value(node, details)
     for child in islice(node.parts(), 0 if found else _ASKED):
-        value = _value(child, note)
+        value = _value(child, details)
         if "'" in value:
             return f"{_name(child, node)} {value}"
         if kind_of(child) == "number":
@@ -157,26 +177,26 @@ def _telling(node: Node, note: Note) -> str:
     return found
 
 
-def _children(node: Node, buffer: Buffer, note: Note) -> Iterator[Item]:
+def _children(node: Node, buffer: Buffer, details: _Details) -> Iterator[Item]:
     starts = [each.offset for each in islice(node.parts(), 0, None, _AT_ONCE)]
     if len(starts) == 1:
         for child in node.parts():
-            yield _item(child, _name(child, node), buffer, note)
+            yield _item(child, _name(child, node), buffer, details)
         return
     number = sum(1 for _ in node.parts())
     ends = [*starts[1:], node.end if node.unpacked is None else len(node.unpacked)]
     for place, (begin, end) in enumerate(zip(starts, ends, strict=True)):
         first = place * _AT_ONCE
         last = min(first + _AT_ONCE, number) - 1
-        yield _range(node, (first, last), buffer, (begin, end), note)
+        yield _range(node, (first, last), buffer, (begin, end), details)
 
 
-def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[int, int], note: Note) -> Item:
+def _range(node: Node, elements: tuple[int, int], buffer: Buffer, place: tuple[int, int], details: _Details) -> Item:
     first, last = elements
 
     def make() -> Iterator[Item]:
         for child in islice(node.parts(), first, last + 1):
-            yield _item(child, _name(child, node), buffer, note)
+            yield _item(child, _name(child, node), buffer, details)
 
     return Item(f"[{first}-{last}]", "", "", "range", buffer, *place, make)
 

@@ -112,10 +112,13 @@ def _types(tree: TextTree, owner: Value, span: Span, is_extended: bool) -> Itera
     common = [name for name in dict.fromkeys(names) if _may_use(name, owner, tree)]
     for row in rows:
         yield Offer(row.name, "type", json.dumps(row.name), span, wire_form(row))
+    structs = SpecNames(tree).structs
+    about = {name: structs[name].value.parent.word("about") for name in common if structs[name].value.parent}
     for name in common:
-        yield Offer(name, "struct", json.dumps(name), span, "struct")
+        yield Offer(name, "struct", json.dumps(name), span, "struct", about.get(name, ""))
     for name in [*(row.name for row in rows if row.name != "records"), *common]:
-        yield Offer(f"[]{name}", "struct" if name in common else "type", json.dumps(f"[]{name}"), span, "array")
+        kind = "struct" if name in common else "type"
+        yield Offer(f"[]{name}", kind, json.dumps(f"[]{name}"), span, "array", about.get(name, ""))
 
 
 def _may_use(name: str, owner: Value, tree: TextTree) -> bool:
