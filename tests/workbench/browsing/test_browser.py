@@ -187,7 +187,7 @@ def test_packed_records_are_shown_unpacked() -> None:
         assert app.fields.cursor_node is not None and app.fields.cursor_node.data is not None
         assert app.fields.cursor_node.data.begin <= begin + 1 < app.fields.cursor_node.data.end
 
-    asyncio.run(browse(listing_of(DATA / "sample_log"), steps, size=(120, 60)))
+    asyncio.run(browse(listing_of(DATA / "sample_log"), steps, size=(120, 64)))
 
 
 def test_long_arrays_are_opened_in_ranges(tmp_path: Path) -> None:
