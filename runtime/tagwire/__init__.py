@@ -25,7 +25,7 @@ from tagwire.lazy import lazy_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tagwire import captures, connection
+    from tagwire import captures, connection, sasl
     from tagwire.drivers.asking import AnswerError, PeerConnectionError
     from tagwire.drivers.asynchronous import connect_async
     from tagwire.drivers.blocking import connect
@@ -108,6 +108,7 @@ __all__ = [
     "negotiate",
     "parse_annotated",
     "require_level",
+    "sasl",
     "select",
     "trace",
     "trace_request",
@@ -117,6 +118,7 @@ __all__ = [
 _MODULES = {
     "tagwire.captures": ("captures",),
     "tagwire.connection": ("connection",),
+    "tagwire.sasl": ("sasl",),
     "tagwire.drivers.asking": ("AnswerError", "PeerConnectionError"),
     "tagwire.drivers.asynchronous": ("connect_async",),
     "tagwire.drivers.blocking": ("connect",),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         gc: bool
 
 
-__all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_record", "encode_record"]
+__all__ = ["COORDINATOR_LOGS", "METADATA_LOGS", "decode_prefixed", "decode_record", "encode_prefixed", "encode_record"]
 
 COORDINATOR_LOGS: Final = ("group", "transaction", "share")
 METADATA_LOGS: Final = ("cluster", "remote-log")
@@ -79,6 +79,23 @@ def encode_record(message: Message, version: int) -> bytes:
         return encode(_METADATA, fields) + body
     reason = f"is of kind {message.KIND}, which no log holds; expected coordinator-key, coordinator-value or metadata"
     raise EncodeError(reason, message_name=message.NAME, version=version, path="")
+
+
+def encode_prefixed(message: Message, version: int) -> bytes:
+    """Encode a message behind its version. Raises EncodeError."""
+    return encode(_VALUE, {"version": version}) + message.encode(version)
+
+
+def decode_prefixed(cls: type[Message], data: Any, options: DecodeOptions) -> Frame:
+    """Decode a message behind its version; `Frame.header` is None. See `Registry.decode_prefixed`."""
+    data = held(data) if options["views"] else as_bytes(data)
+    reader = LayoutReader(_VALUE, data, strict=options["strict"], limits=options["limits"])
+    version = reader.message(whole=False)["version"]
+    if version > cls.VERSIONS.highest and not options["strict"]:
+        version = cls.VERSIONS.highest  # newer versions only add fields at the end
+    if version not in cls.VERSIONS:
+        raise UnsupportedVersionError(cls.NAME, version, cls.VERSIONS)
+    return Frame(None, read_rest(cls, data, version, reader.pos, **options), version)
 
 
 def decode_record(registry: Registry, data: Any, log: str, key: Any, options: DecodeOptions) -> Frame:

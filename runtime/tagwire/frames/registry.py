@@ -316,6 +316,35 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
 
         return encode_record(message, version)
 
+    def encode_prefixed(self, message: Message, version: int) -> bytes:
+        """Encode a message behind its version, an int16: as in the metadata and assignment of a group's member.
+
+        Raises EncodeError.
+        """
+        from tagwire.frames.record_frames import encode_prefixed
+
+        return encode_prefixed(message, version)
+
+    def decode_prefixed(
+        self,
+        message: type[Message] | str,
+        data: Any,
+        *,
+        strict: bool = True,
+        views: bool = False,
+        limits: Limits = DEFAULT_LIMITS,
+        gc: bool = True,
+    ) -> Frame:
+        """Decode a message behind its version, such as a ConsumerProtocolSubscription; `Frame.header` is None.
+
+        `message` is a class or a name. With `strict=False`, a newer version than the known ones is read as the highest
+        of them, as Kafka's consumer does. Raises DecodeError, UnsupportedVersionError, UnknownMessageError.
+        """
+        from tagwire.frames.record_frames import decode_prefixed
+
+        cls = self[message] if isinstance(message, str) else message
+        return decode_prefixed(cls, data, {"strict": strict, "views": views, "limits": limits, "gc": gc})
+
     def decode_record(
         self,
         data: Any,

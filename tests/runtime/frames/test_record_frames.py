@@ -103,3 +103,19 @@ def test_what_no_log_holds() -> None:
 def test_views_and_lenient_reading() -> None:
     assert registry.decode_record(RECORD + b"\x00", "cluster", strict=False).message == ChairRecord(height=7)
     assert registry.decode_record(memoryview(RECORD), "cluster", views=True).message == ChairRecord(height=7)
+
+
+def test_messages_behind_their_version() -> None:
+    """The metadata of a group's member, as Kafka's ConsumerProtocol writes it: an int16 and the body."""
+    import tagwire_messages as messages
+
+    subscription = messages.ConsumerProtocolSubscription(topics=["a"])
+    data = messages.registry.encode_prefixed(subscription, 1)
+    assert data == bytes.fromhex("0001 00000001 0001 61 ffffffff 00000000")
+    assert messages.registry.decode_prefixed("ConsumerProtocolSubscription", data) == Frame(None, subscription, 1)
+    newer = b"\0\x09" + subscription.encode(3) + b"new"
+    assert messages.registry.decode_prefixed(type(subscription), newer, strict=False).message == subscription
+    with pytest.raises(UnsupportedVersionError):
+        messages.registry.decode_prefixed(type(subscription), newer)
+    with pytest.raises(DecodeError, match="found 1 byte left"):
+        messages.registry.decode_prefixed(type(subscription), b"\0")

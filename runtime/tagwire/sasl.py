@@ -1,0 +1,115 @@
+"""SASL without I/O: the bytes that a client sends to log in with PLAIN (RFC 4616) or SCRAM (RFC 5802, RFC 7677).
+
+login = tagwire.sasl.login("SCRAM-SHA-256", "alice", password)
+broker.ask(SaslHandshakeRequest(mechanism=login.mechanism), check=True)
+data = login.step()
+while data is not None:
+    data = login.step(broker.ask(SaslAuthenticateRequest(auth_bytes=data), check=True).auth_bytes)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Generator
+from secrets import token_urlsafe
+from typing import Final
+
+from tagwire.errors import TagwireError
+
+__all__ = ["MECHANISMS", "Login", "SaslError", "login"]
+
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MOST_ITERATIONS: Final = 1_000_000
+"""More take seconds. Kafka's brokers use 4096 unless they are told otherwise."""
+
+
+class SaslError(TagwireError):
+    """An exchange that failed: the peer sent something else than the mechanism requires."""
+
+
+class Login:
+    """One login. Made by `login`; it can't be used twice."""
+
+    def __init__(self, mechanism: str, steps: Generator[bytes, bytes]) -> None:
+        self.mechanism = mechanism
+        self._steps = steps
+        self._has_begun = False
+
+    def step(self, received: bytes = b"") -> bytes | None:
+        """Return the next bytes to send, given the peer's last ones; None when the exchange is complete.
+
+        Raises SaslError, also if the peer can't prove that it knows the password.
+        """
+        try:
+            if self._has_begun:
+                return self._steps.send(bytes(received))
+            self._has_begun = True
+            return next(self._steps)
+        except StopIteration:
+            return None
+
+    def __repr__(self) -> str:
+        return f"<login with {self.mechanism}>"
+
+
+def login(mechanism: str, user: str, password: str, *, nonce: str | None = None) -> Login:
+    """Begin to log in with one of `MECHANISMS`. A `nonce` is only for tests. Raises SaslError."""
+    if mechanism == "PLAIN":
+        if "\0" in user + password:
+            raise SaslError("PLAIN: a user name or password contains a zero character")
+        return Login(mechanism, _plain(user, password))
+    if mechanism not in MECHANISMS:
+        raise SaslError(f"{mechanism!r} is not a known mechanism; known are {', '.join(MECHANISMS)}")
+    name = mechanism.removeprefix("SCRAM-").replace("-", "").lower()
+    return Login(mechanism, _scram(mechanism, name, user, password, nonce or token_urlsafe(24)))
+
+
+def _plain(user: str, password: str) -> Generator[bytes, bytes]:
+    yield f"\0{user}\0{password}".encode()
+
+
+def _scram(mechanism: str, digest: str, user: str, password: str, nonce: str) -> Generator[bytes, bytes]:
+    first = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
+    server_first = yield f"n,,{first}".encode()
+    found = _attributes(mechanism, server_first, "r", "s", "i")
+    if not found["r"].startswith(nonce) or found["r"] == nonce:
+        raise SaslError(f"{mechanism}: the peer's nonce does not extend the client's")
+    iterations = int(found["i"]) if found["i"].isascii() and found["i"].isdigit() else 0
+    if not 0 < iterations <= _MOST_ITERATIONS:
+        raise SaslError(f"{mechanism}: the iteration count must be 1 to {_MOST_ITERATIONS}")
+    salted = hashlib.pbkdf2_hmac(digest, password.encode(), _from_base64(mechanism, found["s"]), iterations)
+    final = f"c=biws,r={found['r']}"
+    text = f"{first},{server_first.decode()},{final}".encode()
+    client_key = hmac.digest(salted, b"Client Key", digest)
+    signature = hmac.digest(hashlib.new(digest, client_key).digest(), text, digest)
+    proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+    server_final = yield f"{final},p={b64encode(proof).decode()}".encode()
+    expected = hmac.digest(hmac.digest(salted, b"Server Key", digest), text, digest)
+    verifier = _from_base64(mechanism, _attributes(mechanism, server_final, "v")["v"])
+    if not hmac.compare_digest(verifier, expected):
+        raise SaslError(f"{mechanism}: the peer does not know the password: its signature is wrong")
+
+
+def _attributes(mechanism: str, data: bytes, *names: str) -> dict[str, str]:
+    """Return the attributes of a server's message. Raises SaslError for one that is missing."""
+    try:
+        parts = [part.partition("=") for part in data.decode().split(",")]
+    except UnicodeDecodeError:
+        parts = []
+    found = {name: value for name, _, value in parts}
+    if "e" in found:
+        raise SaslError(f"{mechanism}: the peer rejected the login: {found['e']!r}")
+    for name in names:
+        if name not in found:
+            raise SaslError(f"{mechanism}: the peer's message has no {name}=")
+    return found
+
+
+def _from_base64(mechanism: str, text: str) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        pass
+    raise SaslError(f"{mechanism}: the peer's message has invalid base64")

@@ -1,0 +1,52 @@
+"""SASL steps: the examples of RFC 4616, RFC 5802 (with SHA-256: RFC 7677), and peers that lie."""
+
+import pytest
+
+from tagwire.sasl import SaslError, login
+
+NONCE = "rOprNGfwEbeRWgbNEkqO"
+FIRST = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+FINAL = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+
+
+def test_plain() -> None:
+    steps = login("PLAIN", "tim", "tanstaaftanstaaf")
+    assert (steps.step(), steps.step(b"")) == (b"\0tim\0tanstaaftanstaaf", None)
+
+
+def test_scram() -> None:
+    steps = login("SCRAM-SHA-256", "user", "pencil", nonce=NONCE)
+    assert steps.step() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    assert steps.step(FIRST) == (
+        b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+    )
+    assert steps.step(FINAL) is None
+
+
+@pytest.mark.parametrize(("received", "text"), [
+    ([b"e=unknown-user"], "the peer rejected the login: 'unknown-user'"),
+    ([FIRST.replace(b"r=r", b"r=x")], "nonce"),
+    ([FIRST.replace(b"4096", b"9000000000")], "iteration count must be 1 to"),
+    ([FIRST.replace(b"4096", b"-1")], "iteration count must be 1 to"),
+    ([FIRST.replace(b"W22", b"W!2")], "invalid base64"),
+    ([b"\xff"], "has no r="),
+    ([FIRST, FINAL.replace(b"6rri", b"7rri")], "the peer does not know the password"),
+    ([FIRST, b""], "has no v="),
+])  # fmt: skip
+def test_peers_that_lie(received: list[bytes], text: str) -> None:
+    steps = login("SCRAM-SHA-256", "user", "pencil", nonce=NONCE)
+    steps.step()
+    with pytest.raises(SaslError, match=text) as raised:
+        for each in received:
+            steps.step(each)
+    assert "pencil" not in str(raised.value) and raised.value.__context__ is None
+
+
+@pytest.mark.parametrize(("mechanism", "user"), [("GSSAPI", "u"), ("PLAIN", "u\0")])
+def test_logins_that_cannot_be(mechanism: str, user: str) -> None:
+    with pytest.raises(SaslError):
+        login(mechanism, user, "p")
+
+
+def test_names_are_escaped() -> None:
+    assert login("SCRAM-SHA-512", "a=b,c", "p", nonce="n").step() == b"n,,n=a=3Db=2Cc,r=n"
