@@ -67,7 +67,10 @@ def _of_attributes(body: list[Any]) -> Iterator[tuple[str, str]]:
                 yield from _of_attributes(statement.body)
             case ast.FunctionDef(), _ if docstring := ast.get_docstring(statement):
                 yield statement.name, docstring
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
                 yield name, text
             case _:
                 pass

@@ -4,8 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import tagwire_messages
+from tagwire.explain.abouts import abouts
 from tagwire_generator.syntax.canonical import plain_tree
 from tagwire_generator.syntax.parse import parse
+from tagwire_records import RecordBatchV2
 from tagwire_workbench.archive.documentation import undocumented
 
 SPECS = Path(__file__).parents[3] / "message_specs"
@@ -32,3 +37,16 @@ def test_everything_is_documented_in_whole_sentences() -> None:
         missing += [(path.stem, part) for part in (*parts, *bits, *entries)]
         fragments += [(path.stem, text) for text in texts(spec) if not text.endswith((".", " ...")) or "\n" in text]
     assert (missing, fragments) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("cls", "path", "text"),
+    [
+        (tagwire_messages.HeartbeatRequest, "", "A member of a classic group tells the coordinator that it is alive."),
+        (tagwire_messages.FetchRequest, "topics.partitions.partition", "The partition's number in its topic, "),
+        (RecordBatchV2, "producer_epoch", "The producer's epoch, or -1."),
+        (RecordBatchV2, "batch_length", "How many bytes of the batch follow."),  # computed, so no attribute of objects
+    ],
+)
+def test_programs_find_it_in_generated_classes(cls: type, path: str, text: str) -> None:
+    assert abouts(cls)[path].startswith(text)
