@@ -7,6 +7,7 @@
     from_message_udf, to_message_udf, from_record_udf   each for one message, to register by other names
     in_log_order                                    rows as a write to kafka_log wants them
     spark_conf                                      settings of a session that matter
+    error_in                                        the error of a worker, out of an error of Spark
 
     spark.read.format("kafka_log")                  log segments; df.write writes them
     spark.read.format("kafka_rpc")                  captured requests and responses
@@ -36,13 +37,14 @@ from tagwire_spark.columns.functions import (
     to_message_udf,
 )
 from tagwire_spark.columns.sql_functions import register
-from tagwire_spark.errors import CONDITIONS, PipelineError
+from tagwire_spark.errors import CONDITIONS, PipelineError, error_in
 from tagwire_spark.session import spark_conf
 
 __all__ = [
     "CONDITIONS",
     "PipelineError",
     "decode_messages",
+    "error_in",
     "from_message",
     "from_message_udf",
     "from_record",

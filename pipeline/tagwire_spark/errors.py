@@ -21,7 +21,7 @@ try:
 except ImportError:  # with Spark Connect there need not be one
     _JavaError = PySparkException
 
-__all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "failure", "loss", "refusal", "refusal_in"]
+__all__ = ["CONDITIONS", "SPARK_ERRORS", "PipelineError", "described", "error_in", "failure", "loss", "refusal"]
 
 CONDITIONS: Final = {
     "FIELD_OF_KAFKA_MESSAGE_NOT_FOUND": "42703",
@@ -123,7 +123,7 @@ def described(error: TagwireError) -> dict[str, Any]:
 
 def failure(error: Exception) -> PipelineError:
     """One of `SPARK_ERRORS` as one of the pipeline's: what a worker refused, or the first cause that Spark names."""
-    return refusal_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {_cause(error)}")
+    return error_in(error) or PipelineError("SPARK_FAILED", f"Spark says: {_cause(error)}")
 
 
 def _cause(error: Exception) -> str:
@@ -136,7 +136,7 @@ def _cause(error: Exception) -> str:
     return next(said, type(error).__name__)
 
 
-def refusal_in(error: Exception) -> PipelineError | None:
+def error_in(error: Exception) -> PipelineError | None:
     """The refusal of a worker as it was raised there, if the text of Spark's error has one."""
     found = [PipelineError(name, text) for name, text in _REFUSAL.findall(str(error)) if name in CONDITIONS]
     return found[-1] if found else None

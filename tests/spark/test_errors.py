@@ -1,6 +1,7 @@
 """Failures of Spark as errors of the pipeline: they name the cause, wherever Spark's text has it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,13 +10,23 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'ta
 
 from pyspark.errors import PySparkException
 
-from tagwire_spark import PipelineError
+from tagwire_spark import CONDITIONS, PipelineError
 from tagwire_spark.errors import failure
+from tagwire_spark.log_read.query import OPTIONS, STREAM_OPTIONS
 from tagwire_spark.session import failures_told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+DOCS = Path(__file__).parents[2] / "docs"
+KAFKA_OPTIONS = (
+    *("assign", "subscribe", "subscribePattern", "startingOffsets", "endingOffsets", "startingTimestamp"),
+    *("endingTimestamp", "startingOffsetsByTimestamp", "endingOffsetsByTimestamp", "failOnDataLoss", "includeHeaders"),
+    *("startingOffsetsByTimestampStrategy", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"),
+    *("minPartitions", "maxRecordsPerPartition", "groupIdPrefix", "kafkaConsumer.pollTimeoutMs", "kafka.*", "topic"),
+    *("fetchOffset.numRetries", "fetchOffset.retryIntervalMs", "kafka.isolation.level"),
+)
+"""The options of Spark's Kafka source, as its integration guide lists them."""
 TRACE = 'Traceback (most recent call last):\n  File "worker.py", line 7, in main\n    work()\n    ^^^^^^\n'
 
 
@@ -47,3 +58,12 @@ def test_what_a_worker_raises(spark: "SparkSession") -> None:
 
     with pytest.raises(PipelineError, match="a worker has failed with ZeroDivisionError: division"), failures_told():
         spark.range(3).mapInArrow(divide, "id long").collect()
+
+
+def test_the_documentation_lists_all_conditions_and_options() -> None:
+    pages = {each: (DOCS / f"{each}.md").read_text("utf-8") for each in ("spark-errors", "spark", "spark-kafka")}
+    rows = [line.split("`")[1] for line in pages["spark-errors"].splitlines() if line.startswith("| `")]
+    assert rows == sorted(CONDITIONS)
+    undocumented = [name for name in (*OPTIONS, *STREAM_OPTIONS) if f"`{name}" not in pages["spark"]]
+    assert undocumented == ["path", "paths"]
+    assert [name for name in KAFKA_OPTIONS if f"`{name}`" not in pages["spark-kafka"]] == []

@@ -11,6 +11,9 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute
 
+from tagwire.frames.known_packages import header_key_name
+from tagwire.log.column_table import root_column
+from tagwire.records import FormatSet
 from tagwire.text_format import encodable
 from tagwire_spark.columns.arrow_types import ERROR_TYPE
 from tagwire_spark.log_read.splits import Split
@@ -21,12 +24,14 @@ __all__ = [
     "LogColumn",
     "RowPlaces",
     "SplitPlace",
+    "has_number_keys",
     "record_names",
 ]
 
 pc: Final[Any] = pyarrow.compute  # its functions are made at run time, where no checker of types sees them
 
 HEADERS: Final = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
+HEADER_NAMES: Final = pa.list_(pa.field("element", pa.string()))
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 MOST_MILLISECONDS: Final = 0x7FFFFFFFFFFFFFFF // 1000
 """What a timestamp of Spark's, in microseconds, reaches."""
@@ -89,6 +94,12 @@ class LogColumn(NamedTuple):
         return self.make(*(columns[name] for name in self.needs))
 
 
+def has_number_keys(formats: FormatSet) -> bool:
+    """Whether header keys are numbers, which have names."""
+    key = root_column("record", ["headers"], formats).children[0].children[0].children[0]
+    return key.format == "i"
+
+
 def record_names(file_of: Callable[[int], str], offsets: Any) -> Callable[[int], str]:
     """What the records of a column are called in errors."""
     return lambda row: f"{file_of(row)}: the record at offset {offsets[row].as_py()}"
@@ -120,14 +131,26 @@ def _timestamp_type_array(words: Any, magic: Any) -> Any:
 
 
 def _header_array(found: Any) -> Any:
-    """Headers with keys as text; null if there are none."""
+    """Headers with keys as strings; null if there are none."""
     items = found.flatten()
     pairs = pa.StructArray.from_arrays(
         [items.field("key").cast(pa.string()), items.field("value")], fields=list(HEADERS.value_type)
     )
+    return _per_record(found, pairs, HEADERS)
+
+
+def _header_name_array(found: Any) -> Any:
+    """The name of each header's key, by KIP-82's register of numbers; null if there are no headers."""
+    keys = found.flatten().field("key").dictionary_encode()
+    names = pa.array(map(header_key_name, keys.dictionary.to_pylist()), pa.string())
+    return _per_record(found, names.take(keys.indices), HEADER_NAMES)
+
+
+def _per_record(found: Any, items: Any, type: Any) -> Any:
+    """Items of each record's headers as lists; null if there are none."""
     lengths = pc.list_value_length(found)
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
-    return pa.ListArray.from_arrays(offsets, pairs, type=HEADERS, mask=pc.equal(lengths, 0))
+    return pa.ListArray.from_arrays(offsets, items, type=type, mask=pc.equal(lengths, 0))
 
 
 def _sequence_array(base_sequence: Any, offset: Any, base_offset: Any) -> Any:
@@ -174,6 +197,7 @@ RECORD_COLUMNS: Final = (
     _column("timestamp", TIMESTAMP),
     _TIMESTAMP_TYPE,
     LogColumn("headers", HEADERS, ("headers",), _header_array),
+    LogColumn("headerNames", HEADER_NAMES, ("headers",), _header_name_array),
     _column("tombstone", pa.bool_()),
     *_HEAD,
     LogColumn("sequence", pa.int32(), ("base_sequence", "offset", "base_offset"), _sequence_array),

@@ -139,7 +139,8 @@ def without_brokers(options: Mapping[str, Any]) -> dict[str, Any]:
 
     `kafka.isolation.level` is kept as `isolation.level`. Raises PipelineError for options that need another one here.
     """
-    kept, ignored = {}, []
+    kept: dict[str, Any] = {}
+    ignored: list[str] = []
     for name, value in options.items():
         if name.lower() in _INSTEAD:
             raise invalid(_INSTEAD[name.lower()])
@@ -243,7 +244,11 @@ def storage_options(options: Options) -> StorageOptions:
 
 def _formats(options: Options) -> FormatSet:
     try:
-        return format_set(options.text("recordFormat", AUTO), only=options.flag("onlyRecordFormat"))
+        return format_set(
+            options.text("recordFormat", AUTO),
+            only=options.flag("onlyRecordFormat"),
+            strict=options.flag("strict", default=True),
+        )
     except FormatError as error:
         raise invalid(f"Option recordFormat or onlyRecordFormat: {error}.") from None
 

@@ -24,7 +24,14 @@ from tagwire_spark.columns.arrow_types import arrow_schema, spark_type
 from tagwire_spark.columns.schema_check import asked_batch
 from tagwire_spark.errors import PipelineError, described, refusal
 from tagwire_spark.log_read.batches import CUT_OFF, begun_scan, check_complete, is_wanted, next_offset, split_pieces
-from tagwire_spark.log_read.column_table import BATCH_COLUMNS, RECORD_COLUMNS, RowPlaces, SplitPlace, record_names
+from tagwire_spark.log_read.column_table import (
+    BATCH_COLUMNS,
+    RECORD_COLUMNS,
+    RowPlaces,
+    SplitPlace,
+    has_number_keys,
+    record_names,
+)
 from tagwire_spark.log_read.query import NO_OFFSET, LogQuery
 from tagwire_spark.log_read.splits import Split
 from tagwire_spark.log_read.uncommitted import Transactions, check_abort
@@ -46,9 +53,13 @@ _OF_TRANSACTIONS: Final = ("base_offset", "producer_id", "is_transactional", "is
 def full_schema(query: LogQuery, *, strict: bool = False) -> StructType:
     """All columns that a query can have; `strict` has NOT NULL wherever a schema may ask for it within them."""
     schema = StructType()
+    is_there = {
+        "headers": query.has_headers,
+        "headerNames": query.has_headers and has_number_keys(query.formats),
+        "_error": query.permissive and not query.drops,
+    }
     for column in BATCH_COLUMNS if query.by_batch else RECORD_COLUMNS:
-        is_there = query.has_headers if column.name == "headers" else query.permissive and not query.drops
-        if is_there or column.name not in ("headers", "_error"):
+        if is_there.get(column.name, True):
             schema.add(column.name, spark_type(column.type))
     if query.message is not None and not query.by_batch:
         schema.add(_MESSAGE, query.message.strict_schema if strict else query.message.schema)

@@ -186,7 +186,7 @@ def settled_location(location: Location, partitions: Iterable[Path] | None = Non
         yield
 
 
-def _written_to(path: Path, partitions: Iterable[Path] | None) -> set[Path]:
+def _written_to(path: Path, partitions: Iterable[Path] | None = None) -> set[Path]:
     """The folders that somebody may write partitions to, of which a path is one, or a part. Raises LogPathError."""
     if path.is_file():
         return {path.parent, path.parent.parent}

@@ -64,7 +64,8 @@ from tagwire_spark.log_read.splits import (
     whole_splits,
 )
 from tagwire_spark.log_read.times_to_offsets import with_offsets_of_times
-from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, spark_offset
+from tagwire_spark.log_read.topic_identity import check_same, identity, new_topics
+from tagwire_spark.log_read.trigger_limits import Ends, Log, limited, offset_ends, spark_offset
 from tagwire_spark.log_read.uncommitted import transactions_of
 from tagwire_spark.options import Options, invalid
 
@@ -150,7 +151,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What the query calls the columns."""
         self._target: Ends | None = None
         """Where a query that reads what is available now ends."""
-        self._latest: Ends = {}
+        self._latest: dict[str, Any] = {}
         self._triggered = -inf
         """When the last micro-batch was planned, in seconds of the monotonic clock."""
         self._trees = ExitStack()
@@ -178,7 +179,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if time_of(self.query.start_times, key) is not None:
                 found = with_offsets_of_times(self.query, log.partition, log.name, key).starts or {}
                 starts[key] = min(found[key], log.end)
-        return spark_offset(starts)
+        return spark_offset(starts, logs)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The limit of the options."""
@@ -193,19 +194,20 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     @_looked_again
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """Where the next micro-batch ends. Raises PipelineError."""
-        logs, starts = self._logs(), _ends(start)
+        logs, starts = self._logs(), offset_ends(start)
+        is_new = check_same(logs, start, starts, fails=self.query.fails_on_loss)
         self._check_loss(logs, starts)
         if self._target is not None:
             logs = {key: log._replace(end=min(log.end, self._target[key])) for key, log in logs.items()
                     if key in self._target}  # fmt: skip
         elif self._waits(logs, starts):
             return start
-        self._latest = {key: log.end for key, log in logs.items()}
+        self._latest = spark_offset({key: log.end for key, log in logs.items()}, logs)
         ends = dict(starts)
         for key, end in limited(logs, starts, limit, self.query).items():
             if end != starts.get(key, 0):
                 ends[key] = end
-        return start if ends == starts else spark_offset(ends)
+        return start if ends == starts and not is_new else spark_offset(ends, logs)
 
     def _waits(self, logs: Mapping[tuple[str, int], Log], starts: Ends) -> bool:
         """Whether too little is new for a micro-batch, by minOffsetsPerTrigger and maxTriggerDelay."""
@@ -219,13 +221,14 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """Where the logs end, as it was when the last micro-batch was planned."""
-        return spark_offset(self._latest) if self._latest else None
+        return self._latest or None
 
     @_looked_again
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """A partition for each task that reads what is between two offsets. Raises PipelineError."""
-        starts = _ends(start)
-        ends = {key: offset for key, offset in _ends(end).items() if offset > starts.get(key, 0)}
+        starts = offset_ends(start)
+        starts |= dict.fromkeys(new_topics(start, end), 0)
+        ends = {key: offset for key, offset in offset_ends(end).items() if offset > starts.get(key, 0)}
         if not ends:
             return []
         query = self.query._replace(partitions=frozenset(ends), starts=starts, ends=ends, start_times=None)
@@ -318,7 +321,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             first = max(first, partition.log_start_offset)
         if self.query.committed:
             offset = min(offset, transactions_of(partition, location, self.query).stable)
-        return Log(key, partition, first, max(first, offset), name)
+        return Log(key, partition, first, max(first, offset), name, *identity(partition))
 
     def _check_loss(self, logs: Mapping[tuple[str, int], Log], starts: Ends, ends: Ends | None = None) -> None:
         """Raise PipelineError if unread records are gone."""
@@ -382,7 +385,3 @@ def _check_folder(location: Location) -> None:
 def _planned(query: LogQuery, partition: Partition, location: Location) -> Iterator[Split]:
     """The wanted segments of a partition. Raises PipelineError, LogError."""
     return whole_splits(query, wanted_segments(query, partition, partition.segments, location), location)
-
-
-def _ends(offset: Mapping[str, Any]) -> Ends:
-    return {(topic, int(number)): int(each) for topic, found in offset.items() for number, each in found.items()}

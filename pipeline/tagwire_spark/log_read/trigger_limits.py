@@ -4,7 +4,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Mapping
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, ReadMaxFiles, ReadMaxRows
 
@@ -14,11 +14,14 @@ from tagwire_spark.errors import refusal
 from tagwire_spark.log_read.ends import batch_end, bytes_end, segment_ends
 from tagwire_spark.log_read.query import LogQuery
 
-__all__ = ["Ends", "Log", "limited", "spark_offset"]
+__all__ = ["EPOCHS", "TOPIC_IDS", "Ends", "Log", "limited", "offset_ends", "spark_offset"]
 
 Offsets = dict[str, dict[str, int]]
 """Of Spark: topic, partition, next offset."""
 Ends = dict[tuple[str, int], int]
+TOPIC_IDS: Final = ":topicIds"
+EPOCHS: Final = ":leaderEpochs"
+"""Names in a stream's offset that no topic can have: the IDs of topics, and the leader epochs of the last records."""
 
 
 class Log(NamedTuple):
@@ -30,6 +33,15 @@ class Log(NamedTuple):
     end: int
     name: str
     """What its folder is called."""
+    topic_id: str = ""
+    """The topic's ID in `partition.metadata`; another one is another topic of the same name."""
+    epochs: tuple[tuple[int, int], ...] = ()
+    """Leader epochs, each with its first offset: another epoch at an offset is another record."""
+
+    def epoch_before(self, offset: int) -> int | None:
+        """The leader epoch of the last record before an offset, if that is known."""
+        found = bisect_right(self.epochs, offset - 1, key=lambda each: each[1])
+        return self.epochs[found - 1][0] if found and offset > self.first else None
 
 
 def limited(logs: Mapping[tuple[str, int], Log], starts: Ends, limit: ReadLimit, query: LogQuery) -> Ends:
@@ -71,7 +83,7 @@ def _dealt(sizes: Mapping[tuple[str, int], int], most: int, starts: Ends) -> End
     The first partition is chosen by a hash of the offsets, which differ after each micro-batch. With a fixed order, or
     an order by backlog, a partition could wait for long behind others that grow all the time.
     """
-    order = Random(json.dumps(spark_offset(starts))).sample(list(sizes), len(sizes))
+    order = Random(json.dumps(spark_offset(starts, {}))).sample(list(sizes), len(sizes))
     counts = dict.fromkeys(sizes, 0)
     while most > 0 and (open_ones := [key for key in order if counts[key] < sizes[key]]):
         for key in open_ones[:most]:
@@ -91,9 +103,21 @@ def _bytes_behind(log: Log, offset: int) -> int:
     return sum(sizes) - (sizes[0] * done // (behind - begin) if done else 0)
 
 
-def spark_offset(ends: Mapping[tuple[str, int], int]) -> dict[str, Any]:
+def spark_offset(ends: Mapping[tuple[str, int], int], logs: Mapping[tuple[str, int], Log]) -> dict[str, Any]:
     """The next offsets as Spark keeps them, always in the same order, because it compares strings."""
     found: Offsets = {}
     for (topic, number), offset in sorted(ends.items()):
         found.setdefault(topic, {})[str(number)] = offset
-    return found
+    ids = {topic: log.topic_id for (topic, _), log in sorted(logs.items()) if log.topic_id and topic in found}
+    epochs: Offsets = {}
+    for (topic, number), offset in sorted(ends.items()):
+        log = logs.get((topic, number))
+        if log is not None and (epoch := log.epoch_before(offset)) is not None:
+            epochs.setdefault(topic, {})[str(number)] = epoch
+    return found | ({TOPIC_IDS: ids} if ids else {}) | ({EPOCHS: epochs} if epochs else {})
+
+
+def offset_ends(offset: Mapping[str, Any]) -> Ends:
+    """The next offset of each partition, from an offset as Spark keeps it."""
+    topics = {topic: found for topic, found in offset.items() if topic not in (TOPIC_IDS, EPOCHS)}
+    return {(topic, int(number)): int(each) for topic, found in topics.items() for number, each in found.items()}

@@ -251,6 +251,7 @@ class _Log:
             base_offset=base if format.records is not None else None,
             is_transactional=facts.is_transactional,
             is_control=facts.is_control,
+            as_read=not self.segments.is_numbered,  # rows with offsets are copies of what was read
             **numbers,
         )
         self.facts, self.base_offset, self.first_offset, self.bytes, self.count = facts, base, offset, _HEAD, 0

@@ -70,8 +70,9 @@ COLUMNS: Final[dict[str, tuple[type[DataType], ...]]] = {
     "magic": _INTEGERS,
     "file": (StringType,),
     "position": _INTEGERS,
+    "headerNames": (ArrayType,),
 }
-"""What columns may be there, and of which types. The last three say where a record was, and are not written."""
+"""The columns that may be there, with their types. The last four describe a record that was read; none is written."""
 
 
 class LogTarget(NamedTuple):

@@ -81,7 +81,8 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_logs_of_brokers(spark: "SparkSession", logs: Path, tmp_path: Path) -> None:
     reports = there_and_back(spark, logs, tmp_path)
     assert tree(tmp_path / "back") == tree(logs)
-    expected = rows_of_log(logs)
+    brokers = sorted(logs.iterdir())
+    expected = [row | {"file": f"{each.name}/{row['file']}"} for each in brokers for row in rows_of_log(each)]
     assert in_order(rows_of_parquet(tmp_path / "parquet")) == in_order(expected)
     assert sum(report.records for report in reports) == len(expected)
     kept, batches = (sum(getattr(report, name) for report in reports) for name in ("kept", "batches"))

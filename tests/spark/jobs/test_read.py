@@ -61,9 +61,9 @@ def test_the_rows_of_the_source(spark: "SparkSession", tmp_path: Path, options: 
 
 def test_logs_of_real_brokers(spark: "SparkSession", logs: Path) -> None:
     options: dict[str, Any] = {"isolation.level": "read_committed", "includeControlRecords": True}
-    source = spark.read.format("kafka_log").options(**options).load(str(logs))
+    source = spark.read.format("kafka_log").options(**options).load(str(logs / "kafka4"))
     expected = places(source)
-    assert len(expected) > 1000 and places(read_logs(spark, logs, options=options, tasks=2)) == expected
+    assert expected and places(read_logs(spark, logs / "kafka4", options=options, tasks=2)) == expected
 
 
 def test_columns_tasks_and_paths(spark: "SparkSession", tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Options of Spark's Kafka source: the same meaning here, or an error that says what to use instead. Without Spark."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ def test_replicas(tmp_path: Path, how: str) -> None:
         "segment twice": [two / "t-0", two / "t-0" / f"{0:020}.log"],
     }[how]  # fmt: skip
     named = {"paths": json.dumps([*map(str, paths)])}
-    reads = [
+    reads: list[Callable[..., Any]] = [
         lambda **more: list(arrow_rows(tmp_path, **named, **more)),
         lambda **_: _units(log_query({"path": "", **named})),
     ]

@@ -223,3 +223,34 @@ def test_gaps_of_a_compacted_log_are_no_loss(tmp_path: Path, how: str) -> None:
         segment(tmp_path / "t-0", 0)
     rows_found = [row["offset"] for _, part in triggers(stream(tmp_path), {}) for row in part]
     assert rows_found[-5:] == [*range(15, 20)]
+
+
+def metadata(root: Path, topic_id: str, *epochs: tuple[int, int]) -> None:
+    """What a broker notes of a partition."""
+    (root / "t-0" / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    lines = "".join(f"{epoch} {start}\n" for epoch, start in epochs)
+    (root / "t-0" / "leader-epoch-checkpoint").write_text(f"0\n{len(epochs)}\n{lines}")
+
+
+def test_a_topic_that_was_created_anew(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0))
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ")
+    [(end, _)] = triggers(stream(tmp_path), stream(tmp_path).initialOffset())
+    segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    assert [row["offset"] for _, part in triggers(stream(tmp_path), end) for row in part] == [*range(5, 10)]
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAg")
+    with pytest.raises(PipelineError, match=r"DATA_LOSS. .*t-0 belongs to a new topic: its ID is"):
+        list(triggers(stream(tmp_path), end))
+    calm = stream(tmp_path, failOnDataLoss="false")
+    assert [row["offset"] for _, part in triggers(calm, end) for row in part] == [*range(10)]
+
+
+def test_a_log_that_was_cut_and_continued(tmp_path: Path) -> None:
+    segment(tmp_path / "t-0", 0, batch(0), batch(5))
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5))
+    [(end, _)] = triggers(stream(tmp_path), {})
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (4, 5), (7, 10))
+    assert [*triggers(stream(tmp_path), end)] == []
+    metadata(tmp_path, "AAAAAAAAAAAAAAAAAAAAAQ", (3, 0), (7, 5))
+    with pytest.raises(PipelineError, match="before offset 10 has leader epoch 7, and the one that was read had 4"):
+        list(triggers(stream(tmp_path), end))

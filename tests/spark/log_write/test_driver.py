@@ -451,3 +451,16 @@ def test_transactions_that_go_on_in_another_job(tmp_path: Path, logs: Path) -> N
         job(root, [rows.slice(cut)])
         got = [e for s in log.Partition(root / source.name).segments for e in s.aborted_transactions]
         assert got == [e for s in log.Partition(source).segments for e in s.aborted_transactions]
+
+
+@pytest.mark.parametrize("format", ["kip87", "kip82-int+kip87"])
+def test_a_null_without_the_flag_that_was_read_is_written_again(tmp_path: Path, format: str) -> None:
+    """No producer may write one, and every reader keeps it: so only rows with offsets have it."""
+    schema = columns("topic string, partition int, offset long, value binary, tombstone boolean")
+    values = [(None, False), (None, True), (b"v", False)]
+    job(tmp_path, table(*(("t", 0, n, *each) for n, each in enumerate(values)), schema=schema), recordFormat=format)
+    records = [record for batch in log.read(tmp_path / "t-0", format=format) for record in batch]
+    assert [(each.value, each.is_tombstone) for each in records] == values
+    new = table(("t", None, False), schema=columns("topic string, value binary, tombstone boolean"))
+    with pytest.raises(PipelineError, match=r"UNENCODABLE_KAFKA_RECORD.*an old reader would take it for a delete"):
+        job(tmp_path / "new", new, recordFormat=format)

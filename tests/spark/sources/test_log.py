@@ -1,6 +1,7 @@
 """Log segments through Spark, against what Kafka's own reader sees; what is refused, and damage in each mode."""
 
 import hashlib
+from functools import reduce
 from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,11 @@ def load(spark: "SparkSession", path: Path | str, **options: Any) -> "DataFrame"
     return spark.read.format("kafka_log").options(**named).load(str(path))
 
 
+def load_all(spark: "SparkSession", logs: Path, **options: Any) -> "DataFrame":
+    """The logs of several brokers, which have partitions of the same names."""
+    return reduce(lambda one, more: one.union(more), [load(spark, each, **options) for each in sorted(logs.iterdir())])
+
+
 def digest(value: Any) -> str | None:
     """The sha256 of a value in the truth: hex, or length and sha256 where it is long."""
     if value is None:
@@ -50,7 +56,7 @@ def test_all_records_are_those_that_kafka_sees(spark: "SparkSession", logs: Path
         for row in rows
         for record in row["records"]
     }
-    df = load(spark, logs, includeControlRecords="true").select(
+    df = load_all(spark, logs, includeControlRecords="true").select(
         "file", "offset", F.unix_millis("timestamp"), F.sha2("key", 256), F.sha2("value", 256)
     )
     got = {
@@ -75,7 +81,9 @@ def test_headers_and_facts_of_batches(spark: "SparkSession") -> None:
 
 
 def test_heads_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> None:
-    df = load(spark, logs, level="batch", includeControlRecords="true").select("file", "position", "lastOffset", "crc")
+    df = load_all(spark, logs, level="batch", includeControlRecords="true").select(
+        "file", "position", "lastOffset", "crc"
+    )
     got = {(Path(row[0]).relative_to(logs).as_posix(), row[1]): row[2:] for row in df.collect()}
     expected = {
         (row["file"], row["position"]): (row["batch"]["lastOffset"], row["batch"]["crc"])
@@ -87,8 +95,8 @@ def test_heads_of_batches(spark: "SparkSession", logs: Path, truth: Truth) -> No
 
 
 def test_only_the_columns_that_are_asked_for(spark: "SparkSession", logs: Path) -> None:
-    df = spark.read.format("kafka_log").schema("offset long, key binary").load(str(logs))
-    assert df.columns == ["offset", "key"] and df.count() == load(spark, logs).count()
+    df = spark.read.format("kafka_log").schema("offset long, key binary").load(str(logs / "kafka4"))
+    assert df.columns == ["offset", "key"] and df.count() == load(spark, logs / "kafka4").count()
 
 
 @pytest.mark.parametrize("split_bytes", [pytest.param(200, marks=pytest.mark.thorough), 5000])
@@ -96,9 +104,13 @@ def test_however_it_is_cut(logs: Path, split_bytes: int) -> None:
     """What tasks do, without Spark: each record is in one split."""
 
     def rows(**options: Any) -> list[Any]:
-        query = log_query({"path": str(logs), "includeControlRecords": "true", **options})
-        schema = full_schema(query)
-        batches = [batch for split in plan(query) for batch in rows_of(split, query, schema)]
+        given = [{"path": str(each), "includeControlRecords": "true", **options} for each in logs.iterdir()]
+        batches = [
+            batch
+            for query in map(log_query, given)
+            for split in plan(query)
+            for batch in rows_of(split, query, full_schema(query))
+        ]
         columns = ("file", "position", "offset")
         return sorted(tuple(row[name] for name in columns) for batch in batches for row in batch.to_pylist())
 

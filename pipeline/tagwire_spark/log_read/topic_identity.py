@@ -1,0 +1,45 @@
+"""Whether the logs of a stream are still the ones that it has read, by topic IDs and leader epochs in its offsets."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tagwire.log import LogError, Partition
+from tagwire_spark.errors import loss
+from tagwire_spark.log_read.trigger_limits import EPOCHS, TOPIC_IDS, Ends, Log, offset_ends
+
+__all__ = ["check_same", "identity", "new_topics"]
+
+
+def identity(partition: Partition) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The topic's ID, and the leader epochs with their first offsets, as far as they can be read."""
+    try:
+        epochs = tuple((each.epoch, each.start_offset) for each in partition.leader_epochs)
+        return str(partition.topic_id or ""), epochs
+    except LogError:
+        return "", ()
+
+
+def new_topics(start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """The partitions of topics that were created anew between two offsets; these are read from their beginning."""
+    before, after = start.get(TOPIC_IDS, {}), end.get(TOPIC_IDS, {})
+    topics = {topic for topic in before.keys() & after.keys() if before[topic] != after[topic]}
+    return (key for key in offset_ends(start) if key[0] in topics)
+
+
+def check_same(logs: Mapping[tuple[str, int], Log], offset: Mapping[str, Any], starts: Ends, *, fails: bool) -> bool:
+    """Raise PipelineError if a topic was created anew, or a log was cut and continued with other records.
+
+    If that is no failure, let a new topic start at its beginning; returns whether there is one.
+    """
+    ids, epochs, is_new = offset.get(TOPIC_IDS, {}), offset.get(EPOCHS, {}), False
+    for key in starts.keys() & logs.keys():
+        log, was = logs[key], ids.get(key[0], "")
+        epoch, now = epochs.get(key[0], {}).get(str(key[1])), log.epoch_before(starts[key])
+        if was and log.topic_id and log.topic_id != was:
+            if fails:
+                raise loss(f"{log.name} belongs to a new topic: its ID is {log.topic_id}, and was {was}")
+            starts[key], is_new = log.first, True
+        elif fails and None not in (epoch, now) and epoch != now:
+            why = f"{log.name} was cut and continued: the record before offset {starts[key]} has leader epoch {now}"
+            raise loss(f"{why}, and the one that was read had {epoch}")
+    return is_new
