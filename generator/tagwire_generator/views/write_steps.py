@@ -80,7 +80,8 @@ class _Steps:
     def refusal(self, struct: StructLayout) -> WriteStep:
         """Reject objects of other classes, and values that this version does not have."""
         cls = self.expressions.data_class(struct.cls)
-        conditions = [f"not {self.expressions.use('tagwire.wire', 'is_subclass')}(type(m), {cls})"]
+        below = self.expressions.use("tagwire.wire", "is_subclass")
+        conditions = [f"(type(m) is not {cls} and not {below}(type(m), {cls}))"]
         conditions += [self.expressions.differs(field) for field in struct.missing if not field.ignorable]
         if struct.section is None:
             conditions.append(f"m.unknown_tags not in {self.expressions.use('tagwire.wire', 'WITHOUT_TAGS')}")

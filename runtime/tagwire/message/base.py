@@ -17,11 +17,11 @@ from tagwire.generics import Generic
 from tagwire.limits import DEFAULT_LIMITS, Limits
 from tagwire.message.binding import (
     FirstUse,
-    attribute_names,
     constructor,
     engine_methods,
     field_table,
     first_use,
+    from_fields,
     inherit_calls,
     message_calls,
 )
@@ -61,6 +61,14 @@ def _without_fields(self: Struct, **fields: Any) -> None:
     raise TypeError(f"{type(self).__name__} has no fields; a class declares them with `field` and `data_class`")
 
 
+def _alternatives(cls: type[Struct]) -> dict[str, tuple[str, ...]]:
+    unions: dict[str, tuple[str, ...]] = {}
+    for row in cls.FIELDS:
+        if row.union:
+            unions[row.union] = (*unions.get(row.union, ()), row.name)
+    return unions
+
+
 class Struct(Declarations):
     """A struct of a message: mutable, compared by its fields, unhashable.
 
@@ -78,6 +86,11 @@ class Struct(Declarations):
         FIELDS: ClassVar[tuple[FieldRow, ...]]
         """The versioned field table: a row for each field, in spec order."""
         _attributes: ClassVar[tuple[str, ...]]
+        """The names of what objects hold: the fields, and `unknown_tags`."""
+        _rows: ClassVar[dict[str, FieldRow]]
+        """The rows of these fields, by name."""
+        _unions: ClassVar[dict[str, tuple[str, ...]]]
+        """The alternatives of each union."""
 
         unknown_tags: Mapping[int, bytes] = field("", "", "", default=NO_TAGS)
         """Tagged fields that the spec does not know, by tag."""
@@ -86,7 +99,9 @@ class Struct(Declarations):
 
     else:
         FIELDS = FirstUse((), field_table)
-        _attributes = FirstUse((), attribute_names)
+        _attributes = FirstUse((), from_fields(lambda cls: tuple(cls.__slots__)))
+        _rows = FirstUse((), from_fields(lambda cls: {row.name: row for row in cls.FIELDS if not row.is_computed}))
+        _unions = FirstUse((), from_fields(_alternatives))
         __init__ = FirstUse(_without_fields, constructor)
 
     @classmethod
@@ -96,9 +111,8 @@ class Struct(Declarations):
         Callers outside classes use `tagwire.layout.fresh`; a method's plain name could be that of a field.
         """
         made = cls.__new__(cls)
-        for row in cls.FIELDS:
-            if not row.is_computed:
-                setattr(made, row.name, row.fresh_value())
+        for name, row in cls._rows.items():
+            setattr(made, name, row.fresh_value())
         if cls.HAS_TAGS:
             made.unknown_tags = NO_TAGS
         return made
@@ -118,12 +132,12 @@ class Struct(Declarations):
         """Set attributes as the constructor does."""
         from tagwire.message.constructors import accepted
 
-        rows = {row.name: row for row in self.FIELDS}
         for name, value in changes.items():
             if name not in self._attributes:
                 raise TypeError(f"{type(self).__name__}.replace() got an unexpected keyword argument {name!r}")
-            setattr(self, name, accepted(rows[name], value) if name in rows else value)
-        for union, names in self._unions().items():
+            row = self._rows.get(name)
+            setattr(self, name, value if row is None else accepted(row, value))
+        for union, names in self._unions.items():
             self._refuse_several(union, names)
 
     @first_use(engine_methods)
@@ -146,11 +160,10 @@ class Struct(Declarations):
     def _changed(self) -> dict[str, Any]:
         """The fields that differ from a fresh object's, and the required ones."""
         found = {}
-        for row in self.FIELDS:
-            if not row.is_computed:
-                value = getattr(self, row.name)
-                if row.required or not same(value, row.fresh_value()):
-                    found[row.name] = value
+        for name, row in self._rows.items():
+            value = getattr(self, name)
+            if row.required or not same(value, row.fresh_value()):
+                found[name] = value
         if self.HAS_TAGS and self.unknown_tags != NO_TAGS:
             found["unknown_tags"] = self.unknown_tags
         return found
@@ -196,15 +209,6 @@ class Struct(Declarations):
         # As state, since an object may hold itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
         return _fresh_of, (type(self),), changed, None, None, _set_fields
-
-    @classmethod
-    def _unions(cls) -> dict[str, tuple[str, ...]]:
-        """The alternatives of each union."""
-        unions: dict[str, tuple[str, ...]] = {}
-        for row in cls.FIELDS:
-            if row.union:
-                unions[row.union] = (*unions.get(row.union, ()), row.name)
-        return unions
 
     # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FirstUse",
-    "attribute_names",
     "constructor",
     "engine_methods",
     "field_table",
     "first_use",
+    "from_fields",
     "inherit_calls",
     "message_calls",
 ]
@@ -77,15 +77,18 @@ def _declaring(cls: type) -> type[Struct] | None:
     return None
 
 
-def attribute_names(attribute: FirstUse, struct: Any, cls: type) -> tuple[str, ...]:
-    """Bind the names of what objects hold, whatever slots a subclass adds: the fields, and the unknown tags."""
-    owner = _declaring(cls)
-    if owner is None:
-        owner = next((base for base in cls.__mro__ if vars(base).get("__slots__")), None)
-    if owner is None:
-        return ()
-    owner._attributes = tuple(vars(owner)["__slots__"])  # pyright: ignore[reportPrivateUsage]
-    return owner._attributes  # pyright: ignore[reportPrivateUsage]
+def from_fields(make: Callable[[type[Struct]], Any]) -> Callable[[FirstUse, Any, type], Any]:
+    """Bind what follows from the fields of a class; the class that declares them keeps it."""
+
+    def bind(attribute: FirstUse, struct: Any, cls: type) -> Any:
+        owner: Any = _declaring(cls)
+        if owner is None:
+            return make(cls)
+        made = make(owner)
+        setattr(owner, attribute.name, made)
+        return made
+
+    return bind
 
 
 def field_table(attribute: FirstUse, struct: Any, cls: type) -> tuple[FieldRow, ...]:

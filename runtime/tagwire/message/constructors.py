@@ -58,7 +58,7 @@ def constructor_of(cls: type[Struct]) -> Any:
         parameters.append("unknown_tags=None")
         lines.append("    self.unknown_tags = unknown_tags\n")
         defaults["unknown_tags"] = NO_TAGS
-    unions = cls._unions().items()  # pyright: ignore[reportPrivateUsage]
+    unions = cls._unions.items()  # pyright: ignore[reportPrivateUsage]
     lines += [f"    self._refuse_several({union!r}, {names!r})\n" for union, names in unions]
     text = f"def __init__({', '.join(parameters)}):\n{''.join(lines) or '    pass'}"
     # A traceback finds the text by asking the loader of the function's module for it.

@@ -202,10 +202,10 @@ class FieldRow:
 
     def fresh_value(self) -> Any:
         """The default; a fresh object where it is a struct."""
-        default = self.default
-        if default is not DEFAULT_STRUCT or self.struct is None:
-            return default
-        return fresh(self.struct)
+        default = self.own_default
+        if default is DEFAULT_STRUCT and self.struct is not None:
+            return fresh(self.struct)
+        return self.default if isinstance(default, int) else default  # perhaps the number of a UUID
 
     @property
     def json_name(self) -> str:

@@ -194,7 +194,7 @@ def test_a_header_that_comes_later_is_known(tmp_path: Path, monkeypatch: pytest.
     def seen() -> tuple[bool, bool]:
         done = CliRunner().invoke(app, ["generate"])
         assert done.exit_code == 0, done.output
-        found = 'class OrderRequest(Message["RequestHeader"]):' in module.read_text()
+        found = 'class OrderRequest(Message["RequestHeader"], metaclass=data_class):' in module.read_text()
         return found, "registry: Registry[RequestHeader, Any]\n" in stub.read_text()
 
     assert seen() == (False, False)
