@@ -117,11 +117,11 @@ class Meddler:
 
 def metadata(number: Any) -> Any:
     partition = MetadataResponsePartition(partition_index=5)
-    partition.replica_nodes = [1, number, 2]  # type: ignore[assignment]
-    partition.isr_nodes = [number]  # type: ignore[assignment]
+    partition.replica_nodes = [1, number, 2]
+    partition.isr_nodes = [number]
     topic = MetadataResponseTopic(name="t" * 3, partitions=[partition])
     message = messages.MetadataResponse(topics=[topic])
-    message.topics = [topic, topic]  # type: ignore[assignment]
+    message.topics = [topic, topic]
     return message
 
 

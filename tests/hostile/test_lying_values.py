@@ -78,7 +78,7 @@ def test_a_list_that_grows_while_it_is_written() -> None:
     batch = RecordBatchV2()
     number = Growing(1)
     number.records = records = [Record(offset_delta=number), Record()]
-    batch.records = records  # type: ignore[assignment]
+    batch.records = records
     try:
         data = batch.encode()
     except TagwireError:

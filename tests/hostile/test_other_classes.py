@@ -36,7 +36,7 @@ class Renamed(MetadataRequestTopic):
 
     __slots__ = ()
 
-    @property
+    @property  # type: ignore[misc]
     def name(self) -> str:
         return "renamed"
 

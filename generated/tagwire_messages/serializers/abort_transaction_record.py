@@ -66,7 +66,7 @@ class AbortTransactionRecordV0(Serializer[AbortTransactionRecord]):
 
     @staticmethod
     def write(m: AbortTransactionRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), AbortTransactionRecord):
+        if type(m) is not AbortTransactionRecord and not is_subclass(type(m), AbortTransactionRecord):
             raise UnwritableValue
         tagged = []
         if m.reason is not None:

@@ -31,7 +31,7 @@ class AbortedTxnV0(Serializer[AbortedTxn]):
 
     @staticmethod
     def write(m: AbortedTxn, out: bytearray) -> None:
-        if not is_subclass(type(m), AbortedTxn) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not AbortedTxn and not is_subclass(type(m), AbortedTxn)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_qqqq(m.producer_id, m.first_offset, m.last_offset, m.last_stable_offset)
 

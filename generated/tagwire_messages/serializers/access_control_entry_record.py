@@ -81,7 +81,7 @@ class AccessControlEntryRecordV0(Serializer[AccessControlEntryRecord]):
 
     @staticmethod
     def write(m: AccessControlEntryRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), AccessControlEntryRecord):
+        if type(m) is not AccessControlEntryRecord and not is_subclass(type(m), AccessControlEntryRecord):
             raise UnwritableValue
         out += _pack_16sb(uuid_bytes(m.id), m.resource_type)
         put_compact_string(out, m.resource_name)

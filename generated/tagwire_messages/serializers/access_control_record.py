@@ -78,7 +78,7 @@ class AccessControlRecordV0(Serializer[AccessControlRecord]):
 
     @staticmethod
     def write(m: AccessControlRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), AccessControlRecord):
+        if type(m) is not AccessControlRecord and not is_subclass(type(m), AccessControlRecord):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_nullable_compact_string(out, m.resource_name)

@@ -58,7 +58,9 @@ class AddOffsetsToTxnRequestV0(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddOffsetsToTxnRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AddOffsetsToTxnRequest and not is_subclass(type(m), AddOffsetsToTxnRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)
@@ -115,7 +117,7 @@ class AddOffsetsToTxnRequestV3(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddOffsetsToTxnRequest):
+        if type(m) is not AddOffsetsToTxnRequest and not is_subclass(type(m), AddOffsetsToTxnRequest):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         out += _pack_qh(m.producer_id, m.producer_epoch)

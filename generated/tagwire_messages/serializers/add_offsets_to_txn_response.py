@@ -32,7 +32,9 @@ class AddOffsetsToTxnResponseV0(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddOffsetsToTxnResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AddOffsetsToTxnResponse and not is_subclass(type(m), AddOffsetsToTxnResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -68,7 +70,7 @@ class AddOffsetsToTxnResponseV3(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddOffsetsToTxnResponse):
+        if type(m) is not AddOffsetsToTxnResponse and not is_subclass(type(m), AddOffsetsToTxnResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:

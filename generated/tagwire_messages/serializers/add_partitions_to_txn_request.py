@@ -74,7 +74,9 @@ def _read_add_partitions_to_txn_topic_v0(
 
 def _write_add_partitions_to_txn_topic_v0(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AddPartitionsToTxnTopic and not is_subclass(type(m), AddPartitionsToTxnTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -117,7 +119,7 @@ def _read_add_partitions_to_txn_topic_v3(
 
 def _write_add_partitions_to_txn_topic_v3(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTopic):
+        if type(m) is not AddPartitionsToTxnTopic and not is_subclass(type(m), AddPartitionsToTxnTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partitions
@@ -171,7 +173,7 @@ def _read_add_partitions_to_txn_transaction_v4(
 
 def _write_add_partitions_to_txn_transaction_v4(out: bytearray, items: Iterable[AddPartitionsToTxnTransaction]) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTransaction):
+        if type(m) is not AddPartitionsToTxnTransaction and not is_subclass(type(m), AddPartitionsToTxnTransaction):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.verify_only])
@@ -213,7 +215,7 @@ class AddPartitionsToTxnRequestV0(Serializer[AddPartitionsToTxnRequest]):
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), AddPartitionsToTxnRequest)
+            (type(m) is not AddPartitionsToTxnRequest and not is_subclass(type(m), AddPartitionsToTxnRequest))
             or m.transactions not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -273,7 +275,9 @@ class AddPartitionsToTxnRequestV3(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddPartitionsToTxnRequest) or m.transactions not in EMPTIES:
+        if (
+            type(m) is not AddPartitionsToTxnRequest and not is_subclass(type(m), AddPartitionsToTxnRequest)
+        ) or m.transactions not in EMPTIES:
             raise UnwritableValue
         put_compact_string(out, m.v3_and_below_transactional_id)
         out += _pack_qh(m.v3_and_below_producer_id, m.v3_and_below_producer_epoch)
@@ -315,7 +319,7 @@ class AddPartitionsToTxnRequestV4(Serializer[AddPartitionsToTxnRequest]):
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), AddPartitionsToTxnRequest)
+            (type(m) is not AddPartitionsToTxnRequest and not is_subclass(type(m), AddPartitionsToTxnRequest))
             or m.v3_and_below_transactional_id != ""
             or m.v3_and_below_producer_id != 0
             or m.v3_and_below_producer_epoch != 0

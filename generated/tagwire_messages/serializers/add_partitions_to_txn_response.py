@@ -61,7 +61,10 @@ def _write_add_partitions_to_txn_partition_result_v0(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnPartitionResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AddPartitionsToTxnPartitionResult
+            and not is_subclass(type(m), AddPartitionsToTxnPartitionResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.partition_error_code)
 
@@ -94,7 +97,9 @@ def _write_add_partitions_to_txn_topic_result_v0(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AddPartitionsToTxnTopicResult and not is_subclass(type(m), AddPartitionsToTxnTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.results_by_partition)
@@ -122,7 +127,9 @@ def _write_add_partitions_to_txn_partition_result_v3(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnPartitionResult):
+        if type(m) is not AddPartitionsToTxnPartitionResult and not is_subclass(
+            type(m), AddPartitionsToTxnPartitionResult
+        ):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.partition_error_code)
         if m.unknown_tags is NO_TAGS:
@@ -167,7 +174,7 @@ def _write_add_partitions_to_txn_topic_result_v3(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTopicResult):
+        if type(m) is not AddPartitionsToTxnTopicResult and not is_subclass(type(m), AddPartitionsToTxnTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.results_by_partition)
@@ -212,7 +219,7 @@ def _read_add_partitions_to_txn_result_v4(
 
 def _write_add_partitions_to_txn_result_v4(out: bytearray, items: Iterable[AddPartitionsToTxnResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnResult):
+        if type(m) is not AddPartitionsToTxnResult and not is_subclass(type(m), AddPartitionsToTxnResult):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         put_compact_count(out, m.topic_results)
@@ -246,7 +253,7 @@ class AddPartitionsToTxnResponseV0(Serializer[AddPartitionsToTxnResponse]):
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), AddPartitionsToTxnResponse)
+            (type(m) is not AddPartitionsToTxnResponse and not is_subclass(type(m), AddPartitionsToTxnResponse))
             or m.results_by_transaction not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -297,7 +304,9 @@ class AddPartitionsToTxnResponseV3(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddPartitionsToTxnResponse) or m.results_by_transaction not in EMPTIES:
+        if (
+            type(m) is not AddPartitionsToTxnResponse and not is_subclass(type(m), AddPartitionsToTxnResponse)
+        ) or m.results_by_transaction not in EMPTIES:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results_by_topic_v3_and_below)
@@ -336,7 +345,9 @@ class AddPartitionsToTxnResponseV4(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddPartitionsToTxnResponse) or m.results_by_topic_v3_and_below not in EMPTIES:
+        if (
+            type(m) is not AddPartitionsToTxnResponse and not is_subclass(type(m), AddPartitionsToTxnResponse)
+        ) or m.results_by_topic_v3_and_below not in EMPTIES:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results_by_transaction)

@@ -72,7 +72,7 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
-        if not is_subclass(type(m), Listener):
+        if type(m) is not Listener and not is_subclass(type(m), Listener):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -122,7 +122,9 @@ class AddRaftVoterRequestV0(Serializer[AddRaftVoterRequest]):
 
     @staticmethod
     def write(m: AddRaftVoterRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddRaftVoterRequest) or m.ack_when_committed != True:
+        if (
+            type(m) is not AddRaftVoterRequest and not is_subclass(type(m), AddRaftVoterRequest)
+        ) or m.ack_when_committed != True:
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_ii16s(m.timeout_ms, m.voter_id, uuid_bytes(m.voter_directory_id))
@@ -174,7 +176,7 @@ class AddRaftVoterRequestV1(Serializer[AddRaftVoterRequest]):
 
     @staticmethod
     def write(m: AddRaftVoterRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddRaftVoterRequest):
+        if type(m) is not AddRaftVoterRequest and not is_subclass(type(m), AddRaftVoterRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_ii16s(m.timeout_ms, m.voter_id, uuid_bytes(m.voter_directory_id))

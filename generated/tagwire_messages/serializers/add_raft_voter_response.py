@@ -53,7 +53,7 @@ class AddRaftVoterResponseV0(Serializer[AddRaftVoterResponse]):
 
     @staticmethod
     def write(m: AddRaftVoterResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddRaftVoterResponse):
+        if type(m) is not AddRaftVoterResponse and not is_subclass(type(m), AddRaftVoterResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

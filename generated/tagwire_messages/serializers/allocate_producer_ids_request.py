@@ -34,7 +34,7 @@ class AllocateProducerIdsRequestV0(Serializer[AllocateProducerIdsRequest]):
 
     @staticmethod
     def write(m: AllocateProducerIdsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AllocateProducerIdsRequest):
+        if type(m) is not AllocateProducerIdsRequest and not is_subclass(type(m), AllocateProducerIdsRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:

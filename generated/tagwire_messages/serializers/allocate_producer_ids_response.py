@@ -34,7 +34,7 @@ class AllocateProducerIdsResponseV0(Serializer[AllocateProducerIdsResponse]):
 
     @staticmethod
     def write(m: AllocateProducerIdsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AllocateProducerIdsResponse):
+        if type(m) is not AllocateProducerIdsResponse and not is_subclass(type(m), AllocateProducerIdsResponse):
             raise UnwritableValue
         out += _pack_ihqi(m.throttle_time_ms, m.error_code, m.producer_id_start, m.producer_id_len)
         if m.unknown_tags is NO_TAGS:

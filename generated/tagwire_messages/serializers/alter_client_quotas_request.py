@@ -69,7 +69,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not EntityData and not is_subclass(type(m), EntityData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -97,7 +97,7 @@ def _read_op_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OpData, ..
 
 def _write_op_data_v0(out: bytearray, items: Iterable[OpData]) -> None:
     for m in items:
-        if not is_subclass(type(m), OpData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not OpData and not is_subclass(type(m), OpData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.key)
         out += _pack_dB(m.value, BOOLEAN_BYTES[m.remove])
@@ -125,7 +125,7 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntryData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not EntryData and not is_subclass(type(m), EntryData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
@@ -168,7 +168,7 @@ def _read_entity_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData):
+        if type(m) is not EntityData and not is_subclass(type(m), EntityData):
             raise UnwritableValue
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
@@ -205,7 +205,7 @@ def _read_op_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OpData, ..
 
 def _write_op_data_v1(out: bytearray, items: Iterable[OpData]) -> None:
     for m in items:
-        if not is_subclass(type(m), OpData):
+        if type(m) is not OpData and not is_subclass(type(m), OpData):
             raise UnwritableValue
         put_compact_string(out, m.key)
         out += _pack_dB(m.value, BOOLEAN_BYTES[m.remove])
@@ -245,7 +245,7 @@ def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntryData):
+        if type(m) is not EntryData and not is_subclass(type(m), EntryData):
             raise UnwritableValue
         put_compact_count(out, m.entity)
         _write_entity_data_v1(out, m.entity)
@@ -279,7 +279,9 @@ class AlterClientQuotasRequestV0(Serializer[AlterClientQuotasRequest]):
 
     @staticmethod
     def write(m: AlterClientQuotasRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterClientQuotasRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterClientQuotasRequest and not is_subclass(type(m), AlterClientQuotasRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.entries)
         _write_entry_data_v0(out, m.entries)
@@ -313,7 +315,7 @@ class AlterClientQuotasRequestV1(Serializer[AlterClientQuotasRequest]):
 
     @staticmethod
     def write(m: AlterClientQuotasRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterClientQuotasRequest):
+        if type(m) is not AlterClientQuotasRequest and not is_subclass(type(m), AlterClientQuotasRequest):
             raise UnwritableValue
         put_compact_count(out, m.entries)
         _write_entry_data_v1(out, m.entries)

@@ -68,7 +68,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not EntityData and not is_subclass(type(m), EntityData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -101,7 +101,7 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntryData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not EntryData and not is_subclass(type(m), EntryData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -144,7 +144,7 @@ def _read_entity_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData):
+        if type(m) is not EntityData and not is_subclass(type(m), EntityData):
             raise UnwritableValue
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
@@ -188,7 +188,7 @@ def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntryData):
+        if type(m) is not EntryData and not is_subclass(type(m), EntryData):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -220,7 +220,9 @@ class AlterClientQuotasResponseV0(Serializer[AlterClientQuotasResponse]):
 
     @staticmethod
     def write(m: AlterClientQuotasResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterClientQuotasResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterClientQuotasResponse and not is_subclass(type(m), AlterClientQuotasResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.entries)
@@ -253,7 +255,7 @@ class AlterClientQuotasResponseV1(Serializer[AlterClientQuotasResponse]):
 
     @staticmethod
     def write(m: AlterClientQuotasResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterClientQuotasResponse):
+        if type(m) is not AlterClientQuotasResponse and not is_subclass(type(m), AlterClientQuotasResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.entries)

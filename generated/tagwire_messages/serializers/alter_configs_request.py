@@ -69,7 +69,9 @@ def _read_alterable_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v0(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterableConfig) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterableConfig and not is_subclass(type(m), AlterableConfig)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -100,7 +102,9 @@ def _read_alter_configs_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v0(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResource) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterConfigsResource and not is_subclass(type(m), AlterConfigsResource)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -143,7 +147,7 @@ def _read_alterable_config_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v2(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterableConfig):
+        if type(m) is not AlterableConfig and not is_subclass(type(m), AlterableConfig):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
@@ -186,7 +190,7 @@ def _read_alter_configs_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v2(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResource):
+        if type(m) is not AlterConfigsResource and not is_subclass(type(m), AlterConfigsResource):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
@@ -220,7 +224,9 @@ class AlterConfigsRequestV0(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterConfigsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterConfigsRequest and not is_subclass(type(m), AlterConfigsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.resources)
         _write_alter_configs_resource_v0(out, m.resources)
@@ -260,7 +266,7 @@ class AlterConfigsRequestV2(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterConfigsRequest):
+        if type(m) is not AlterConfigsRequest and not is_subclass(type(m), AlterConfigsRequest):
             raise UnwritableValue
         put_compact_count(out, m.resources)
         _write_alter_configs_resource_v2(out, m.resources)

@@ -73,7 +73,9 @@ def _read_alter_configs_resource_response_v0(
 
 def _write_alter_configs_resource_response_v0(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResourceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterConfigsResourceResponse and not is_subclass(type(m), AlterConfigsResourceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -120,7 +122,7 @@ def _read_alter_configs_resource_response_v2(
 
 def _write_alter_configs_resource_response_v2(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResourceResponse):
+        if type(m) is not AlterConfigsResourceResponse and not is_subclass(type(m), AlterConfigsResourceResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -152,7 +154,9 @@ class AlterConfigsResponseV0(Serializer[AlterConfigsResponse]):
 
     @staticmethod
     def write(m: AlterConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterConfigsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterConfigsResponse and not is_subclass(type(m), AlterConfigsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -191,7 +195,7 @@ class AlterConfigsResponseV2(Serializer[AlterConfigsResponse]):
 
     @staticmethod
     def write(m: AlterConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterConfigsResponse):
+        if type(m) is not AlterConfigsResponse and not is_subclass(type(m), AlterConfigsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)

@@ -69,7 +69,7 @@ def _read_reassignable_partition_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_reassignable_partition_v0(out: bytearray, items: Iterable[ReassignablePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignablePartition):
+        if type(m) is not ReassignablePartition and not is_subclass(type(m), ReassignablePartition):
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         if m.replicas is None:
@@ -121,7 +121,7 @@ def _read_reassignable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_reassignable_topic_v0(out: bytearray, items: Iterable[ReassignableTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignableTopic):
+        if type(m) is not ReassignableTopic and not is_subclass(type(m), ReassignableTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -159,7 +159,10 @@ class AlterPartitionReassignmentsRequestV0(Serializer[AlterPartitionReassignment
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionReassignmentsRequest) or m.allow_replication_factor_change != True:
+        if (
+            type(m) is not AlterPartitionReassignmentsRequest
+            and not is_subclass(type(m), AlterPartitionReassignmentsRequest)
+        ) or m.allow_replication_factor_change != True:
             raise UnwritableValue
         out += _pack_i(m.timeout_ms)
         put_compact_count(out, m.topics)
@@ -198,7 +201,9 @@ class AlterPartitionReassignmentsRequestV1(Serializer[AlterPartitionReassignment
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionReassignmentsRequest):
+        if type(m) is not AlterPartitionReassignmentsRequest and not is_subclass(
+            type(m), AlterPartitionReassignmentsRequest
+        ):
             raise UnwritableValue
         out += _pack_iB(m.timeout_ms, BOOLEAN_BYTES[m.allow_replication_factor_change])
         put_compact_count(out, m.topics)

@@ -66,7 +66,7 @@ def _read_reassignable_partition_response_v0(
 
 def _write_reassignable_partition_response_v0(out: bytearray, items: Iterable[ReassignablePartitionResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignablePartitionResponse):
+        if type(m) is not ReassignablePartitionResponse and not is_subclass(type(m), ReassignablePartitionResponse):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -110,7 +110,7 @@ def _read_reassignable_topic_response_v0(
 
 def _write_reassignable_topic_response_v0(out: bytearray, items: Iterable[ReassignableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignableTopicResponse):
+        if type(m) is not ReassignableTopicResponse and not is_subclass(type(m), ReassignableTopicResponse):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -159,7 +159,9 @@ class AlterPartitionReassignmentsResponseV0(Serializer[AlterPartitionReassignmen
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionReassignmentsResponse):
+        if type(m) is not AlterPartitionReassignmentsResponse and not is_subclass(
+            type(m), AlterPartitionReassignmentsResponse
+        ):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -209,7 +211,9 @@ class AlterPartitionReassignmentsResponseV1(Serializer[AlterPartitionReassignmen
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionReassignmentsResponse):
+        if type(m) is not AlterPartitionReassignmentsResponse and not is_subclass(
+            type(m), AlterPartitionReassignmentsResponse
+        ):
             raise UnwritableValue
         out += _pack_iBh(m.throttle_time_ms, BOOLEAN_BYTES[m.allow_replication_factor_change], m.error_code)
         put_nullable_compact_string(out, m.error_message)

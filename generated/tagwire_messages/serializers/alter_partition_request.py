@@ -77,7 +77,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionData)
+            (type(m) is not PartitionData and not is_subclass(type(m), PartitionData))
             or m.new_isr_with_epochs not in EMPTIES
             or m.leader_recovery_state != 0
         ):
@@ -131,7 +131,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -172,7 +172,9 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.new_isr_with_epochs not in EMPTIES:
+        if (
+            type(m) is not PartitionData and not is_subclass(type(m), PartitionData)
+        ) or m.new_isr_with_epochs not in EMPTIES:
             raise UnwritableValue
         out += _pack_ii(m.partition_index, m.leader_epoch)
         values = m.new_isr
@@ -223,7 +225,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -260,7 +262,7 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -288,7 +290,7 @@ def _read_broker_state_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Broke
 
 def _write_broker_state_v3(out: bytearray, items: Iterable[BrokerState]) -> None:
     for m in items:
-        if not is_subclass(type(m), BrokerState):
+        if type(m) is not BrokerState and not is_subclass(type(m), BrokerState):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -324,7 +326,7 @@ def _read_partition_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v3(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.new_isr not in EMPTIES:
+        if (type(m) is not PartitionData and not is_subclass(type(m), PartitionData)) or m.new_isr not in EMPTIES:
             raise UnwritableValue
         out += _pack_ii(m.partition_index, m.leader_epoch)
         put_compact_count(out, m.new_isr_with_epochs)
@@ -362,7 +364,7 @@ def _read_topic_data_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v3(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -399,7 +401,7 @@ class AlterPartitionRequestV0(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionRequest):
+        if type(m) is not AlterPartitionRequest and not is_subclass(type(m), AlterPartitionRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
@@ -436,7 +438,7 @@ class AlterPartitionRequestV1(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionRequest):
+        if type(m) is not AlterPartitionRequest and not is_subclass(type(m), AlterPartitionRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
@@ -473,7 +475,7 @@ class AlterPartitionRequestV2(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionRequest):
+        if type(m) is not AlterPartitionRequest and not is_subclass(type(m), AlterPartitionRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)
@@ -510,7 +512,7 @@ class AlterPartitionRequestV3(Serializer[AlterPartitionRequest]):
 
     @staticmethod
     def write(m: AlterPartitionRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionRequest):
+        if type(m) is not AlterPartitionRequest and not is_subclass(type(m), AlterPartitionRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.topics)

@@ -75,7 +75,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         values = m.isr
@@ -126,7 +126,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -166,7 +166,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         values = m.isr
@@ -217,7 +217,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -254,7 +254,7 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -291,7 +291,7 @@ class AlterPartitionResponseV0(Serializer[AlterPartitionResponse]):
 
     @staticmethod
     def write(m: AlterPartitionResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionResponse):
+        if type(m) is not AlterPartitionResponse and not is_subclass(type(m), AlterPartitionResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
@@ -328,7 +328,7 @@ class AlterPartitionResponseV1(Serializer[AlterPartitionResponse]):
 
     @staticmethod
     def write(m: AlterPartitionResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionResponse):
+        if type(m) is not AlterPartitionResponse and not is_subclass(type(m), AlterPartitionResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
@@ -365,7 +365,7 @@ class AlterPartitionResponseV2(Serializer[AlterPartitionResponse]):
 
     @staticmethod
     def write(m: AlterPartitionResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionResponse):
+        if type(m) is not AlterPartitionResponse and not is_subclass(type(m), AlterPartitionResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)

@@ -66,7 +66,9 @@ def _read_alter_replica_log_dir_topic_v0(
 
 def _write_alter_replica_log_dir_topic_v0(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDirTopic and not is_subclass(type(m), AlterReplicaLogDirTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         _int32s.put(out, m.partitions)
@@ -96,7 +98,9 @@ def _read_alter_replica_log_dir_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v0(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDir) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDir and not is_subclass(type(m), AlterReplicaLogDir)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.path)
         put_count(out, m.topics)
@@ -140,7 +144,7 @@ def _read_alter_replica_log_dir_topic_v2(
 
 def _write_alter_replica_log_dir_topic_v2(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirTopic):
+        if type(m) is not AlterReplicaLogDirTopic and not is_subclass(type(m), AlterReplicaLogDirTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partitions
@@ -189,7 +193,7 @@ def _read_alter_replica_log_dir_v2(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v2(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDir):
+        if type(m) is not AlterReplicaLogDir and not is_subclass(type(m), AlterReplicaLogDir):
             raise UnwritableValue
         put_compact_string(out, m.path)
         put_compact_count(out, m.topics)
@@ -219,7 +223,9 @@ class AlterReplicaLogDirsRequestV0(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterReplicaLogDirsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDirsRequest and not is_subclass(type(m), AlterReplicaLogDirsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.dirs)
         _write_alter_replica_log_dir_v0(out, m.dirs)
@@ -256,7 +262,7 @@ class AlterReplicaLogDirsRequestV2(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterReplicaLogDirsRequest):
+        if type(m) is not AlterReplicaLogDirsRequest and not is_subclass(type(m), AlterReplicaLogDirsRequest):
             raise UnwritableValue
         put_compact_count(out, m.dirs)
         _write_alter_replica_log_dir_v2(out, m.dirs)

@@ -59,7 +59,10 @@ def _write_alter_replica_log_dir_partition_result_v0(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirPartitionResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDirPartitionResult
+            and not is_subclass(type(m), AlterReplicaLogDirPartitionResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -92,7 +95,9 @@ def _write_alter_replica_log_dir_topic_result_v0(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDirTopicResult and not is_subclass(type(m), AlterReplicaLogDirTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -120,7 +125,9 @@ def _write_alter_replica_log_dir_partition_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirPartitionResult):
+        if type(m) is not AlterReplicaLogDirPartitionResult and not is_subclass(
+            type(m), AlterReplicaLogDirPartitionResult
+        ):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -165,7 +172,7 @@ def _write_alter_replica_log_dir_topic_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirTopicResult):
+        if type(m) is not AlterReplicaLogDirTopicResult and not is_subclass(type(m), AlterReplicaLogDirTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -196,7 +203,9 @@ class AlterReplicaLogDirsResponseV0(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterReplicaLogDirsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterReplicaLogDirsResponse and not is_subclass(type(m), AlterReplicaLogDirsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -235,7 +244,7 @@ class AlterReplicaLogDirsResponseV2(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterReplicaLogDirsResponse):
+        if type(m) is not AlterReplicaLogDirsResponse and not is_subclass(type(m), AlterReplicaLogDirsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)

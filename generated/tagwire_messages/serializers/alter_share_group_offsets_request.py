@@ -51,7 +51,9 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterShareGroupOffsetsRequestPartition):
+        if type(m) is not AlterShareGroupOffsetsRequestPartition and not is_subclass(
+            type(m), AlterShareGroupOffsetsRequestPartition
+        ):
             raise UnwritableValue
         out += _pack_iq(m.partition_index, m.start_offset)
         if m.unknown_tags is NO_TAGS:
@@ -92,7 +94,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterShareGr
 
 def _write_topic_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterShareGroupOffsetsRequestTopic):
+        if type(m) is not AlterShareGroupOffsetsRequestTopic and not is_subclass(
+            type(m), AlterShareGroupOffsetsRequestTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -137,7 +141,7 @@ class AlterShareGroupOffsetsRequestV0(Serializer[AlterShareGroupOffsetsRequest])
 
     @staticmethod
     def write(m: AlterShareGroupOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterShareGroupOffsetsRequest):
+        if type(m) is not AlterShareGroupOffsetsRequest and not is_subclass(type(m), AlterShareGroupOffsetsRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

@@ -66,7 +66,9 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterShareGroupOffsetsResponsePartition):
+        if type(m) is not AlterShareGroupOffsetsResponsePartition and not is_subclass(
+            type(m), AlterShareGroupOffsetsResponsePartition
+        ):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -110,7 +112,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AlterShareGr
 
 def _write_topic_v0(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterShareGroupOffsetsResponseTopic):
+        if type(m) is not AlterShareGroupOffsetsResponseTopic and not is_subclass(
+            type(m), AlterShareGroupOffsetsResponseTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -159,7 +163,7 @@ class AlterShareGroupOffsetsResponseV0(Serializer[AlterShareGroupOffsetsResponse
 
     @staticmethod
     def write(m: AlterShareGroupOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterShareGroupOffsetsResponse):
+        if type(m) is not AlterShareGroupOffsetsResponse and not is_subclass(type(m), AlterShareGroupOffsetsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -63,7 +63,7 @@ def _read_scram_credential_deletion_v0(
 
 def _write_scram_credential_deletion_v0(out: bytearray, items: Iterable[ScramCredentialDeletion]) -> None:
     for m in items:
-        if not is_subclass(type(m), ScramCredentialDeletion):
+        if type(m) is not ScramCredentialDeletion and not is_subclass(type(m), ScramCredentialDeletion):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_b(m.mechanism)
@@ -119,7 +119,7 @@ def _read_scram_credential_upsertion_v0(
 
 def _write_scram_credential_upsertion_v0(out: bytearray, items: Iterable[ScramCredentialUpsertion]) -> None:
     for m in items:
-        if not is_subclass(type(m), ScramCredentialUpsertion):
+        if type(m) is not ScramCredentialUpsertion and not is_subclass(type(m), ScramCredentialUpsertion):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_bi(m.mechanism, m.iterations)
@@ -164,7 +164,9 @@ class AlterUserScramCredentialsRequestV0(Serializer[AlterUserScramCredentialsReq
 
     @staticmethod
     def write(m: AlterUserScramCredentialsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterUserScramCredentialsRequest):
+        if type(m) is not AlterUserScramCredentialsRequest and not is_subclass(
+            type(m), AlterUserScramCredentialsRequest
+        ):
             raise UnwritableValue
         put_compact_count(out, m.deletions)
         _write_scram_credential_deletion_v0(out, m.deletions)

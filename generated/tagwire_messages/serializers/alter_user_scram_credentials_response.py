@@ -74,7 +74,7 @@ def _write_alter_user_scram_credentials_result_v0(
     out: bytearray, items: Iterable[AlterUserScramCredentialsResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterUserScramCredentialsResult):
+        if type(m) is not AlterUserScramCredentialsResult and not is_subclass(type(m), AlterUserScramCredentialsResult):
             raise UnwritableValue
         put_compact_string(out, m.user)
         out += _pack_h(m.error_code)
@@ -111,7 +111,9 @@ class AlterUserScramCredentialsResponseV0(Serializer[AlterUserScramCredentialsRe
 
     @staticmethod
     def write(m: AlterUserScramCredentialsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterUserScramCredentialsResponse):
+        if type(m) is not AlterUserScramCredentialsResponse and not is_subclass(
+            type(m), AlterUserScramCredentialsResponse
+        ):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)

@@ -45,7 +45,9 @@ class ApiVersionsRequestV0(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ApiVersionsRequest and not is_subclass(type(m), ApiVersionsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
 
 
@@ -99,7 +101,7 @@ class ApiVersionsRequestV3(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsRequest):
+        if type(m) is not ApiVersionsRequest and not is_subclass(type(m), ApiVersionsRequest):
             raise UnwritableValue
         put_compact_string(out, m.client_software_name)
         put_compact_string(out, m.client_software_version)
@@ -163,7 +165,7 @@ class ApiVersionsRequestV5(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsRequest):
+        if type(m) is not ApiVersionsRequest and not is_subclass(type(m), ApiVersionsRequest):
             raise UnwritableValue
         put_compact_string(out, m.client_software_name)
         put_compact_string(out, m.client_software_version)

@@ -66,7 +66,7 @@ def _read_api_version_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVer
 
 def _write_api_version_v0(out: bytearray, items: Iterable[ApiVersion]) -> None:
     for m in items:
-        if not is_subclass(type(m), ApiVersion) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not ApiVersion and not is_subclass(type(m), ApiVersion)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
 
@@ -88,7 +88,7 @@ def _read_api_version_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVer
 
 def _write_api_version_v3(out: bytearray, items: Iterable[ApiVersion]) -> None:
     for m in items:
-        if not is_subclass(type(m), ApiVersion):
+        if type(m) is not ApiVersion and not is_subclass(type(m), ApiVersion):
             raise UnwritableValue
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
         if m.unknown_tags is NO_TAGS:
@@ -123,7 +123,7 @@ def _read_supported_feature_key_v3(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_supported_feature_key_v3(out: bytearray, items: Iterable[SupportedFeatureKey]) -> None:
     for m in items:
-        if not is_subclass(type(m), SupportedFeatureKey):
+        if type(m) is not SupportedFeatureKey and not is_subclass(type(m), SupportedFeatureKey):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_version, m.max_version)
@@ -159,7 +159,7 @@ def _read_finalized_feature_key_v3(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_finalized_feature_key_v3(out: bytearray, items: Iterable[FinalizedFeatureKey]) -> None:
     for m in items:
-        if not is_subclass(type(m), FinalizedFeatureKey):
+        if type(m) is not FinalizedFeatureKey and not is_subclass(type(m), FinalizedFeatureKey):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_hh(m.max_version_level, m.min_version_level)
@@ -194,7 +194,9 @@ class ApiVersionsResponseV0(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ApiVersionsResponse and not is_subclass(type(m), ApiVersionsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)
@@ -227,7 +229,9 @@ class ApiVersionsResponseV1(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ApiVersionsResponse and not is_subclass(type(m), ApiVersionsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.api_keys)
@@ -309,7 +313,7 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsResponse):
+        if type(m) is not ApiVersionsResponse and not is_subclass(type(m), ApiVersionsResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.api_keys)

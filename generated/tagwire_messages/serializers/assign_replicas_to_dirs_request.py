@@ -54,7 +54,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
@@ -88,7 +88,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -124,7 +124,7 @@ def _read_directory_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Dir
 
 def _write_directory_data_v0(out: bytearray, items: Iterable[DirectoryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), DirectoryData):
+        if type(m) is not DirectoryData and not is_subclass(type(m), DirectoryData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.id))
         put_compact_count(out, m.topics)
@@ -161,7 +161,7 @@ class AssignReplicasToDirsRequestV0(Serializer[AssignReplicasToDirsRequest]):
 
     @staticmethod
     def write(m: AssignReplicasToDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AssignReplicasToDirsRequest):
+        if type(m) is not AssignReplicasToDirsRequest and not is_subclass(type(m), AssignReplicasToDirsRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         put_compact_count(out, m.directories)

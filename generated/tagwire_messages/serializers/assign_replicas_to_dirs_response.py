@@ -52,7 +52,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -86,7 +86,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -122,7 +122,7 @@ def _read_directory_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Dir
 
 def _write_directory_data_v0(out: bytearray, items: Iterable[DirectoryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), DirectoryData):
+        if type(m) is not DirectoryData and not is_subclass(type(m), DirectoryData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.id))
         put_compact_count(out, m.topics)
@@ -159,7 +159,7 @@ class AssignReplicasToDirsResponseV0(Serializer[AssignReplicasToDirsResponse]):
 
     @staticmethod
     def write(m: AssignReplicasToDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AssignReplicasToDirsResponse):
+        if type(m) is not AssignReplicasToDirsResponse and not is_subclass(type(m), AssignReplicasToDirsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.directories)

@@ -66,7 +66,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionData and not is_subclass(type(m), PartitionData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
 
@@ -95,7 +97,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not TopicData and not is_subclass(type(m), TopicData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -120,7 +122,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_i16sii(m.partition_index, uuid_bytes(m.voter_directory_id), m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -161,7 +163,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -207,7 +209,7 @@ def _read_leader_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Le
 
 def _write_leader_endpoint_v1(out: bytearray, items: Iterable[LeaderEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderEndpoint):
+        if type(m) is not LeaderEndpoint and not is_subclass(type(m), LeaderEndpoint):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -248,7 +250,9 @@ class BeginQuorumEpochRequestV0(Serializer[BeginQuorumEpochRequest]):
 
     @staticmethod
     def write(m: BeginQuorumEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BeginQuorumEpochRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not BeginQuorumEpochRequest and not is_subclass(type(m), BeginQuorumEpochRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_nullable_string(out, m.cluster_id)
         put_count(out, m.topics)
@@ -299,7 +303,7 @@ class BeginQuorumEpochRequestV1(Serializer[BeginQuorumEpochRequest]):
 
     @staticmethod
     def write(m: BeginQuorumEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BeginQuorumEpochRequest):
+        if type(m) is not BeginQuorumEpochRequest and not is_subclass(type(m), BeginQuorumEpochRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.voter_id)

@@ -63,7 +63,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionData and not is_subclass(type(m), PartitionData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
 
@@ -92,7 +94,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not TopicData and not is_subclass(type(m), TopicData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -116,7 +118,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -157,7 +159,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -195,7 +197,7 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -228,7 +230,7 @@ class BeginQuorumEpochResponseV0(Serializer[BeginQuorumEpochResponse]):
     @staticmethod
     def write(m: BeginQuorumEpochResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), BeginQuorumEpochResponse)
+            (type(m) is not BeginQuorumEpochResponse and not is_subclass(type(m), BeginQuorumEpochResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -286,7 +288,7 @@ class BeginQuorumEpochResponseV1(Serializer[BeginQuorumEpochResponse]):
 
     @staticmethod
     def write(m: BeginQuorumEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), BeginQuorumEpochResponse):
+        if type(m) is not BeginQuorumEpochResponse and not is_subclass(type(m), BeginQuorumEpochResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)

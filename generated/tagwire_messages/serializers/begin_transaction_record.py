@@ -66,7 +66,7 @@ class BeginTransactionRecordV0(Serializer[BeginTransactionRecord]):
 
     @staticmethod
     def write(m: BeginTransactionRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), BeginTransactionRecord):
+        if type(m) is not BeginTransactionRecord and not is_subclass(type(m), BeginTransactionRecord):
             raise UnwritableValue
         tagged = []
         if m.name is not None:

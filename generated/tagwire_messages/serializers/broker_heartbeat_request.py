@@ -60,7 +60,7 @@ class BrokerHeartbeatRequestV0(Serializer[BrokerHeartbeatRequest]):
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), BrokerHeartbeatRequest)
+            (type(m) is not BrokerHeartbeatRequest and not is_subclass(type(m), BrokerHeartbeatRequest))
             or m.offline_log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
         ):
@@ -124,7 +124,9 @@ class BrokerHeartbeatRequestV1(Serializer[BrokerHeartbeatRequest]):
 
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerHeartbeatRequest) or m.cordoned_log_dirs is not None:
+        if (
+            type(m) is not BrokerHeartbeatRequest and not is_subclass(type(m), BrokerHeartbeatRequest)
+        ) or m.cordoned_log_dirs is not None:
             raise UnwritableValue
         out += _pack_iqqBB(
             m.broker_id,
@@ -198,7 +200,7 @@ class BrokerHeartbeatRequestV2(Serializer[BrokerHeartbeatRequest]):
 
     @staticmethod
     def write(m: BrokerHeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerHeartbeatRequest):
+        if type(m) is not BrokerHeartbeatRequest and not is_subclass(type(m), BrokerHeartbeatRequest):
             raise UnwritableValue
         out += _pack_iqqBB(
             m.broker_id,

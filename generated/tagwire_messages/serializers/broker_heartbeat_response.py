@@ -49,7 +49,7 @@ class BrokerHeartbeatResponseV0(Serializer[BrokerHeartbeatResponse]):
 
     @staticmethod
     def write(m: BrokerHeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerHeartbeatResponse):
+        if type(m) is not BrokerHeartbeatResponse and not is_subclass(type(m), BrokerHeartbeatResponse):
             raise UnwritableValue
         out += _pack_ihBBB(
             m.throttle_time_ms,

@@ -73,7 +73,7 @@ class BrokerRegistrationChangeRecordV0(Serializer[BrokerRegistrationChangeRecord
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), BrokerRegistrationChangeRecord)
+            (type(m) is not BrokerRegistrationChangeRecord and not is_subclass(type(m), BrokerRegistrationChangeRecord))
             or m.in_controlled_shutdown != 0
             or m.log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
@@ -131,7 +131,7 @@ class BrokerRegistrationChangeRecordV1(Serializer[BrokerRegistrationChangeRecord
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), BrokerRegistrationChangeRecord)
+            (type(m) is not BrokerRegistrationChangeRecord and not is_subclass(type(m), BrokerRegistrationChangeRecord))
             or m.log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
         ):
@@ -199,7 +199,9 @@ class BrokerRegistrationChangeRecordV2(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationChangeRecord) or m.cordoned_log_dirs is not None:
+        if (
+            type(m) is not BrokerRegistrationChangeRecord and not is_subclass(type(m), BrokerRegistrationChangeRecord)
+        ) or m.cordoned_log_dirs is not None:
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []
@@ -278,7 +280,7 @@ class BrokerRegistrationChangeRecordV3(Serializer[BrokerRegistrationChangeRecord
 
     @staticmethod
     def write(m: BrokerRegistrationChangeRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationChangeRecord):
+        if type(m) is not BrokerRegistrationChangeRecord and not is_subclass(type(m), BrokerRegistrationChangeRecord):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         tagged = []

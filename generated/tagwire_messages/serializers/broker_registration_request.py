@@ -80,7 +80,7 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
-        if not is_subclass(type(m), Listener):
+        if type(m) is not Listener and not is_subclass(type(m), Listener):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -117,7 +117,7 @@ def _read_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Feature, .
 
 def _write_feature_v0(out: bytearray, items: Iterable[Feature]) -> None:
     for m in items:
-        if not is_subclass(type(m), Feature):
+        if type(m) is not Feature and not is_subclass(type(m), Feature):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
@@ -185,7 +185,9 @@ class BrokerRegistrationRequestV0(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationRequest) or m.is_migrating_zk_broker != False:
+        if (
+            type(m) is not BrokerRegistrationRequest and not is_subclass(type(m), BrokerRegistrationRequest)
+        ) or m.is_migrating_zk_broker != False:
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
@@ -260,7 +262,7 @@ class BrokerRegistrationRequestV1(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationRequest):
+        if type(m) is not BrokerRegistrationRequest and not is_subclass(type(m), BrokerRegistrationRequest):
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
@@ -343,7 +345,7 @@ class BrokerRegistrationRequestV2(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationRequest):
+        if type(m) is not BrokerRegistrationRequest and not is_subclass(type(m), BrokerRegistrationRequest):
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)
@@ -428,7 +430,7 @@ class BrokerRegistrationRequestV3(Serializer[BrokerRegistrationRequest]):
 
     @staticmethod
     def write(m: BrokerRegistrationRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationRequest):
+        if type(m) is not BrokerRegistrationRequest and not is_subclass(type(m), BrokerRegistrationRequest):
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.cluster_id)

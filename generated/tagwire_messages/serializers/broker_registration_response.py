@@ -34,7 +34,7 @@ class BrokerRegistrationResponseV0(Serializer[BrokerRegistrationResponse]):
 
     @staticmethod
     def write(m: BrokerRegistrationResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), BrokerRegistrationResponse):
+        if type(m) is not BrokerRegistrationResponse and not is_subclass(type(m), BrokerRegistrationResponse):
             raise UnwritableValue
         out += _pack_ihq(m.throttle_time_ms, m.error_code, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:

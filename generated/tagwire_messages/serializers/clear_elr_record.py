@@ -48,7 +48,7 @@ class ClearElrRecordV0(Serializer[ClearElrRecord]):
 
     @staticmethod
     def write(m: ClearElrRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), ClearElrRecord):
+        if type(m) is not ClearElrRecord and not is_subclass(type(m), ClearElrRecord):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         if m.unknown_tags is NO_TAGS:

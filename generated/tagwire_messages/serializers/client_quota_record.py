@@ -66,7 +66,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData):
+        if type(m) is not EntityData and not is_subclass(type(m), EntityData):
             raise UnwritableValue
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
@@ -112,7 +112,7 @@ class ClientQuotaRecordV0(Serializer[ClientQuotaRecord]):
 
     @staticmethod
     def write(m: ClientQuotaRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), ClientQuotaRecord):
+        if type(m) is not ClientQuotaRecord and not is_subclass(type(m), ClientQuotaRecord):
             raise UnwritableValue
         put_compact_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)

@@ -74,7 +74,7 @@ class ConfigRecordV0(Serializer[ConfigRecord]):
 
     @staticmethod
     def write(m: ConfigRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), ConfigRecord):
+        if type(m) is not ConfigRecord and not is_subclass(type(m), ConfigRecord):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)

@@ -42,7 +42,10 @@ class ConsumerGroupCurrentMemberAssignmentKeyV0(Serializer[ConsumerGroupCurrentM
 
     @staticmethod
     def write(m: ConsumerGroupCurrentMemberAssignmentKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupCurrentMemberAssignmentKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupCurrentMemberAssignmentKey
+            and not is_subclass(type(m), ConsumerGroupCurrentMemberAssignmentKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

@@ -94,7 +94,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -157,7 +157,9 @@ class ConsumerGroupCurrentMemberAssignmentValueV0(Serializer[ConsumerGroupCurren
 
     @staticmethod
     def write(m: ConsumerGroupCurrentMemberAssignmentValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupCurrentMemberAssignmentValue):
+        if type(m) is not ConsumerGroupCurrentMemberAssignmentValue and not is_subclass(
+            type(m), ConsumerGroupCurrentMemberAssignmentValue
+        ):
             raise UnwritableValue
         out += _pack_iib(m.member_epoch, m.previous_member_epoch, m.state)
         put_compact_count(out, m.assigned_partitions)

@@ -56,7 +56,7 @@ class ConsumerGroupDescribeRequestV0(Serializer[ConsumerGroupDescribeRequest]):
 
     @staticmethod
     def write(m: ConsumerGroupDescribeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupDescribeRequest):
+        if type(m) is not ConsumerGroupDescribeRequest and not is_subclass(type(m), ConsumerGroupDescribeRequest):
             raise UnwritableValue
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)

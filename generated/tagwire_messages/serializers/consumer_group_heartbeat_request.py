@@ -68,7 +68,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -173,7 +173,9 @@ class ConsumerGroupHeartbeatRequestV0(Serializer[ConsumerGroupHeartbeatRequest])
 
     @staticmethod
     def write(m: ConsumerGroupHeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupHeartbeatRequest) or m.subscribed_topic_regex is not None:
+        if (
+            type(m) is not ConsumerGroupHeartbeatRequest and not is_subclass(type(m), ConsumerGroupHeartbeatRequest)
+        ) or m.subscribed_topic_regex is not None:
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)
@@ -295,7 +297,7 @@ class ConsumerGroupHeartbeatRequestV1(Serializer[ConsumerGroupHeartbeatRequest])
 
     @staticmethod
     def write(m: ConsumerGroupHeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupHeartbeatRequest):
+        if type(m) is not ConsumerGroupHeartbeatRequest and not is_subclass(type(m), ConsumerGroupHeartbeatRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)

@@ -42,7 +42,9 @@ class ConsumerGroupMemberMetadataKeyV0(Serializer[ConsumerGroupMemberMetadataKey
 
     @staticmethod
     def write(m: ConsumerGroupMemberMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupMemberMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupMemberMetadataKey and not is_subclass(type(m), ConsumerGroupMemberMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

@@ -73,7 +73,7 @@ def _read_classic_protocol_v0(buf: bytes, raw: Any, pos: int, count: int) -> tup
 
 def _write_classic_protocol_v0(out: bytearray, items: Iterable[ClassicProtocol]) -> None:
     for m in items:
-        if not is_subclass(type(m), ClassicProtocol):
+        if type(m) is not ClassicProtocol and not is_subclass(type(m), ClassicProtocol):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_binary(out, m.metadata)
@@ -109,7 +109,7 @@ def _read_classic_member_metadata_v0(
 
 def _write_classic_member_metadata_v0(out: bytearray, items: Iterable[ClassicMemberMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), ClassicMemberMetadata):
+        if type(m) is not ClassicMemberMetadata and not is_subclass(type(m), ClassicMemberMetadata):
             raise UnwritableValue
         out += _pack_i(m.session_timeout_ms)
         put_compact_count(out, m.supported_protocols)
@@ -229,7 +229,9 @@ class ConsumerGroupMemberMetadataValueV0(Serializer[ConsumerGroupMemberMetadataV
 
     @staticmethod
     def write(m: ConsumerGroupMemberMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupMemberMetadataValue):
+        if type(m) is not ConsumerGroupMemberMetadataValue and not is_subclass(
+            type(m), ConsumerGroupMemberMetadataValue
+        ):
             raise UnwritableValue
         put_nullable_compact_string(out, m.instance_id)
         put_nullable_compact_string(out, m.rack_id)

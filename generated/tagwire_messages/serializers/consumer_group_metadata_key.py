@@ -35,7 +35,9 @@ class ConsumerGroupMetadataKeyV0(Serializer[ConsumerGroupMetadataKey]):
 
     @staticmethod
     def write(m: ConsumerGroupMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupMetadataKey and not is_subclass(type(m), ConsumerGroupMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -62,7 +62,7 @@ class ConsumerGroupMetadataValueV0(Serializer[ConsumerGroupMetadataValue]):
 
     @staticmethod
     def write(m: ConsumerGroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupMetadataValue):
+        if type(m) is not ConsumerGroupMetadataValue and not is_subclass(type(m), ConsumerGroupMetadataValue):
             raise UnwritableValue
         out += _pack_i(m.epoch)
         tagged = []

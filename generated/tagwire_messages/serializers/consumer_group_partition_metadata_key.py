@@ -35,7 +35,10 @@ class ConsumerGroupPartitionMetadataKeyV0(Serializer[ConsumerGroupPartitionMetad
 
     @staticmethod
     def write(m: ConsumerGroupPartitionMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupPartitionMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupPartitionMetadataKey
+            and not is_subclass(type(m), ConsumerGroupPartitionMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -42,7 +42,10 @@ class ConsumerGroupRegularExpressionKeyV0(Serializer[ConsumerGroupRegularExpress
 
     @staticmethod
     def write(m: ConsumerGroupRegularExpressionKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupRegularExpressionKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupRegularExpressionKey
+            and not is_subclass(type(m), ConsumerGroupRegularExpressionKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.regular_expression)

@@ -53,7 +53,9 @@ class ConsumerGroupRegularExpressionValueV0(Serializer[ConsumerGroupRegularExpre
 
     @staticmethod
     def write(m: ConsumerGroupRegularExpressionValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupRegularExpressionValue):
+        if type(m) is not ConsumerGroupRegularExpressionValue and not is_subclass(
+            type(m), ConsumerGroupRegularExpressionValue
+        ):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         put_compact_strings(out, m.topics)

@@ -42,7 +42,10 @@ class ConsumerGroupTargetAssignmentMemberKeyV0(Serializer[ConsumerGroupTargetAss
 
     @staticmethod
     def write(m: ConsumerGroupTargetAssignmentMemberKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupTargetAssignmentMemberKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupTargetAssignmentMemberKey
+            and not is_subclass(type(m), ConsumerGroupTargetAssignmentMemberKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

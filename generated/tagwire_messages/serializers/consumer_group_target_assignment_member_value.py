@@ -64,7 +64,7 @@ def _read_topic_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartition):
+        if type(m) is not TopicPartition and not is_subclass(type(m), TopicPartition):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -106,7 +106,9 @@ class ConsumerGroupTargetAssignmentMemberValueV0(Serializer[ConsumerGroupTargetA
 
     @staticmethod
     def write(m: ConsumerGroupTargetAssignmentMemberValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupTargetAssignmentMemberValue):
+        if type(m) is not ConsumerGroupTargetAssignmentMemberValue and not is_subclass(
+            type(m), ConsumerGroupTargetAssignmentMemberValue
+        ):
             raise UnwritableValue
         put_compact_count(out, m.topic_partitions)
         _write_topic_partition_v0(out, m.topic_partitions)

@@ -35,7 +35,10 @@ class ConsumerGroupTargetAssignmentMetadataKeyV0(Serializer[ConsumerGroupTargetA
 
     @staticmethod
     def write(m: ConsumerGroupTargetAssignmentMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupTargetAssignmentMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerGroupTargetAssignmentMetadataKey
+            and not is_subclass(type(m), ConsumerGroupTargetAssignmentMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

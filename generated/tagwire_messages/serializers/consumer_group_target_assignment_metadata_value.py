@@ -62,7 +62,9 @@ class ConsumerGroupTargetAssignmentMetadataValueV0(Serializer[ConsumerGroupTarge
 
     @staticmethod
     def write(m: ConsumerGroupTargetAssignmentMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerGroupTargetAssignmentMetadataValue):
+        if type(m) is not ConsumerGroupTargetAssignmentMetadataValue and not is_subclass(
+            type(m), ConsumerGroupTargetAssignmentMetadataValue
+        ):
             raise UnwritableValue
         out += _pack_i(m.assignment_epoch)
         tagged = []

@@ -53,7 +53,9 @@ def _read_topic_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicPartition and not is_subclass(type(m), TopicPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -87,7 +89,9 @@ class ConsumerProtocolAssignmentV0(Serializer[ConsumerProtocolAssignment]):
 
     @staticmethod
     def write(m: ConsumerProtocolAssignment, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerProtocolAssignment) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerProtocolAssignment and not is_subclass(type(m), ConsumerProtocolAssignment)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.assigned_partitions)
         _write_topic_partition_v0(out, m.assigned_partitions)

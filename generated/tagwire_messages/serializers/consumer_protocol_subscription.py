@@ -58,7 +58,9 @@ def _read_topic_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v1(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicPartition and not is_subclass(type(m), TopicPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -95,7 +97,9 @@ class ConsumerProtocolSubscriptionV0(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerProtocolSubscription) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerProtocolSubscription and not is_subclass(type(m), ConsumerProtocolSubscription)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -137,7 +141,9 @@ class ConsumerProtocolSubscriptionV1(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerProtocolSubscription) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerProtocolSubscription and not is_subclass(type(m), ConsumerProtocolSubscription)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -182,7 +188,9 @@ class ConsumerProtocolSubscriptionV2(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerProtocolSubscription) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerProtocolSubscription and not is_subclass(type(m), ConsumerProtocolSubscription)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         put_strings(out, m.topics)
@@ -236,7 +244,9 @@ class ConsumerProtocolSubscriptionV3(Serializer[ConsumerProtocolSubscription]):
 
     @staticmethod
     def write(m: ConsumerProtocolSubscription, out: bytearray) -> None:
-        if not is_subclass(type(m), ConsumerProtocolSubscription) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ConsumerProtocolSubscription and not is_subclass(type(m), ConsumerProtocolSubscription)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         put_strings(out, m.topics)

@@ -31,7 +31,9 @@ class ControlRecordTypeSchemaV0(Serializer[ControlRecordTypeSchema]):
 
     @staticmethod
     def write(m: ControlRecordTypeSchema, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlRecordTypeSchema) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ControlRecordTypeSchema and not is_subclass(type(m), ControlRecordTypeSchema)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.type)
 

@@ -35,7 +35,9 @@ class ControlledShutdownRequestV0(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ControlledShutdownRequest and not is_subclass(type(m), ControlledShutdownRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.broker_id)
 
@@ -62,7 +64,9 @@ class ControlledShutdownRequestV2(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ControlledShutdownRequest and not is_subclass(type(m), ControlledShutdownRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
 
@@ -86,7 +90,7 @@ class ControlledShutdownRequestV3(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownRequest):
+        if type(m) is not ControlledShutdownRequest and not is_subclass(type(m), ControlledShutdownRequest):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:

@@ -57,7 +57,9 @@ def _read_remaining_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_remaining_partition_v0(out: bytearray, items: Iterable[RemainingPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), RemainingPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not RemainingPartition and not is_subclass(type(m), RemainingPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -89,7 +91,7 @@ def _read_remaining_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_remaining_partition_v3(out: bytearray, items: Iterable[RemainingPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), RemainingPartition):
+        if type(m) is not RemainingPartition and not is_subclass(type(m), RemainingPartition):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -119,7 +121,9 @@ class ControlledShutdownResponseV0(Serializer[ControlledShutdownResponse]):
 
     @staticmethod
     def write(m: ControlledShutdownResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ControlledShutdownResponse and not is_subclass(type(m), ControlledShutdownResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.remaining_partitions)
@@ -164,7 +168,7 @@ class ControlledShutdownResponseV3(Serializer[ControlledShutdownResponse]):
 
     @staticmethod
     def write(m: ControlledShutdownResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownResponse):
+        if type(m) is not ControlledShutdownResponse and not is_subclass(type(m), ControlledShutdownResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.remaining_partitions)

@@ -71,7 +71,7 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
-        if not is_subclass(type(m), Listener):
+        if type(m) is not Listener and not is_subclass(type(m), Listener):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -108,7 +108,7 @@ def _read_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Feature, .
 
 def _write_feature_v0(out: bytearray, items: Iterable[Feature]) -> None:
     for m in items:
-        if not is_subclass(type(m), Feature):
+        if type(m) is not Feature and not is_subclass(type(m), Feature):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
@@ -154,7 +154,7 @@ class ControllerRegistrationRequestV0(Serializer[ControllerRegistrationRequest])
 
     @staticmethod
     def write(m: ControllerRegistrationRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ControllerRegistrationRequest):
+        if type(m) is not ControllerRegistrationRequest and not is_subclass(type(m), ControllerRegistrationRequest):
             raise UnwritableValue
         out += _pack_i16sB(m.controller_id, uuid_bytes(m.incarnation_id), BOOLEAN_BYTES[m.zk_migration_ready])
         put_compact_count(out, m.listeners)

@@ -53,7 +53,7 @@ class ControllerRegistrationResponseV0(Serializer[ControllerRegistrationResponse
 
     @staticmethod
     def write(m: ControllerRegistrationResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ControllerRegistrationResponse):
+        if type(m) is not ControllerRegistrationResponse and not is_subclass(type(m), ControllerRegistrationResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -74,7 +74,11 @@ def _read_acl_creation_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v0(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclCreation) or m.resource_pattern_type != 3 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not AclCreation and not is_subclass(type(m), AclCreation))
+            or m.resource_pattern_type != 3
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -121,7 +125,7 @@ def _read_acl_creation_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v1(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclCreation) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not AclCreation and not is_subclass(type(m), AclCreation)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -178,7 +182,7 @@ def _read_acl_creation_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[AclCr
 
 def _write_acl_creation_v2(out: bytearray, items: Iterable[AclCreation]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclCreation):
+        if type(m) is not AclCreation and not is_subclass(type(m), AclCreation):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
@@ -211,7 +215,9 @@ class CreateAclsRequestV0(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateAclsRequest and not is_subclass(type(m), CreateAclsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.creations)
         _write_acl_creation_v0(out, m.creations)
@@ -236,7 +242,9 @@ class CreateAclsRequestV1(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateAclsRequest and not is_subclass(type(m), CreateAclsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.creations)
         _write_acl_creation_v1(out, m.creations)
@@ -267,7 +275,7 @@ class CreateAclsRequestV2(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsRequest):
+        if type(m) is not CreateAclsRequest and not is_subclass(type(m), CreateAclsRequest):
             raise UnwritableValue
         put_compact_count(out, m.creations)
         _write_acl_creation_v2(out, m.creations)

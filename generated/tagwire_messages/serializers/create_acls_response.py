@@ -58,7 +58,9 @@ def _read_acl_creation_result_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_acl_creation_result_v0(out: bytearray, items: Iterable[AclCreationResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclCreationResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AclCreationResult and not is_subclass(type(m), AclCreationResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -91,7 +93,7 @@ def _read_acl_creation_result_v2(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_acl_creation_result_v2(out: bytearray, items: Iterable[AclCreationResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclCreationResult):
+        if type(m) is not AclCreationResult and not is_subclass(type(m), AclCreationResult):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -121,7 +123,9 @@ class CreateAclsResponseV0(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateAclsResponse and not is_subclass(type(m), CreateAclsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -160,7 +164,7 @@ class CreateAclsResponseV2(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsResponse):
+        if type(m) is not CreateAclsResponse and not is_subclass(type(m), CreateAclsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)

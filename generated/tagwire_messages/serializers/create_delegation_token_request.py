@@ -61,7 +61,9 @@ def _read_creatable_renewers_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v0(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableRenewers) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatableRenewers and not is_subclass(type(m), CreatableRenewers)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -101,7 +103,7 @@ def _read_creatable_renewers_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v2(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableRenewers):
+        if type(m) is not CreatableRenewers and not is_subclass(type(m), CreatableRenewers):
             raise UnwritableValue
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
@@ -135,7 +137,7 @@ class CreateDelegationTokenRequestV0(Serializer[CreateDelegationTokenRequest]):
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), CreateDelegationTokenRequest)
+            (type(m) is not CreateDelegationTokenRequest and not is_subclass(type(m), CreateDelegationTokenRequest))
             or m.owner_principal_type != ""
             or m.owner_principal_name != ""
             or m.unknown_tags not in WITHOUT_TAGS
@@ -181,7 +183,7 @@ class CreateDelegationTokenRequestV2(Serializer[CreateDelegationTokenRequest]):
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), CreateDelegationTokenRequest)
+            (type(m) is not CreateDelegationTokenRequest and not is_subclass(type(m), CreateDelegationTokenRequest))
             or m.owner_principal_type != ""
             or m.owner_principal_name != ""
         ):
@@ -242,7 +244,7 @@ class CreateDelegationTokenRequestV3(Serializer[CreateDelegationTokenRequest]):
 
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateDelegationTokenRequest):
+        if type(m) is not CreateDelegationTokenRequest and not is_subclass(type(m), CreateDelegationTokenRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.owner_principal_type)
         put_nullable_compact_string(out, m.owner_principal_name)

@@ -88,7 +88,7 @@ class CreateDelegationTokenResponseV0(Serializer[CreateDelegationTokenResponse])
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), CreateDelegationTokenResponse)
+            (type(m) is not CreateDelegationTokenResponse and not is_subclass(type(m), CreateDelegationTokenResponse))
             or m.token_requester_principal_type != ""
             or m.token_requester_principal_name != ""
             or m.unknown_tags not in WITHOUT_TAGS
@@ -171,7 +171,7 @@ class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse])
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), CreateDelegationTokenResponse)
+            (type(m) is not CreateDelegationTokenResponse and not is_subclass(type(m), CreateDelegationTokenResponse))
             or m.token_requester_principal_type != ""
             or m.token_requester_principal_name != ""
         ):
@@ -267,7 +267,7 @@ class CreateDelegationTokenResponseV3(Serializer[CreateDelegationTokenResponse])
 
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateDelegationTokenResponse):
+        if type(m) is not CreateDelegationTokenResponse and not is_subclass(type(m), CreateDelegationTokenResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.principal_type)

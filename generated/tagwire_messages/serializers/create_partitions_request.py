@@ -67,7 +67,9 @@ def _read_create_partitions_assignment_v0(
 
 def _write_create_partitions_assignment_v0(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsAssignment) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatePartitionsAssignment and not is_subclass(type(m), CreatePartitionsAssignment)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         _int32s.put(out, m.broker_ids)
 
@@ -99,7 +101,9 @@ def _read_create_partitions_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v0(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatePartitionsTopic and not is_subclass(type(m), CreatePartitionsTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_i(m.count)
@@ -138,7 +142,7 @@ def _read_create_partitions_assignment_v2(
 
 def _write_create_partitions_assignment_v2(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsAssignment):
+        if type(m) is not CreatePartitionsAssignment and not is_subclass(type(m), CreatePartitionsAssignment):
             raise UnwritableValue
         values = m.broker_ids
         if values is EMPTY:
@@ -188,7 +192,7 @@ def _read_create_partitions_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v2(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsTopic):
+        if type(m) is not CreatePartitionsTopic and not is_subclass(type(m), CreatePartitionsTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_i(m.count)
@@ -225,7 +229,9 @@ class CreatePartitionsRequestV0(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreatePartitionsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatePartitionsRequest and not is_subclass(type(m), CreatePartitionsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_create_partitions_topic_v0(out, m.topics)
@@ -265,7 +271,7 @@ class CreatePartitionsRequestV2(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreatePartitionsRequest):
+        if type(m) is not CreatePartitionsRequest and not is_subclass(type(m), CreatePartitionsRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_create_partitions_topic_v2(out, m.topics)

@@ -70,7 +70,9 @@ def _read_create_partitions_topic_result_v0(
 
 def _write_create_partitions_topic_result_v0(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatePartitionsTopicResult and not is_subclass(type(m), CreatePartitionsTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -115,7 +117,7 @@ def _read_create_partitions_topic_result_v2(
 
 def _write_create_partitions_topic_result_v2(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsTopicResult):
+        if type(m) is not CreatePartitionsTopicResult and not is_subclass(type(m), CreatePartitionsTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -146,7 +148,9 @@ class CreatePartitionsResponseV0(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreatePartitionsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatePartitionsResponse and not is_subclass(type(m), CreatePartitionsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -185,7 +189,7 @@ class CreatePartitionsResponseV2(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreatePartitionsResponse):
+        if type(m) is not CreatePartitionsResponse and not is_subclass(type(m), CreatePartitionsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)

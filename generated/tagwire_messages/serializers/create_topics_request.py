@@ -74,7 +74,9 @@ def _read_creatable_replica_assignment_v0(
 
 def _write_creatable_replica_assignment_v0(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableReplicaAssignment) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatableReplicaAssignment and not is_subclass(type(m), CreatableReplicaAssignment)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         _int32s.put(out, m.broker_ids)
@@ -108,7 +110,9 @@ def _read_creatable_topic_config_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_config_v0(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicConfig) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatableTopicConfig and not is_subclass(type(m), CreatableTopicConfig)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -145,7 +149,9 @@ def _read_creatable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v0(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatableTopic and not is_subclass(type(m), CreatableTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
@@ -184,7 +190,7 @@ def _read_creatable_replica_assignment_v5(
 
 def _write_creatable_replica_assignment_v5(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableReplicaAssignment):
+        if type(m) is not CreatableReplicaAssignment and not is_subclass(type(m), CreatableReplicaAssignment):
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         values = m.broker_ids
@@ -236,7 +242,7 @@ def _read_creatable_topic_config_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_config_v5(out: bytearray, items: Iterable[CreatableTopicConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicConfig):
+        if type(m) is not CreatableTopicConfig and not is_subclass(type(m), CreatableTopicConfig):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
@@ -287,7 +293,7 @@ def _read_creatable_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v5(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopic):
+        if type(m) is not CreatableTopic and not is_subclass(type(m), CreatableTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_ih(m.num_partitions, m.replication_factor)
@@ -324,7 +330,7 @@ class CreateTopicsRequestV0(Serializer[CreateTopicsRequest]):
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), CreateTopicsRequest)
+            (type(m) is not CreateTopicsRequest and not is_subclass(type(m), CreateTopicsRequest))
             or m.validate_only != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -356,7 +362,9 @@ class CreateTopicsRequestV1(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateTopicsRequest and not is_subclass(type(m), CreateTopicsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_creatable_topic_v0(out, m.topics)
@@ -408,7 +416,7 @@ class CreateTopicsRequestV5(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsRequest):
+        if type(m) is not CreateTopicsRequest and not is_subclass(type(m), CreateTopicsRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_creatable_topic_v5(out, m.topics)

@@ -81,7 +81,9 @@ def _read_creatable_topic_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v0(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatableTopicResult and not is_subclass(type(m), CreatableTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -121,7 +123,9 @@ def _read_creatable_topic_result_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v1(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreatableTopicResult and not is_subclass(type(m), CreatableTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -166,7 +170,7 @@ def _read_creatable_topic_configs_v5(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_creatable_topic_configs_v5(out: bytearray, items: Iterable[CreatableTopicConfigs]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicConfigs):
+        if type(m) is not CreatableTopicConfigs and not is_subclass(type(m), CreatableTopicConfigs):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
@@ -241,7 +245,7 @@ def _read_creatable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v5(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicResult):
+        if type(m) is not CreatableTopicResult and not is_subclass(type(m), CreatableTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -324,7 +328,7 @@ def _read_creatable_topic_result_v7(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v7(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicResult):
+        if type(m) is not CreatableTopicResult and not is_subclass(type(m), CreatableTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
@@ -363,7 +367,9 @@ class CreateTopicsResponseV0(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateTopicsResponse and not is_subclass(type(m), CreateTopicsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_creatable_topic_result_v0(out, m.topics)
@@ -389,7 +395,9 @@ class CreateTopicsResponseV1(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateTopicsResponse and not is_subclass(type(m), CreateTopicsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_creatable_topic_result_v1(out, m.topics)
@@ -415,7 +423,9 @@ class CreateTopicsResponseV2(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not CreateTopicsResponse and not is_subclass(type(m), CreateTopicsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -460,7 +470,7 @@ class CreateTopicsResponseV5(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsResponse):
+        if type(m) is not CreateTopicsResponse and not is_subclass(type(m), CreateTopicsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
@@ -503,7 +513,7 @@ class CreateTopicsResponseV7(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsResponse):
+        if type(m) is not CreateTopicsResponse and not is_subclass(type(m), CreateTopicsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

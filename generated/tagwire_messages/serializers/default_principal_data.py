@@ -65,7 +65,7 @@ class DefaultPrincipalDataV0(Serializer[DefaultPrincipalData]):
 
     @staticmethod
     def write(m: DefaultPrincipalData, out: bytearray) -> None:
-        if not is_subclass(type(m), DefaultPrincipalData):
+        if type(m) is not DefaultPrincipalData and not is_subclass(type(m), DefaultPrincipalData):
             raise UnwritableValue
         put_compact_string(out, m.type)
         put_compact_string(out, m.name)

@@ -83,7 +83,7 @@ class DelegationTokenRecordV0(Serializer[DelegationTokenRecord]):
 
     @staticmethod
     def write(m: DelegationTokenRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), DelegationTokenRecord):
+        if type(m) is not DelegationTokenRecord and not is_subclass(type(m), DelegationTokenRecord):
             raise UnwritableValue
         put_compact_string(out, m.owner)
         put_compact_string(out, m.requester)

@@ -83,7 +83,7 @@ def _read_delete_acls_filter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 def _write_delete_acls_filter_v0(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DeleteAclsFilter)
+            (type(m) is not DeleteAclsFilter and not is_subclass(type(m), DeleteAclsFilter))
             or m.pattern_type_filter != 3
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -139,7 +139,9 @@ def _read_delete_acls_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v1(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilter) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsFilter and not is_subclass(type(m), DeleteAclsFilter)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -200,7 +202,7 @@ def _read_delete_acls_filter_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v2(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilter):
+        if type(m) is not DeleteAclsFilter and not is_subclass(type(m), DeleteAclsFilter):
             raise UnwritableValue
         out += _pack_b(m.resource_type_filter)
         put_nullable_compact_string(out, m.resource_name_filter)
@@ -233,7 +235,9 @@ class DeleteAclsRequestV0(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsRequest and not is_subclass(type(m), DeleteAclsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.filters)
         _write_delete_acls_filter_v0(out, m.filters)
@@ -258,7 +262,9 @@ class DeleteAclsRequestV1(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsRequest and not is_subclass(type(m), DeleteAclsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.filters)
         _write_delete_acls_filter_v1(out, m.filters)
@@ -289,7 +295,7 @@ class DeleteAclsRequestV2(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsRequest):
+        if type(m) is not DeleteAclsRequest and not is_subclass(type(m), DeleteAclsRequest):
             raise UnwritableValue
         put_compact_count(out, m.filters)
         _write_delete_acls_filter_v2(out, m.filters)

@@ -96,7 +96,11 @@ def _read_delete_acls_matching_acl_v0(
 
 def _write_delete_acls_matching_acl_v0(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsMatchingAcl) or m.pattern_type != 3 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not DeleteAclsMatchingAcl and not is_subclass(type(m), DeleteAclsMatchingAcl))
+            or m.pattern_type != 3
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -136,7 +140,9 @@ def _read_delete_acls_filter_result_v0(
 
 def _write_delete_acls_filter_result_v0(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilterResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsFilterResult and not is_subclass(type(m), DeleteAclsFilterResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -194,7 +200,9 @@ def _read_delete_acls_matching_acl_v1(
 
 def _write_delete_acls_matching_acl_v1(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsMatchingAcl) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsMatchingAcl and not is_subclass(type(m), DeleteAclsMatchingAcl)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -235,7 +243,9 @@ def _read_delete_acls_filter_result_v1(
 
 def _write_delete_acls_filter_result_v1(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilterResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsFilterResult and not is_subclass(type(m), DeleteAclsFilterResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -303,7 +313,7 @@ def _read_delete_acls_matching_acl_v2(
 
 def _write_delete_acls_matching_acl_v2(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsMatchingAcl):
+        if type(m) is not DeleteAclsMatchingAcl and not is_subclass(type(m), DeleteAclsMatchingAcl):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -355,7 +365,7 @@ def _read_delete_acls_filter_result_v2(
 
 def _write_delete_acls_filter_result_v2(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilterResult):
+        if type(m) is not DeleteAclsFilterResult and not is_subclass(type(m), DeleteAclsFilterResult):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -387,7 +397,9 @@ class DeleteAclsResponseV0(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsResponse and not is_subclass(type(m), DeleteAclsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.filter_results)
@@ -414,7 +426,9 @@ class DeleteAclsResponseV1(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteAclsResponse and not is_subclass(type(m), DeleteAclsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.filter_results)
@@ -447,7 +461,7 @@ class DeleteAclsResponseV2(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsResponse):
+        if type(m) is not DeleteAclsResponse and not is_subclass(type(m), DeleteAclsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.filter_results)

@@ -49,7 +49,9 @@ class DeleteGroupsRequestV0(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteGroupsRequest and not is_subclass(type(m), DeleteGroupsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.groups_names)
         put_strings(out, m.groups_names)
@@ -86,7 +88,7 @@ class DeleteGroupsRequestV2(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsRequest):
+        if type(m) is not DeleteGroupsRequest and not is_subclass(type(m), DeleteGroupsRequest):
             raise UnwritableValue
         put_compact_count(out, m.groups_names)
         put_compact_strings(out, m.groups_names)

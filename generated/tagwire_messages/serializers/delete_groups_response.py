@@ -58,7 +58,9 @@ def _read_deletable_group_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v0(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableGroupResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeletableGroupResult and not is_subclass(type(m), DeletableGroupResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_h(m.error_code)
@@ -91,7 +93,7 @@ def _read_deletable_group_result_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v2(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableGroupResult):
+        if type(m) is not DeletableGroupResult and not is_subclass(type(m), DeletableGroupResult):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_h(m.error_code)
@@ -137,7 +139,7 @@ def _read_deletable_group_result_v3(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v3(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableGroupResult):
+        if type(m) is not DeletableGroupResult and not is_subclass(type(m), DeletableGroupResult):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_h(m.error_code)
@@ -168,7 +170,9 @@ class DeleteGroupsResponseV0(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteGroupsResponse and not is_subclass(type(m), DeleteGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -207,7 +211,7 @@ class DeleteGroupsResponseV2(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsResponse):
+        if type(m) is not DeleteGroupsResponse and not is_subclass(type(m), DeleteGroupsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
@@ -244,7 +248,7 @@ class DeleteGroupsResponseV3(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsResponse):
+        if type(m) is not DeleteGroupsResponse and not is_subclass(type(m), DeleteGroupsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)

@@ -52,7 +52,9 @@ def _read_delete_records_partition_v0(
 
 def _write_delete_records_partition_v0(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteRecordsPartition and not is_subclass(type(m), DeleteRecordsPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iq(m.partition_index, m.offset)
 
@@ -81,7 +83,9 @@ def _read_delete_records_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v0(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteRecordsTopic and not is_subclass(type(m), DeleteRecordsTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -107,7 +111,7 @@ def _read_delete_records_partition_v2(
 
 def _write_delete_records_partition_v2(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsPartition):
+        if type(m) is not DeleteRecordsPartition and not is_subclass(type(m), DeleteRecordsPartition):
             raise UnwritableValue
         out += _pack_iq(m.partition_index, m.offset)
         if m.unknown_tags is NO_TAGS:
@@ -148,7 +152,7 @@ def _read_delete_records_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v2(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsTopic):
+        if type(m) is not DeleteRecordsTopic and not is_subclass(type(m), DeleteRecordsTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -180,7 +184,9 @@ class DeleteRecordsRequestV0(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteRecordsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteRecordsRequest and not is_subclass(type(m), DeleteRecordsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_delete_records_topic_v0(out, m.topics)
@@ -219,7 +225,7 @@ class DeleteRecordsRequestV2(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteRecordsRequest):
+        if type(m) is not DeleteRecordsRequest and not is_subclass(type(m), DeleteRecordsRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_delete_records_topic_v2(out, m.topics)

@@ -57,7 +57,9 @@ def _read_delete_records_partition_result_v0(
 
 def _write_delete_records_partition_result_v0(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsPartitionResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteRecordsPartitionResult and not is_subclass(type(m), DeleteRecordsPartitionResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
 
@@ -88,7 +90,9 @@ def _read_delete_records_topic_result_v0(
 
 def _write_delete_records_topic_result_v0(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteRecordsTopicResult and not is_subclass(type(m), DeleteRecordsTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -114,7 +118,7 @@ def _read_delete_records_partition_result_v2(
 
 def _write_delete_records_partition_result_v2(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsPartitionResult):
+        if type(m) is not DeleteRecordsPartitionResult and not is_subclass(type(m), DeleteRecordsPartitionResult):
             raise UnwritableValue
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -157,7 +161,7 @@ def _read_delete_records_topic_result_v2(
 
 def _write_delete_records_topic_result_v2(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsTopicResult):
+        if type(m) is not DeleteRecordsTopicResult and not is_subclass(type(m), DeleteRecordsTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -188,7 +192,9 @@ class DeleteRecordsResponseV0(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteRecordsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteRecordsResponse and not is_subclass(type(m), DeleteRecordsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -227,7 +233,7 @@ class DeleteRecordsResponseV2(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteRecordsResponse):
+        if type(m) is not DeleteRecordsResponse and not is_subclass(type(m), DeleteRecordsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

@@ -52,7 +52,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteShareG
 
 def _write_topic_v0(out: bytearray, items: Iterable[DeleteShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteShareGroupOffsetsRequestTopic):
+        if type(m) is not DeleteShareGroupOffsetsRequestTopic and not is_subclass(
+            type(m), DeleteShareGroupOffsetsRequestTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         if m.unknown_tags is NO_TAGS:
@@ -95,7 +97,7 @@ class DeleteShareGroupOffsetsRequestV0(Serializer[DeleteShareGroupOffsetsRequest
 
     @staticmethod
     def write(m: DeleteShareGroupOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteShareGroupOffsetsRequest):
+        if type(m) is not DeleteShareGroupOffsetsRequest and not is_subclass(type(m), DeleteShareGroupOffsetsRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

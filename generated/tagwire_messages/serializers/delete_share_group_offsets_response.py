@@ -73,7 +73,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DeleteShareG
 
 def _write_topic_v0(out: bytearray, items: Iterable[DeleteShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteShareGroupOffsetsResponseTopic):
+        if type(m) is not DeleteShareGroupOffsetsResponseTopic and not is_subclass(
+            type(m), DeleteShareGroupOffsetsResponseTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
@@ -121,7 +123,7 @@ class DeleteShareGroupOffsetsResponseV0(Serializer[DeleteShareGroupOffsetsRespon
 
     @staticmethod
     def write(m: DeleteShareGroupOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteShareGroupOffsetsResponse):
+        if type(m) is not DeleteShareGroupOffsetsResponse and not is_subclass(type(m), DeleteShareGroupOffsetsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

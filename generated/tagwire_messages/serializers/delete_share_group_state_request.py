@@ -53,7 +53,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_i(m.partition)
         if m.unknown_tags is NO_TAGS:
@@ -87,7 +87,7 @@ def _read_delete_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_delete_state_data_v0(out: bytearray, items: Iterable[DeleteStateData]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteStateData):
+        if type(m) is not DeleteStateData and not is_subclass(type(m), DeleteStateData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -132,7 +132,7 @@ class DeleteShareGroupStateRequestV0(Serializer[DeleteShareGroupStateRequest]):
 
     @staticmethod
     def write(m: DeleteShareGroupStateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteShareGroupStateRequest):
+        if type(m) is not DeleteShareGroupStateRequest and not is_subclass(type(m), DeleteShareGroupStateRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

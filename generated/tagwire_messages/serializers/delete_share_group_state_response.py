@@ -63,7 +63,7 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -98,7 +98,7 @@ def _read_delete_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_delete_state_result_v0(out: bytearray, items: Iterable[DeleteStateResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteStateResult):
+        if type(m) is not DeleteStateResult and not is_subclass(type(m), DeleteStateResult):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -134,7 +134,7 @@ class DeleteShareGroupStateResponseV0(Serializer[DeleteShareGroupStateResponse])
 
     @staticmethod
     def write(m: DeleteShareGroupStateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteShareGroupStateResponse):
+        if type(m) is not DeleteShareGroupStateResponse and not is_subclass(type(m), DeleteShareGroupStateResponse):
             raise UnwritableValue
         put_compact_count(out, m.results)
         _write_delete_state_result_v0(out, m.results)

@@ -68,7 +68,7 @@ def _read_delete_topic_state_v6(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_topic_state_v6(out: bytearray, items: Iterable[DeleteTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteTopicState):
+        if type(m) is not DeleteTopicState and not is_subclass(type(m), DeleteTopicState):
             raise UnwritableValue
         put_nullable_compact_string(out, m.name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -101,7 +101,7 @@ class DeleteTopicsRequestV0(Serializer[DeleteTopicsRequest]):
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), DeleteTopicsRequest)
+            (type(m) is not DeleteTopicsRequest and not is_subclass(type(m), DeleteTopicsRequest))
             or m.topics not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -156,7 +156,9 @@ class DeleteTopicsRequestV4(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsRequest) or m.topics not in EMPTIES:
+        if (
+            type(m) is not DeleteTopicsRequest and not is_subclass(type(m), DeleteTopicsRequest)
+        ) or m.topics not in EMPTIES:
             raise UnwritableValue
         put_compact_count(out, m.topic_names)
         put_compact_strings(out, m.topic_names)
@@ -200,7 +202,7 @@ class DeleteTopicsRequestV6(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsRequest):
+        if type(m) is not DeleteTopicsRequest and not is_subclass(type(m), DeleteTopicsRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_delete_topic_state_v6(out, m.topics)

@@ -66,7 +66,9 @@ def _read_deletable_topic_result_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v0(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeletableTopicResult and not is_subclass(type(m), DeletableTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -100,7 +102,7 @@ def _read_deletable_topic_result_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v4(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableTopicResult):
+        if type(m) is not DeletableTopicResult and not is_subclass(type(m), DeletableTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -147,7 +149,7 @@ def _read_deletable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v5(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableTopicResult):
+        if type(m) is not DeletableTopicResult and not is_subclass(type(m), DeletableTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_h(m.error_code)
@@ -196,7 +198,7 @@ def _read_deletable_topic_result_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v6(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableTopicResult):
+        if type(m) is not DeletableTopicResult and not is_subclass(type(m), DeletableTopicResult):
             raise UnwritableValue
         put_nullable_compact_string(out, m.name)
         out += _pack_16sh(uuid_bytes(m.topic_id), m.error_code)
@@ -227,7 +229,9 @@ class DeleteTopicsResponseV0(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteTopicsResponse and not is_subclass(type(m), DeleteTopicsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.responses)
         _write_deletable_topic_result_v0(out, m.responses)
@@ -253,7 +257,9 @@ class DeleteTopicsResponseV1(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DeleteTopicsResponse and not is_subclass(type(m), DeleteTopicsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -298,7 +304,7 @@ class DeleteTopicsResponseV4(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsResponse):
+        if type(m) is not DeleteTopicsResponse and not is_subclass(type(m), DeleteTopicsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
@@ -335,7 +341,7 @@ class DeleteTopicsResponseV5(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsResponse):
+        if type(m) is not DeleteTopicsResponse and not is_subclass(type(m), DeleteTopicsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)
@@ -372,7 +378,7 @@ class DeleteTopicsResponseV6(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsResponse):
+        if type(m) is not DeleteTopicsResponse and not is_subclass(type(m), DeleteTopicsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)

@@ -79,7 +79,7 @@ class DescribeAclsRequestV0(Serializer[DescribeAclsRequest]):
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), DescribeAclsRequest)
+            (type(m) is not DescribeAclsRequest and not is_subclass(type(m), DescribeAclsRequest))
             or m.pattern_type_filter != 3
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -137,7 +137,9 @@ class DescribeAclsRequestV1(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeAclsRequest and not is_subclass(type(m), DescribeAclsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type_filter)
         put_nullable_string(out, m.resource_name_filter)
@@ -200,7 +202,7 @@ class DescribeAclsRequestV2(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsRequest):
+        if type(m) is not DescribeAclsRequest and not is_subclass(type(m), DescribeAclsRequest):
             raise UnwritableValue
         out += _pack_b(m.resource_type_filter)
         put_nullable_compact_string(out, m.resource_name_filter)

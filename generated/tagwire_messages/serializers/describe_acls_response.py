@@ -72,7 +72,9 @@ def _read_acl_description_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v0(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclDescription) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AclDescription and not is_subclass(type(m), AclDescription)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.principal)
         put_string(out, m.host)
@@ -105,7 +107,11 @@ def _read_describe_acls_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v0(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeAclsResource) or m.pattern_type != 3 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not DescribeAclsResource and not is_subclass(type(m), DescribeAclsResource))
+            or m.pattern_type != 3
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -139,7 +145,9 @@ def _read_describe_acls_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v1(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeAclsResource) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeAclsResource and not is_subclass(type(m), DescribeAclsResource)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -183,7 +191,7 @@ def _read_acl_description_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v2(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclDescription):
+        if type(m) is not AclDescription and not is_subclass(type(m), AclDescription):
             raise UnwritableValue
         put_compact_string(out, m.principal)
         put_compact_string(out, m.host)
@@ -228,7 +236,7 @@ def _read_describe_acls_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v2(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeAclsResource):
+        if type(m) is not DescribeAclsResource and not is_subclass(type(m), DescribeAclsResource):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
@@ -271,7 +279,9 @@ class DescribeAclsResponseV0(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeAclsResponse and not is_subclass(type(m), DescribeAclsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -309,7 +319,9 @@ class DescribeAclsResponseV1(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeAclsResponse and not is_subclass(type(m), DescribeAclsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -354,7 +366,7 @@ class DescribeAclsResponseV2(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsResponse):
+        if type(m) is not DescribeAclsResponse and not is_subclass(type(m), DescribeAclsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -70,7 +70,9 @@ def _read_component_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Com
 
 def _write_component_data_v0(out: bytearray, items: Iterable[ComponentData]) -> None:
     for m in items:
-        if not is_subclass(type(m), ComponentData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ComponentData and not is_subclass(type(m), ComponentData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.entity_type)
         out += _pack_b(m.match_type)
@@ -113,7 +115,7 @@ def _read_component_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Com
 
 def _write_component_data_v1(out: bytearray, items: Iterable[ComponentData]) -> None:
     for m in items:
-        if not is_subclass(type(m), ComponentData):
+        if type(m) is not ComponentData and not is_subclass(type(m), ComponentData):
             raise UnwritableValue
         put_compact_string(out, m.entity_type)
         out += _pack_b(m.match_type)
@@ -146,7 +148,9 @@ class DescribeClientQuotasRequestV0(Serializer[DescribeClientQuotasRequest]):
 
     @staticmethod
     def write(m: DescribeClientQuotasRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClientQuotasRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeClientQuotasRequest and not is_subclass(type(m), DescribeClientQuotasRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.components)
         _write_component_data_v0(out, m.components)
@@ -180,7 +184,7 @@ class DescribeClientQuotasRequestV1(Serializer[DescribeClientQuotasRequest]):
 
     @staticmethod
     def write(m: DescribeClientQuotasRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClientQuotasRequest):
+        if type(m) is not DescribeClientQuotasRequest and not is_subclass(type(m), DescribeClientQuotasRequest):
             raise UnwritableValue
         put_compact_count(out, m.components)
         _write_component_data_v1(out, m.components)

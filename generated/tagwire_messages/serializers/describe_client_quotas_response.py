@@ -73,7 +73,7 @@ def _read_entity_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v0(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not EntityData and not is_subclass(type(m), EntityData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.entity_type)
         put_nullable_string(out, m.entity_name)
@@ -100,7 +100,7 @@ def _read_value_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[ValueDa
 
 def _write_value_data_v0(out: bytearray, items: Iterable[ValueData]) -> None:
     for m in items:
-        if not is_subclass(type(m), ValueData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not ValueData and not is_subclass(type(m), ValueData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.key)
         out += _pack_d(m.value)
@@ -128,7 +128,7 @@ def _read_entry_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v0(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntryData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not EntryData and not is_subclass(type(m), EntryData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.entity)
         _write_entity_data_v0(out, m.entity)
@@ -171,7 +171,7 @@ def _read_entity_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Entity
 
 def _write_entity_data_v1(out: bytearray, items: Iterable[EntityData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntityData):
+        if type(m) is not EntityData and not is_subclass(type(m), EntityData):
             raise UnwritableValue
         put_compact_string(out, m.entity_type)
         put_nullable_compact_string(out, m.entity_name)
@@ -207,7 +207,7 @@ def _read_value_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[ValueDa
 
 def _write_value_data_v1(out: bytearray, items: Iterable[ValueData]) -> None:
     for m in items:
-        if not is_subclass(type(m), ValueData):
+        if type(m) is not ValueData and not is_subclass(type(m), ValueData):
             raise UnwritableValue
         put_compact_string(out, m.key)
         out += _pack_d(m.value)
@@ -247,7 +247,7 @@ def _read_entry_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[EntryDa
 
 def _write_entry_data_v1(out: bytearray, items: Iterable[EntryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), EntryData):
+        if type(m) is not EntryData and not is_subclass(type(m), EntryData):
             raise UnwritableValue
         put_compact_count(out, m.entity)
         _write_entity_data_v1(out, m.entity)
@@ -291,7 +291,9 @@ class DescribeClientQuotasResponseV0(Serializer[DescribeClientQuotasResponse]):
 
     @staticmethod
     def write(m: DescribeClientQuotasResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClientQuotasResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeClientQuotasResponse and not is_subclass(type(m), DescribeClientQuotasResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -340,7 +342,7 @@ class DescribeClientQuotasResponseV1(Serializer[DescribeClientQuotasResponse]):
 
     @staticmethod
     def write(m: DescribeClientQuotasResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClientQuotasResponse):
+        if type(m) is not DescribeClientQuotasResponse and not is_subclass(type(m), DescribeClientQuotasResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

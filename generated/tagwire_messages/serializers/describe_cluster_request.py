@@ -51,7 +51,7 @@ class DescribeClusterRequestV0(Serializer[DescribeClusterRequest]):
     @staticmethod
     def write(m: DescribeClusterRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), DescribeClusterRequest)
+            (type(m) is not DescribeClusterRequest and not is_subclass(type(m), DescribeClusterRequest))
             or m.endpoint_type != 1
             or m.include_fenced_brokers != False
         ):
@@ -84,7 +84,9 @@ class DescribeClusterRequestV1(Serializer[DescribeClusterRequest]):
 
     @staticmethod
     def write(m: DescribeClusterRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClusterRequest) or m.include_fenced_brokers != False:
+        if (
+            type(m) is not DescribeClusterRequest and not is_subclass(type(m), DescribeClusterRequest)
+        ) or m.include_fenced_brokers != False:
             raise UnwritableValue
         out += _pack_Bb(BOOLEAN_BYTES[m.include_cluster_authorized_operations], m.endpoint_type)
         if m.unknown_tags is NO_TAGS:
@@ -117,7 +119,7 @@ class DescribeClusterRequestV2(Serializer[DescribeClusterRequest]):
 
     @staticmethod
     def write(m: DescribeClusterRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClusterRequest):
+        if type(m) is not DescribeClusterRequest and not is_subclass(type(m), DescribeClusterRequest):
             raise UnwritableValue
         out += _pack_BbB(
             BOOLEAN_BYTES[m.include_cluster_authorized_operations],

@@ -75,7 +75,9 @@ def _read_describe_cluster_broker_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_cluster_broker_v0(out: bytearray, items: Iterable[DescribeClusterBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeClusterBroker) or m.is_fenced != False:
+        if (
+            type(m) is not DescribeClusterBroker and not is_subclass(type(m), DescribeClusterBroker)
+        ) or m.is_fenced != False:
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.host)
@@ -126,7 +128,7 @@ def _read_describe_cluster_broker_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_cluster_broker_v2(out: bytearray, items: Iterable[DescribeClusterBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeClusterBroker):
+        if type(m) is not DescribeClusterBroker and not is_subclass(type(m), DescribeClusterBroker):
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.host)
@@ -189,7 +191,9 @@ class DescribeClusterResponseV0(Serializer[DescribeClusterResponse]):
 
     @staticmethod
     def write(m: DescribeClusterResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClusterResponse) or m.endpoint_type != 1:
+        if (
+            type(m) is not DescribeClusterResponse and not is_subclass(type(m), DescribeClusterResponse)
+        ) or m.endpoint_type != 1:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -254,7 +258,7 @@ class DescribeClusterResponseV1(Serializer[DescribeClusterResponse]):
 
     @staticmethod
     def write(m: DescribeClusterResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClusterResponse):
+        if type(m) is not DescribeClusterResponse and not is_subclass(type(m), DescribeClusterResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -320,7 +324,7 @@ class DescribeClusterResponseV2(Serializer[DescribeClusterResponse]):
 
     @staticmethod
     def write(m: DescribeClusterResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeClusterResponse):
+        if type(m) is not DescribeClusterResponse and not is_subclass(type(m), DescribeClusterResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -73,7 +73,9 @@ def _read_describe_configs_resource_v0(
 
 def _write_describe_configs_resource_v0(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResource) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResource and not is_subclass(type(m), DescribeConfigsResource)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -120,7 +122,7 @@ def _read_describe_configs_resource_v4(
 
 def _write_describe_configs_resource_v4(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResource):
+        if type(m) is not DescribeConfigsResource and not is_subclass(type(m), DescribeConfigsResource):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
@@ -157,7 +159,7 @@ class DescribeConfigsRequestV0(Serializer[DescribeConfigsRequest]):
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), DescribeConfigsRequest)
+            (type(m) is not DescribeConfigsRequest and not is_subclass(type(m), DescribeConfigsRequest))
             or m.include_synonyms != False
             or m.include_documentation != False
             or m.unknown_tags not in WITHOUT_TAGS
@@ -191,7 +193,7 @@ class DescribeConfigsRequestV1(Serializer[DescribeConfigsRequest]):
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), DescribeConfigsRequest)
+            (type(m) is not DescribeConfigsRequest and not is_subclass(type(m), DescribeConfigsRequest))
             or m.include_documentation != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -230,7 +232,9 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsRequest and not is_subclass(type(m), DescribeConfigsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.resources)
         _write_describe_configs_resource_v0(out, m.resources)
@@ -266,7 +270,7 @@ class DescribeConfigsRequestV4(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsRequest):
+        if type(m) is not DescribeConfigsRequest and not is_subclass(type(m), DescribeConfigsRequest):
             raise UnwritableValue
         put_compact_count(out, m.resources)
         _write_describe_configs_resource_v4(out, m.resources)

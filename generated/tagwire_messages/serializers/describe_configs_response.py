@@ -95,7 +95,9 @@ def _read_describe_configs_resource_result_v0(
 
 def _write_describe_configs_resource_result_v0(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResourceResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResourceResult and not is_subclass(type(m), DescribeConfigsResourceResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -138,7 +140,9 @@ def _read_describe_configs_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v0(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResult and not is_subclass(type(m), DescribeConfigsResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -180,7 +184,9 @@ def _read_describe_configs_synonym_v1(
 
 def _write_describe_configs_synonym_v1(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsSynonym) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsSynonym and not is_subclass(type(m), DescribeConfigsSynonym)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_nullable_string(out, m.value)
@@ -230,7 +236,7 @@ def _read_describe_configs_resource_result_v1(
 def _write_describe_configs_resource_result_v1(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribeConfigsResourceResult)
+            (type(m) is not DescribeConfigsResourceResult and not is_subclass(type(m), DescribeConfigsResourceResult))
             or m.is_default != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -278,7 +284,9 @@ def _read_describe_configs_result_v1(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v1(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResult and not is_subclass(type(m), DescribeConfigsResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -339,7 +347,7 @@ def _read_describe_configs_resource_result_v3(
 def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribeConfigsResourceResult)
+            (type(m) is not DescribeConfigsResourceResult and not is_subclass(type(m), DescribeConfigsResourceResult))
             or m.is_default != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -389,7 +397,9 @@ def _read_describe_configs_result_v3(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v3(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResult and not is_subclass(type(m), DescribeConfigsResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -437,7 +447,7 @@ def _read_describe_configs_synonym_v4(
 
 def _write_describe_configs_synonym_v4(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsSynonym):
+        if type(m) is not DescribeConfigsSynonym and not is_subclass(type(m), DescribeConfigsSynonym):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
@@ -508,7 +518,9 @@ def _read_describe_configs_resource_result_v4(
 
 def _write_describe_configs_resource_result_v4(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResourceResult) or m.is_default != False:
+        if (
+            type(m) is not DescribeConfigsResourceResult and not is_subclass(type(m), DescribeConfigsResourceResult)
+        ) or m.is_default != False:
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_nullable_compact_string(out, m.value)
@@ -568,7 +580,7 @@ def _read_describe_configs_result_v4(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v4(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResult):
+        if type(m) is not DescribeConfigsResult and not is_subclass(type(m), DescribeConfigsResult):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -602,7 +614,9 @@ class DescribeConfigsResponseV0(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResponse and not is_subclass(type(m), DescribeConfigsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -629,7 +643,9 @@ class DescribeConfigsResponseV1(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResponse and not is_subclass(type(m), DescribeConfigsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -662,7 +678,9 @@ class DescribeConfigsResponseV3(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeConfigsResponse and not is_subclass(type(m), DescribeConfigsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -695,7 +713,7 @@ class DescribeConfigsResponseV4(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsResponse):
+        if type(m) is not DescribeConfigsResponse and not is_subclass(type(m), DescribeConfigsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)

@@ -63,7 +63,9 @@ def _read_describe_delegation_token_owner_v0(
 
 def _write_describe_delegation_token_owner_v0(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeDelegationTokenOwner) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeDelegationTokenOwner and not is_subclass(type(m), DescribeDelegationTokenOwner)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -105,7 +107,7 @@ def _read_describe_delegation_token_owner_v2(
 
 def _write_describe_delegation_token_owner_v2(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeDelegationTokenOwner):
+        if type(m) is not DescribeDelegationTokenOwner and not is_subclass(type(m), DescribeDelegationTokenOwner):
             raise UnwritableValue
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
@@ -136,7 +138,9 @@ class DescribeDelegationTokenRequestV0(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeDelegationTokenRequest and not is_subclass(type(m), DescribeDelegationTokenRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         if m.owners is None:
             out += b"\xff\xff\xff\xff"
@@ -177,7 +181,7 @@ class DescribeDelegationTokenRequestV2(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenRequest):
+        if type(m) is not DescribeDelegationTokenRequest and not is_subclass(type(m), DescribeDelegationTokenRequest):
             raise UnwritableValue
         if m.owners is None:
             out += b"\x00"

@@ -75,7 +75,9 @@ def _write_described_delegation_token_renewer_v0(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedDelegationTokenRenewer) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribedDelegationTokenRenewer and not is_subclass(type(m), DescribedDelegationTokenRenewer)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.principal_type)
         put_string(out, m.principal_name)
@@ -133,7 +135,7 @@ def _read_described_delegation_token_v0(
 def _write_described_delegation_token_v0(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribedDelegationToken)
+            (type(m) is not DescribedDelegationToken and not is_subclass(type(m), DescribedDelegationToken))
             or m.token_requester_principal_type != ""
             or m.token_requester_principal_name != ""
             or m.unknown_tags not in WITHOUT_TAGS
@@ -186,7 +188,7 @@ def _write_described_delegation_token_renewer_v2(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedDelegationTokenRenewer):
+        if type(m) is not DescribedDelegationTokenRenewer and not is_subclass(type(m), DescribedDelegationTokenRenewer):
             raise UnwritableValue
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
@@ -263,7 +265,7 @@ def _read_described_delegation_token_v2(
 def _write_described_delegation_token_v2(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribedDelegationToken)
+            (type(m) is not DescribedDelegationToken and not is_subclass(type(m), DescribedDelegationToken))
             or m.token_requester_principal_type != ""
             or m.token_requester_principal_name != ""
         ):
@@ -364,7 +366,7 @@ def _read_described_delegation_token_v3(
 
 def _write_described_delegation_token_v3(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedDelegationToken):
+        if type(m) is not DescribedDelegationToken and not is_subclass(type(m), DescribedDelegationToken):
             raise UnwritableValue
         put_compact_string(out, m.principal_type)
         put_compact_string(out, m.principal_name)
@@ -403,7 +405,9 @@ class DescribeDelegationTokenResponseV0(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeDelegationTokenResponse and not is_subclass(type(m), DescribeDelegationTokenResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.tokens)
@@ -444,7 +448,7 @@ class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenResponse):
+        if type(m) is not DescribeDelegationTokenResponse and not is_subclass(type(m), DescribeDelegationTokenResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.tokens)
@@ -483,7 +487,7 @@ class DescribeDelegationTokenResponseV3(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenResponse):
+        if type(m) is not DescribeDelegationTokenResponse and not is_subclass(type(m), DescribeDelegationTokenResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.tokens)

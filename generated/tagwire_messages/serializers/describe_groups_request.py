@@ -55,7 +55,7 @@ class DescribeGroupsRequestV0(Serializer[DescribeGroupsRequest]):
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), DescribeGroupsRequest)
+            (type(m) is not DescribeGroupsRequest and not is_subclass(type(m), DescribeGroupsRequest))
             or m.include_authorized_operations != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -98,7 +98,9 @@ class DescribeGroupsRequestV3(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeGroupsRequest and not is_subclass(type(m), DescribeGroupsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.groups)
         put_strings(out, m.groups)
@@ -138,7 +140,7 @@ class DescribeGroupsRequestV5(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsRequest):
+        if type(m) is not DescribeGroupsRequest and not is_subclass(type(m), DescribeGroupsRequest):
             raise UnwritableValue
         put_compact_count(out, m.groups)
         put_compact_strings(out, m.groups)

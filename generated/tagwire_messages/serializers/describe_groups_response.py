@@ -92,7 +92,9 @@ def _read_described_group_member_v0(
 
 def _write_described_group_member_v0(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroupMember) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribedGroupMember and not is_subclass(type(m), DescribedGroupMember)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -151,7 +153,7 @@ def _read_described_group_v0(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribedGroup)
+            (type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup))
             or m.error_message is not None
             or m.authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
@@ -217,7 +219,7 @@ def _read_described_group_v3(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 def _write_described_group_v3(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribedGroup)
+            (type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup))
             or m.error_message is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -291,7 +293,9 @@ def _read_described_group_member_v4(
 
 def _write_described_group_member_v4(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroupMember) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribedGroupMember and not is_subclass(type(m), DescribedGroupMember)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -352,7 +356,7 @@ def _read_described_group_v4(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 def _write_described_group_v4(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribedGroup)
+            (type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup))
             or m.error_message is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -441,7 +445,7 @@ def _read_described_group_member_v5(
 
 def _write_described_group_member_v5(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroupMember):
+        if type(m) is not DescribedGroupMember and not is_subclass(type(m), DescribedGroupMember):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -518,7 +522,7 @@ def _read_described_group_v5(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v5(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroup) or m.error_message is not None:
+        if (type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup)) or m.error_message is not None:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.group_id)
@@ -607,7 +611,7 @@ def _read_described_group_v6(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v6(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroup):
+        if type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -644,7 +648,9 @@ class DescribeGroupsResponseV0(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.groups)
         _write_described_group_v0(out, m.groups)
@@ -670,7 +676,9 @@ class DescribeGroupsResponseV1(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -703,7 +711,9 @@ class DescribeGroupsResponseV3(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -730,7 +740,9 @@ class DescribeGroupsResponseV4(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.groups)
@@ -763,7 +775,7 @@ class DescribeGroupsResponseV5(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse):
+        if type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
@@ -800,7 +812,7 @@ class DescribeGroupsResponseV6(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse):
+        if type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

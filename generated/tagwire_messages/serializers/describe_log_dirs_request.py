@@ -63,7 +63,9 @@ def _read_describable_log_dir_topic_v0(
 
 def _write_describable_log_dir_topic_v0(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribableLogDirTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribableLogDirTopic and not is_subclass(type(m), DescribableLogDirTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -106,7 +108,7 @@ def _read_describable_log_dir_topic_v2(
 
 def _write_describable_log_dir_topic_v2(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribableLogDirTopic):
+        if type(m) is not DescribableLogDirTopic and not is_subclass(type(m), DescribableLogDirTopic):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         values = m.partitions
@@ -144,7 +146,9 @@ class DescribeLogDirsRequestV0(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeLogDirsRequest and not is_subclass(type(m), DescribeLogDirsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         if m.topics is None:
             out += b"\xff\xff\xff\xff"
@@ -185,7 +189,7 @@ class DescribeLogDirsRequestV2(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsRequest):
+        if type(m) is not DescribeLogDirsRequest and not is_subclass(type(m), DescribeLogDirsRequest):
             raise UnwritableValue
         if m.topics is None:
             out += b"\x00"

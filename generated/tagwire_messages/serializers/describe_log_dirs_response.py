@@ -70,7 +70,9 @@ def _read_describe_log_dirs_partition_v0(
 
 def _write_describe_log_dirs_partition_v0(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeLogDirsPartition and not is_subclass(type(m), DescribeLogDirsPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
 
@@ -99,7 +101,9 @@ def _read_describe_log_dirs_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v0(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeLogDirsTopic and not is_subclass(type(m), DescribeLogDirsTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -136,7 +140,9 @@ def _read_describe_log_dirs_result_v0(
 
 def _write_describe_log_dirs_result_v0(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeLogDirsResult and not is_subclass(type(m), DescribeLogDirsResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_string(out, m.log_dir)
@@ -164,7 +170,7 @@ def _read_describe_log_dirs_partition_v2(
 
 def _write_describe_log_dirs_partition_v2(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsPartition):
+        if type(m) is not DescribeLogDirsPartition and not is_subclass(type(m), DescribeLogDirsPartition):
             raise UnwritableValue
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
         if m.unknown_tags is NO_TAGS:
@@ -205,7 +211,7 @@ def _read_describe_log_dirs_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v2(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsTopic):
+        if type(m) is not DescribeLogDirsTopic and not is_subclass(type(m), DescribeLogDirsTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -254,7 +260,7 @@ def _read_describe_log_dirs_result_v2(
 
 def _write_describe_log_dirs_result_v2(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsResult):
+        if type(m) is not DescribeLogDirsResult and not is_subclass(type(m), DescribeLogDirsResult):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.log_dir)
@@ -304,7 +310,7 @@ def _read_describe_log_dirs_result_v4(
 
 def _write_describe_log_dirs_result_v4(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsResult):
+        if type(m) is not DescribeLogDirsResult and not is_subclass(type(m), DescribeLogDirsResult):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.log_dir)
@@ -355,7 +361,7 @@ def _read_describe_log_dirs_result_v5(
 
 def _write_describe_log_dirs_result_v5(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsResult):
+        if type(m) is not DescribeLogDirsResult and not is_subclass(type(m), DescribeLogDirsResult):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.log_dir)
@@ -389,7 +395,9 @@ class DescribeLogDirsResponseV0(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not DescribeLogDirsResponse and not is_subclass(type(m), DescribeLogDirsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.results)
@@ -429,7 +437,7 @@ class DescribeLogDirsResponseV2(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsResponse):
+        if type(m) is not DescribeLogDirsResponse and not is_subclass(type(m), DescribeLogDirsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.results)
@@ -466,7 +474,7 @@ class DescribeLogDirsResponseV3(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsResponse):
+        if type(m) is not DescribeLogDirsResponse and not is_subclass(type(m), DescribeLogDirsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results)
@@ -503,7 +511,7 @@ class DescribeLogDirsResponseV4(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsResponse):
+        if type(m) is not DescribeLogDirsResponse and not is_subclass(type(m), DescribeLogDirsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results)
@@ -540,7 +548,7 @@ class DescribeLogDirsResponseV5(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsResponse):
+        if type(m) is not DescribeLogDirsResponse and not is_subclass(type(m), DescribeLogDirsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.results)

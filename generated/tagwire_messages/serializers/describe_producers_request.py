@@ -65,7 +65,7 @@ def _read_topic_request_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topi
 
 def _write_topic_request_v0(out: bytearray, items: Iterable[TopicRequest]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicRequest):
+        if type(m) is not TopicRequest and not is_subclass(type(m), TopicRequest):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -107,7 +107,7 @@ class DescribeProducersRequestV0(Serializer[DescribeProducersRequest]):
 
     @staticmethod
     def write(m: DescribeProducersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeProducersRequest):
+        if type(m) is not DescribeProducersRequest and not is_subclass(type(m), DescribeProducersRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_topic_request_v0(out, m.topics)

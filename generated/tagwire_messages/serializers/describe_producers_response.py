@@ -64,7 +64,7 @@ def _read_producer_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Pro
 
 def _write_producer_state_v0(out: bytearray, items: Iterable[ProducerState]) -> None:
     for m in items:
-        if not is_subclass(type(m), ProducerState):
+        if type(m) is not ProducerState and not is_subclass(type(m), ProducerState):
             raise UnwritableValue
         out += _pack_qiiqiq(
             m.producer_id,
@@ -115,7 +115,7 @@ def _read_partition_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_response_v0(out: bytearray, items: Iterable[PartitionResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResponse):
+        if type(m) is not PartitionResponse and not is_subclass(type(m), PartitionResponse):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -159,7 +159,7 @@ def _read_topic_response_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_response_v0(out: bytearray, items: Iterable[TopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicResponse):
+        if type(m) is not TopicResponse and not is_subclass(type(m), TopicResponse):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -196,7 +196,7 @@ class DescribeProducersResponseV0(Serializer[DescribeProducersResponse]):
 
     @staticmethod
     def write(m: DescribeProducersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeProducersResponse):
+        if type(m) is not DescribeProducersResponse and not is_subclass(type(m), DescribeProducersResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

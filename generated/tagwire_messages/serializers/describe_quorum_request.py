@@ -45,7 +45,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         if m.unknown_tags is NO_TAGS:
@@ -86,7 +86,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -122,7 +122,7 @@ class DescribeQuorumRequestV0(Serializer[DescribeQuorumRequest]):
 
     @staticmethod
     def write(m: DescribeQuorumRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeQuorumRequest):
+        if type(m) is not DescribeQuorumRequest and not is_subclass(type(m), DescribeQuorumRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_topic_data_v0(out, m.topics)

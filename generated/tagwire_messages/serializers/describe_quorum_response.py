@@ -77,7 +77,9 @@ def _read_replica_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Repl
 
 def _write_replica_state_v0(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaState) or m.replica_directory_id != _ZERO_UUID:
+        if (
+            type(m) is not ReplicaState and not is_subclass(type(m), ReplicaState)
+        ) or m.replica_directory_id != _ZERO_UUID:
             raise UnwritableValue
         out += _pack_iq(m.replica_id, m.log_end_offset)
         if m.unknown_tags is NO_TAGS:
@@ -119,7 +121,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihiiq(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark)
         put_compact_count(out, m.current_voters)
@@ -164,7 +166,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -193,7 +195,9 @@ def _read_replica_state_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Repl
 
 def _write_replica_state_v1(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaState) or m.replica_directory_id != _ZERO_UUID:
+        if (
+            type(m) is not ReplicaState and not is_subclass(type(m), ReplicaState)
+        ) or m.replica_directory_id != _ZERO_UUID:
             raise UnwritableValue
         out += _pack_iqqq(m.replica_id, m.log_end_offset, m.last_fetch_timestamp, m.last_caught_up_timestamp)
         if m.unknown_tags is NO_TAGS:
@@ -235,7 +239,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihiiq(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, m.high_watermark)
         put_compact_count(out, m.current_voters)
@@ -280,7 +284,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -317,7 +321,7 @@ def _read_replica_state_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Repl
 
 def _write_replica_state_v2(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaState):
+        if type(m) is not ReplicaState and not is_subclass(type(m), ReplicaState):
             raise UnwritableValue
         out += _pack_i16sqqq(
             m.replica_id,
@@ -375,7 +379,7 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -422,7 +426,7 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -468,7 +472,7 @@ def _read_listener_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v2(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
-        if not is_subclass(type(m), Listener):
+        if type(m) is not Listener and not is_subclass(type(m), Listener):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -503,7 +507,7 @@ def _read_node_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Node, ...], i
 
 def _write_node_v2(out: bytearray, items: Iterable[Node]) -> None:
     for m in items:
-        if not is_subclass(type(m), Node):
+        if type(m) is not Node and not is_subclass(type(m), Node):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_count(out, m.listeners)
@@ -542,7 +546,9 @@ class DescribeQuorumResponseV0(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeQuorumResponse) or m.nodes not in EMPTIES:
+        if (
+            type(m) is not DescribeQuorumResponse and not is_subclass(type(m), DescribeQuorumResponse)
+        ) or m.nodes not in EMPTIES:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -581,7 +587,9 @@ class DescribeQuorumResponseV1(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeQuorumResponse) or m.nodes not in EMPTIES:
+        if (
+            type(m) is not DescribeQuorumResponse and not is_subclass(type(m), DescribeQuorumResponse)
+        ) or m.nodes not in EMPTIES:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -636,7 +644,7 @@ class DescribeQuorumResponseV2(Serializer[DescribeQuorumResponse]):
 
     @staticmethod
     def write(m: DescribeQuorumResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeQuorumResponse):
+        if type(m) is not DescribeQuorumResponse and not is_subclass(type(m), DescribeQuorumResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -69,7 +69,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_topic_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsRequestTopic):
+        if type(m) is not DescribeShareGroupOffsetsRequestTopic and not is_subclass(
+            type(m), DescribeShareGroupOffsetsRequestTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         values = m.partitions
@@ -119,7 +121,9 @@ def _read_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_group_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsRequestGroup):
+        if type(m) is not DescribeShareGroupOffsetsRequestGroup and not is_subclass(
+            type(m), DescribeShareGroupOffsetsRequestGroup
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -158,7 +162,9 @@ class DescribeShareGroupOffsetsRequestV0(Serializer[DescribeShareGroupOffsetsReq
 
     @staticmethod
     def write(m: DescribeShareGroupOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsRequest):
+        if type(m) is not DescribeShareGroupOffsetsRequest and not is_subclass(
+            type(m), DescribeShareGroupOffsetsRequest
+        ):
             raise UnwritableValue
         put_compact_count(out, m.groups)
         _write_group_v0(out, m.groups)

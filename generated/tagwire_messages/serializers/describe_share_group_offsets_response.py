@@ -75,7 +75,9 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponsePartition):
+        if type(m) is not DescribeShareGroupOffsetsResponsePartition and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponsePartition
+        ):
             raise UnwritableValue
         out += _pack_iqih(m.partition_index, m.start_offset, m.leader_epoch, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -119,7 +121,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_topic_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponseTopic):
+        if type(m) is not DescribeShareGroupOffsetsResponseTopic and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponseTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -175,7 +179,9 @@ def _read_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_group_v0(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponseGroup):
+        if type(m) is not DescribeShareGroupOffsetsResponseGroup and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponseGroup
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
@@ -218,7 +224,9 @@ def _read_partition_v1(
 
 def _write_partition_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponsePartition):
+        if type(m) is not DescribeShareGroupOffsetsResponsePartition and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponsePartition
+        ):
             raise UnwritableValue
         out += _pack_iqiqh(m.partition_index, m.start_offset, m.leader_epoch, m.lag, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -262,7 +270,9 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_topic_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponseTopic):
+        if type(m) is not DescribeShareGroupOffsetsResponseTopic and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponseTopic
+        ):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -318,7 +328,9 @@ def _read_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeShar
 
 def _write_group_v1(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponseGroup):
+        if type(m) is not DescribeShareGroupOffsetsResponseGroup and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponseGroup
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
@@ -357,7 +369,9 @@ class DescribeShareGroupOffsetsResponseV0(Serializer[DescribeShareGroupOffsetsRe
 
     @staticmethod
     def write(m: DescribeShareGroupOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponse):
+        if type(m) is not DescribeShareGroupOffsetsResponse and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponse
+        ):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
@@ -394,7 +408,9 @@ class DescribeShareGroupOffsetsResponseV1(Serializer[DescribeShareGroupOffsetsRe
 
     @staticmethod
     def write(m: DescribeShareGroupOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeShareGroupOffsetsResponse):
+        if type(m) is not DescribeShareGroupOffsetsResponse and not is_subclass(
+            type(m), DescribeShareGroupOffsetsResponse
+        ):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

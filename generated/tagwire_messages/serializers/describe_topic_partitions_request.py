@@ -54,7 +54,7 @@ def _read_topic_request_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topi
 
 def _write_topic_request_v0(out: bytearray, items: Iterable[TopicRequest]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicRequest):
+        if type(m) is not TopicRequest and not is_subclass(type(m), TopicRequest):
             raise UnwritableValue
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
@@ -89,7 +89,7 @@ def _read_cursor_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cursor, ...
 
 def _write_cursor_v0(out: bytearray, items: Iterable[Cursor]) -> None:
     for m in items:
-        if not is_subclass(type(m), Cursor):
+        if type(m) is not Cursor and not is_subclass(type(m), Cursor):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -133,7 +133,7 @@ class DescribeTopicPartitionsRequestV0(Serializer[DescribeTopicPartitionsRequest
 
     @staticmethod
     def write(m: DescribeTopicPartitionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeTopicPartitionsRequest):
+        if type(m) is not DescribeTopicPartitionsRequest and not is_subclass(type(m), DescribeTopicPartitionsRequest):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_topic_request_v0(out, m.topics)

@@ -123,7 +123,9 @@ def _read_partition_v0(
 
 def _write_partition_v0(out: bytearray, items: Iterable[DescribeTopicPartitionsResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeTopicPartitionsResponsePartition):
+        if type(m) is not DescribeTopicPartitionsResponsePartition and not is_subclass(
+            type(m), DescribeTopicPartitionsResponsePartition
+        ):
             raise UnwritableValue
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         values = m.replica_nodes
@@ -217,7 +219,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[DescribeTopi
 
 def _write_topic_v0(out: bytearray, items: Iterable[DescribeTopicPartitionsResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeTopicPartitionsResponseTopic):
+        if type(m) is not DescribeTopicPartitionsResponseTopic and not is_subclass(
+            type(m), DescribeTopicPartitionsResponseTopic
+        ):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
@@ -257,7 +261,7 @@ def _read_cursor_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cursor, ...
 
 def _write_cursor_v0(out: bytearray, items: Iterable[Cursor]) -> None:
     for m in items:
-        if not is_subclass(type(m), Cursor):
+        if type(m) is not Cursor and not is_subclass(type(m), Cursor):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -302,7 +306,7 @@ class DescribeTopicPartitionsResponseV0(Serializer[DescribeTopicPartitionsRespon
 
     @staticmethod
     def write(m: DescribeTopicPartitionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeTopicPartitionsResponse):
+        if type(m) is not DescribeTopicPartitionsResponse and not is_subclass(type(m), DescribeTopicPartitionsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

@@ -48,7 +48,7 @@ class DescribeTransactionsRequestV0(Serializer[DescribeTransactionsRequest]):
 
     @staticmethod
     def write(m: DescribeTransactionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeTransactionsRequest):
+        if type(m) is not DescribeTransactionsRequest and not is_subclass(type(m), DescribeTransactionsRequest):
             raise UnwritableValue
         put_compact_count(out, m.transactional_ids)
         put_compact_strings(out, m.transactional_ids)

@@ -72,7 +72,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         values = m.partitions
@@ -136,7 +136,7 @@ def _read_transaction_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_transaction_state_v0(out: bytearray, items: Iterable[TransactionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), TransactionState):
+        if type(m) is not TransactionState and not is_subclass(type(m), TransactionState):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.transactional_id)
@@ -176,7 +176,7 @@ class DescribeTransactionsResponseV0(Serializer[DescribeTransactionsResponse]):
 
     @staticmethod
     def write(m: DescribeTransactionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeTransactionsResponse):
+        if type(m) is not DescribeTransactionsResponse and not is_subclass(type(m), DescribeTransactionsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.transaction_states)

@@ -49,7 +49,7 @@ def _read_user_name_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[UserName
 
 def _write_user_name_v0(out: bytearray, items: Iterable[UserName]) -> None:
     for m in items:
-        if not is_subclass(type(m), UserName):
+        if type(m) is not UserName and not is_subclass(type(m), UserName):
             raise UnwritableValue
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
@@ -84,7 +84,9 @@ class DescribeUserScramCredentialsRequestV0(Serializer[DescribeUserScramCredenti
 
     @staticmethod
     def write(m: DescribeUserScramCredentialsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeUserScramCredentialsRequest):
+        if type(m) is not DescribeUserScramCredentialsRequest and not is_subclass(
+            type(m), DescribeUserScramCredentialsRequest
+        ):
             raise UnwritableValue
         if m.users is None:
             out += b"\x00"

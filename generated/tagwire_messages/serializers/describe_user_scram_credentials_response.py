@@ -54,7 +54,7 @@ def _read_credential_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_credential_info_v0(out: bytearray, items: Iterable[CredentialInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), CredentialInfo):
+        if type(m) is not CredentialInfo and not is_subclass(type(m), CredentialInfo):
             raise UnwritableValue
         out += _pack_bi(m.mechanism, m.iterations)
         if m.unknown_tags is NO_TAGS:
@@ -111,7 +111,9 @@ def _write_describe_user_scram_credentials_result_v0(
     out: bytearray, items: Iterable[DescribeUserScramCredentialsResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeUserScramCredentialsResult):
+        if type(m) is not DescribeUserScramCredentialsResult and not is_subclass(
+            type(m), DescribeUserScramCredentialsResult
+        ):
             raise UnwritableValue
         put_compact_string(out, m.user)
         out += _pack_h(m.error_code)
@@ -161,7 +163,9 @@ class DescribeUserScramCredentialsResponseV0(Serializer[DescribeUserScramCredent
 
     @staticmethod
     def write(m: DescribeUserScramCredentialsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeUserScramCredentialsResponse):
+        if type(m) is not DescribeUserScramCredentialsResponse and not is_subclass(
+            type(m), DescribeUserScramCredentialsResponse
+        ):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

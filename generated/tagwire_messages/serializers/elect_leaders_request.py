@@ -66,7 +66,9 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -107,7 +109,7 @@ def _read_topic_partitions_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v2(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         values = m.partitions
@@ -148,7 +150,11 @@ class ElectLeadersRequestV0(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersRequest) or m.election_type != 0 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not ElectLeadersRequest and not is_subclass(type(m), ElectLeadersRequest))
+            or m.election_type != 0
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         if m.topic_partitions is None:
             out += b"\xff\xff\xff\xff"
@@ -182,7 +188,9 @@ class ElectLeadersRequestV1(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ElectLeadersRequest and not is_subclass(type(m), ElectLeadersRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.election_type)
         if m.topic_partitions is None:
@@ -222,7 +230,7 @@ class ElectLeadersRequestV2(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersRequest):
+        if type(m) is not ElectLeadersRequest and not is_subclass(type(m), ElectLeadersRequest):
             raise UnwritableValue
         out += _pack_b(m.election_type)
         if m.topic_partitions is None:

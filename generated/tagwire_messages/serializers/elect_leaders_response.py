@@ -62,7 +62,9 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_id, m.error_code)
         put_nullable_string(out, m.error_message)
@@ -92,7 +94,9 @@ def _read_replica_election_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v0(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaElectionResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ReplicaElectionResult and not is_subclass(type(m), ReplicaElectionResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partition_result)
@@ -126,7 +130,7 @@ def _read_partition_result_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v2(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition_id, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -168,7 +172,7 @@ def _read_replica_election_result_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v2(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaElectionResult):
+        if type(m) is not ReplicaElectionResult and not is_subclass(type(m), ReplicaElectionResult):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partition_result)
@@ -200,7 +204,11 @@ class ElectLeadersResponseV0(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersResponse) or m.error_code != 0 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not ElectLeadersResponse and not is_subclass(type(m), ElectLeadersResponse))
+            or m.error_code != 0
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.replica_election_results)
@@ -227,7 +235,9 @@ class ElectLeadersResponseV1(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ElectLeadersResponse and not is_subclass(type(m), ElectLeadersResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.replica_election_results)
@@ -261,7 +271,7 @@ class ElectLeadersResponseV2(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersResponse):
+        if type(m) is not ElectLeadersResponse and not is_subclass(type(m), ElectLeadersResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.replica_election_results)

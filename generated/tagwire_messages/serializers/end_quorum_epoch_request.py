@@ -70,7 +70,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionData and not is_subclass(type(m), PartitionData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.preferred_successors)
@@ -100,7 +102,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not TopicData and not is_subclass(type(m), TopicData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -125,7 +127,7 @@ def _read_replica_info_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Repli
 
 def _write_replica_info_v1(out: bytearray, items: Iterable[ReplicaInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaInfo):
+        if type(m) is not ReplicaInfo and not is_subclass(type(m), ReplicaInfo):
             raise UnwritableValue
         out += _pack_i16s(m.candidate_id, uuid_bytes(m.candidate_directory_id))
         if m.unknown_tags is NO_TAGS:
@@ -159,7 +161,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_iii(m.partition_index, m.leader_id, m.leader_epoch)
         put_compact_count(out, m.preferred_candidates)
@@ -202,7 +204,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -248,7 +250,7 @@ def _read_leader_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Le
 
 def _write_leader_endpoint_v1(out: bytearray, items: Iterable[LeaderEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderEndpoint):
+        if type(m) is not LeaderEndpoint and not is_subclass(type(m), LeaderEndpoint):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -288,7 +290,9 @@ class EndQuorumEpochRequestV0(Serializer[EndQuorumEpochRequest]):
 
     @staticmethod
     def write(m: EndQuorumEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), EndQuorumEpochRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not EndQuorumEpochRequest and not is_subclass(type(m), EndQuorumEpochRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_nullable_string(out, m.cluster_id)
         put_count(out, m.topics)
@@ -338,7 +342,7 @@ class EndQuorumEpochRequestV1(Serializer[EndQuorumEpochRequest]):
 
     @staticmethod
     def write(m: EndQuorumEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), EndQuorumEpochRequest):
+        if type(m) is not EndQuorumEpochRequest and not is_subclass(type(m), EndQuorumEpochRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         put_compact_count(out, m.topics)

@@ -58,7 +58,9 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionData and not is_subclass(type(m), PartitionData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
 
@@ -87,7 +89,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not TopicData and not is_subclass(type(m), TopicData)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partitions)
@@ -111,7 +113,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihii(m.partition_index, m.error_code, m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -152,7 +154,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -190,7 +192,7 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -223,7 +225,7 @@ class EndQuorumEpochResponseV0(Serializer[EndQuorumEpochResponse]):
     @staticmethod
     def write(m: EndQuorumEpochResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), EndQuorumEpochResponse)
+            (type(m) is not EndQuorumEpochResponse and not is_subclass(type(m), EndQuorumEpochResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -281,7 +283,7 @@ class EndQuorumEpochResponseV1(Serializer[EndQuorumEpochResponse]):
 
     @staticmethod
     def write(m: EndQuorumEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), EndQuorumEpochResponse):
+        if type(m) is not EndQuorumEpochResponse and not is_subclass(type(m), EndQuorumEpochResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)

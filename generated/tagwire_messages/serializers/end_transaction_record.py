@@ -29,7 +29,7 @@ class EndTransactionRecordV0(Serializer[EndTransactionRecord]):
 
     @staticmethod
     def write(m: EndTransactionRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTransactionRecord):
+        if type(m) is not EndTransactionRecord and not is_subclass(type(m), EndTransactionRecord):
             raise UnwritableValue
         if m.unknown_tags is NO_TAGS:
             out.append(0)

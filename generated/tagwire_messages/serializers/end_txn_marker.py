@@ -31,7 +31,9 @@ class EndTxnMarkerV0(Serializer[EndTxnMarker]):
 
     @staticmethod
     def write(m: EndTxnMarker, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnMarker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not EndTxnMarker and not is_subclass(type(m), EndTxnMarker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.coordinator_epoch)
 

@@ -55,7 +55,9 @@ class EndTxnRequestV0(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not EndTxnRequest and not is_subclass(type(m), EndTxnRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.committed])
@@ -102,7 +104,7 @@ class EndTxnRequestV3(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnRequest):
+        if type(m) is not EndTxnRequest and not is_subclass(type(m), EndTxnRequest):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.committed])

@@ -36,7 +36,9 @@ class EndTxnResponseV0(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not EndTxnResponse and not is_subclass(type(m), EndTxnResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -74,7 +76,7 @@ class EndTxnResponseV3(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnResponse):
+        if type(m) is not EndTxnResponse and not is_subclass(type(m), EndTxnResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -108,7 +110,7 @@ class EndTxnResponseV5(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnResponse):
+        if type(m) is not EndTxnResponse and not is_subclass(type(m), EndTxnResponse):
             raise UnwritableValue
         out += _pack_ihqh(m.throttle_time_ms, m.error_code, m.producer_id, m.producer_epoch)
         if m.unknown_tags is NO_TAGS:

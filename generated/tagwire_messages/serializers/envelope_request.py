@@ -69,7 +69,7 @@ class EnvelopeRequestV0(Serializer[EnvelopeRequest]):
 
     @staticmethod
     def write(m: EnvelopeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), EnvelopeRequest):
+        if type(m) is not EnvelopeRequest and not is_subclass(type(m), EnvelopeRequest):
             raise UnwritableValue
         put_compact_binary(out, m.request_data)
         put_nullable_compact_binary(out, m.request_principal)

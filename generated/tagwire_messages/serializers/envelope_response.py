@@ -53,7 +53,7 @@ class EnvelopeResponseV0(Serializer[EnvelopeResponse]):
 
     @staticmethod
     def write(m: EnvelopeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), EnvelopeResponse):
+        if type(m) is not EnvelopeResponse and not is_subclass(type(m), EnvelopeResponse):
             raise UnwritableValue
         put_nullable_compact_binary(out, m.response_data)
         out += _pack_h(m.error_code)

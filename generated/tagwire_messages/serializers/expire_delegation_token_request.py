@@ -52,7 +52,9 @@ class ExpireDelegationTokenRequestV0(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ExpireDelegationTokenRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ExpireDelegationTokenRequest and not is_subclass(type(m), ExpireDelegationTokenRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)
@@ -92,7 +94,7 @@ class ExpireDelegationTokenRequestV2(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ExpireDelegationTokenRequest):
+        if type(m) is not ExpireDelegationTokenRequest and not is_subclass(type(m), ExpireDelegationTokenRequest):
             raise UnwritableValue
         put_compact_binary(out, m.hmac)
         out += _pack_q(m.expiry_time_period_ms)

@@ -32,7 +32,9 @@ class ExpireDelegationTokenResponseV0(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ExpireDelegationTokenResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ExpireDelegationTokenResponse and not is_subclass(type(m), ExpireDelegationTokenResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 
@@ -62,7 +64,7 @@ class ExpireDelegationTokenResponseV2(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ExpireDelegationTokenResponse):
+        if type(m) is not ExpireDelegationTokenResponse and not is_subclass(type(m), ExpireDelegationTokenResponse):
             raise UnwritableValue
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
         if m.unknown_tags is NO_TAGS:

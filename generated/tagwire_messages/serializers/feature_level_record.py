@@ -53,7 +53,7 @@ class FeatureLevelRecordV0(Serializer[FeatureLevelRecord]):
 
     @staticmethod
     def write(m: FeatureLevelRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), FeatureLevelRecord):
+        if type(m) is not FeatureLevelRecord and not is_subclass(type(m), FeatureLevelRecord):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_h(m.feature_level)

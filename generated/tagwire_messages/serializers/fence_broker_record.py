@@ -34,7 +34,7 @@ class FenceBrokerRecordV0(Serializer[FenceBrokerRecord]):
 
     @staticmethod
     def write(m: FenceBrokerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), FenceBrokerRecord):
+        if type(m) is not FenceBrokerRecord and not is_subclass(type(m), FenceBrokerRecord):
             raise UnwritableValue
         out += _pack_iq(m.id, m.epoch)
         if m.unknown_tags is NO_TAGS:

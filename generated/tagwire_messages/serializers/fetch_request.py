@@ -91,7 +91,11 @@ def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition) or m.last_fetched_epoch != -1 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition))
+            or m.last_fetched_epoch != -1
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
@@ -121,7 +125,7 @@ def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -146,7 +150,11 @@ def _read_fetch_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v5(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition) or m.last_fetched_epoch != -1 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition))
+            or m.last_fetched_epoch != -1
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_iqqi(m.partition, m.fetch_offset, m.log_start_offset, m.partition_max_bytes)
 
@@ -176,7 +184,7 @@ def _read_fetch_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v5(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -208,7 +216,9 @@ def _read_forgotten_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Fo
 
 def _write_forgotten_topic_v7(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ForgottenTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ForgottenTopic and not is_subclass(type(m), ForgottenTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         _int32s.put(out, m.partitions)
@@ -234,7 +244,11 @@ def _read_fetch_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v9(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition) or m.last_fetched_epoch != -1 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition))
+            or m.last_fetched_epoch != -1
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_iiqqi(
             m.partition, m.current_leader_epoch, m.fetch_offset, m.log_start_offset, m.partition_max_bytes
@@ -266,7 +280,7 @@ def _read_fetch_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v9(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -301,7 +315,7 @@ def _read_fetch_partition_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v12(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition):
+        if type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition):
             raise UnwritableValue
         out += _pack_iiqiqi(
             m.partition,
@@ -350,7 +364,7 @@ def _read_fetch_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v12(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic):
+        if type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
@@ -397,7 +411,7 @@ def _read_forgotten_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v12(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ForgottenTopic):
+        if type(m) is not ForgottenTopic and not is_subclass(type(m), ForgottenTopic):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         values = m.partitions
@@ -440,7 +454,7 @@ def _read_fetch_topic_v13(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v13(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic):
+        if type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -480,7 +494,7 @@ def _read_forgotten_topic_v13(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v13(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ForgottenTopic):
+        if type(m) is not ForgottenTopic and not is_subclass(type(m), ForgottenTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -514,7 +528,7 @@ def _read_replica_state_v15(buf: bytes, pos: int, count: int) -> tuple[tuple[Rep
 
 def _write_replica_state_v15(out: bytearray, items: Iterable[ReplicaState]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaState):
+        if type(m) is not ReplicaState and not is_subclass(type(m), ReplicaState):
             raise UnwritableValue
         out += _pack_iq(m.replica_id, m.replica_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -567,7 +581,7 @@ def _read_fetch_partition_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v17(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition):
+        if type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition):
             raise UnwritableValue
         out += _pack_iiqiqi(
             m.partition,
@@ -611,7 +625,7 @@ def _read_fetch_topic_v17(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v17(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic):
+        if type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -669,7 +683,7 @@ def _read_fetch_partition_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v18(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition):
+        if type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition):
             raise UnwritableValue
         out += _pack_iiqiqi(
             m.partition,
@@ -717,7 +731,7 @@ def _read_fetch_topic_v18(buf: bytes, pos: int, count: int) -> tuple[tuple[Fetch
 
 def _write_fetch_topic_v18(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic):
+        if type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -757,7 +771,7 @@ class FetchRequestV0(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -808,7 +822,7 @@ class FetchRequestV3(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -847,7 +861,7 @@ class FetchRequestV4(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -886,7 +900,7 @@ class FetchRequestV5(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.forgotten_topics_data not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -935,7 +949,7 @@ class FetchRequestV7(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -987,7 +1001,7 @@ class FetchRequestV9(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -1046,7 +1060,7 @@ class FetchRequestV11(Serializer[FetchRequest]):
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchRequest)
+            (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest))
             or m.replica_state != _DEFAULT_REPLICA_STATE
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -1132,7 +1146,9 @@ class FetchRequestV12(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest) or m.replica_state != _DEFAULT_REPLICA_STATE:
+        if (
+            type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest)
+        ) or m.replica_state != _DEFAULT_REPLICA_STATE:
             raise UnwritableValue
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -1221,7 +1237,9 @@ class FetchRequestV13(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest) or m.replica_state != _DEFAULT_REPLICA_STATE:
+        if (
+            type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest)
+        ) or m.replica_state != _DEFAULT_REPLICA_STATE:
             raise UnwritableValue
         out += _pack_iiiibii(
             m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch
@@ -1319,7 +1337,7 @@ class FetchRequestV15(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest) or m.replica_id != -1:
+        if (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest)) or m.replica_id != -1:
             raise UnwritableValue
         out += _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch)
         put_compact_count(out, m.topics)
@@ -1419,7 +1437,7 @@ class FetchRequestV17(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest) or m.replica_id != -1:
+        if (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest)) or m.replica_id != -1:
             raise UnwritableValue
         out += _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch)
         put_compact_count(out, m.topics)
@@ -1513,7 +1531,7 @@ class FetchRequestV18(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest) or m.replica_id != -1:
+        if (type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest)) or m.replica_id != -1:
             raise UnwritableValue
         out += _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch)
         put_compact_count(out, m.topics)

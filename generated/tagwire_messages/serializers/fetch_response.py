@@ -109,7 +109,7 @@ def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionData)
+            (type(m) is not PartitionData and not is_subclass(type(m), PartitionData))
             or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
@@ -148,7 +148,9 @@ def _read_fetchable_topic_response_v0(
 
 def _write_fetchable_topic_response_v0(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -169,7 +171,9 @@ def _read_aborted_transaction_v4(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_aborted_transaction_v4(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
-        if not is_subclass(type(m), AbortedTransaction) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AbortedTransaction and not is_subclass(type(m), AbortedTransaction)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_qq(m.producer_id, m.first_offset)
 
@@ -210,7 +214,7 @@ def _read_partition_data_v4(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 def _write_partition_data_v4(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionData)
+            (type(m) is not PartitionData and not is_subclass(type(m), PartitionData))
             or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
@@ -254,7 +258,9 @@ def _read_fetchable_topic_response_v4(
 
 def _write_fetchable_topic_response_v4(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -298,7 +304,7 @@ def _read_partition_data_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 def _write_partition_data_v5(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionData)
+            (type(m) is not PartitionData and not is_subclass(type(m), PartitionData))
             or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
@@ -342,7 +348,9 @@ def _read_fetchable_topic_response_v5(
 
 def _write_fetchable_topic_response_v5(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -387,7 +395,7 @@ def _read_partition_data_v11(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 def _write_partition_data_v11(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionData)
+            (type(m) is not PartitionData and not is_subclass(type(m), PartitionData))
             or m.diverging_epoch != _DEFAULT_EPOCH_END_OFFSET
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.snapshot_id != _DEFAULT_SNAPSHOT_ID
@@ -431,7 +439,9 @@ def _read_fetchable_topic_response_v11(
 
 def _write_fetchable_topic_response_v11(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -455,7 +465,7 @@ def _read_aborted_transaction_v12(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_aborted_transaction_v12(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
-        if not is_subclass(type(m), AbortedTransaction):
+        if type(m) is not AbortedTransaction and not is_subclass(type(m), AbortedTransaction):
             raise UnwritableValue
         out += _pack_qq(m.producer_id, m.first_offset)
         if m.unknown_tags is NO_TAGS:
@@ -481,7 +491,7 @@ def _read_epoch_end_offset_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_epoch_end_offset_v12(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if not is_subclass(type(m), EpochEndOffset):
+        if type(m) is not EpochEndOffset and not is_subclass(type(m), EpochEndOffset):
             raise UnwritableValue
         out += _pack_iq(m.epoch, m.end_offset)
         if m.unknown_tags is NO_TAGS:
@@ -507,7 +517,7 @@ def _read_leader_id_and_epoch_v12(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_leader_id_and_epoch_v12(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderIdAndEpoch):
+        if type(m) is not LeaderIdAndEpoch and not is_subclass(type(m), LeaderIdAndEpoch):
             raise UnwritableValue
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -533,7 +543,7 @@ def _read_snapshot_id_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[Snaps
 
 def _write_snapshot_id_v12(out: bytearray, items: Iterable[SnapshotId]) -> None:
     for m in items:
-        if not is_subclass(type(m), SnapshotId):
+        if type(m) is not SnapshotId and not is_subclass(type(m), SnapshotId):
             raise UnwritableValue
         out += _pack_qi(m.end_offset, m.epoch)
         if m.unknown_tags is NO_TAGS:
@@ -604,7 +614,7 @@ def _read_partition_data_v12(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_partition_data_v12(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihqqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset, m.log_start_offset)
         if m.aborted_transactions is None:
@@ -665,7 +675,7 @@ def _read_fetchable_topic_response_v12(
 
 def _write_fetchable_topic_response_v12(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse):
+        if type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
@@ -704,7 +714,7 @@ def _read_fetchable_topic_response_v13(
 
 def _write_fetchable_topic_response_v13(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse):
+        if type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -752,7 +762,7 @@ def _read_node_endpoint_v16(buf: bytes, pos: int, count: int) -> tuple[tuple[Nod
 
 def _write_node_endpoint_v16(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -788,7 +798,7 @@ class FetchResponseV0(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchResponse)
+            (type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse))
             or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -822,7 +832,7 @@ class FetchResponseV1(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchResponse)
+            (type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse))
             or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -869,7 +879,7 @@ class FetchResponseV4(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchResponse)
+            (type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse))
             or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -904,7 +914,7 @@ class FetchResponseV5(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchResponse)
+            (type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse))
             or m.session_id != 0
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -943,7 +953,7 @@ class FetchResponseV7(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchResponse)
+            (type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -993,7 +1003,7 @@ class FetchResponseV11(Serializer[FetchResponse]):
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FetchResponse)
+            (type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -1031,7 +1041,9 @@ class FetchResponseV12(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchResponse) or m.node_endpoints not in EMPTIES:
+        if (
+            type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse)
+        ) or m.node_endpoints not in EMPTIES:
             raise UnwritableValue
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
@@ -1070,7 +1082,9 @@ class FetchResponseV13(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchResponse) or m.node_endpoints not in EMPTIES:
+        if (
+            type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse)
+        ) or m.node_endpoints not in EMPTIES:
             raise UnwritableValue
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)
@@ -1141,7 +1155,7 @@ class FetchResponseV16(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchResponse):
+        if type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse):
             raise UnwritableValue
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)
         put_compact_count(out, m.responses)

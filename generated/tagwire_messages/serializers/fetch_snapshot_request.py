@@ -59,7 +59,7 @@ def _read_snapshot_id_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Snapsh
 
 def _write_snapshot_id_v0(out: bytearray, items: Iterable[SnapshotId]) -> None:
     for m in items:
-        if not is_subclass(type(m), SnapshotId):
+        if type(m) is not SnapshotId and not is_subclass(type(m), SnapshotId):
             raise UnwritableValue
         out += _pack_qi(m.end_offset, m.epoch)
         if m.unknown_tags is NO_TAGS:
@@ -89,7 +89,7 @@ def _read_partition_snapshot_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_snapshot_v0(out: bytearray, items: Iterable[PartitionSnapshot]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionSnapshot):
+        if type(m) is not PartitionSnapshot and not is_subclass(type(m), PartitionSnapshot):
             raise UnwritableValue
         out += _pack_ii(m.partition, m.current_leader_epoch)
         _write_snapshot_id_v0(out, (m.snapshot_id,))
@@ -132,7 +132,7 @@ def _read_topic_snapshot_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_snapshot_v0(out: bytearray, items: Iterable[TopicSnapshot]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicSnapshot):
+        if type(m) is not TopicSnapshot and not is_subclass(type(m), TopicSnapshot):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -181,7 +181,7 @@ def _read_partition_snapshot_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_snapshot_v1(out: bytearray, items: Iterable[PartitionSnapshot]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionSnapshot):
+        if type(m) is not PartitionSnapshot and not is_subclass(type(m), PartitionSnapshot):
             raise UnwritableValue
         out += _pack_ii(m.partition, m.current_leader_epoch)
         _write_snapshot_id_v0(out, (m.snapshot_id,))
@@ -226,7 +226,7 @@ def _read_topic_snapshot_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_snapshot_v1(out: bytearray, items: Iterable[TopicSnapshot]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicSnapshot):
+        if type(m) is not TopicSnapshot and not is_subclass(type(m), TopicSnapshot):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -288,7 +288,7 @@ class FetchSnapshotRequestV0(Serializer[FetchSnapshotRequest]):
 
     @staticmethod
     def write(m: FetchSnapshotRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchSnapshotRequest):
+        if type(m) is not FetchSnapshotRequest and not is_subclass(type(m), FetchSnapshotRequest):
             raise UnwritableValue
         out += _pack_ii(m.replica_id, m.max_bytes)
         put_compact_count(out, m.topics)
@@ -352,7 +352,7 @@ class FetchSnapshotRequestV1(Serializer[FetchSnapshotRequest]):
 
     @staticmethod
     def write(m: FetchSnapshotRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchSnapshotRequest):
+        if type(m) is not FetchSnapshotRequest and not is_subclass(type(m), FetchSnapshotRequest):
             raise UnwritableValue
         out += _pack_ii(m.replica_id, m.max_bytes)
         put_compact_count(out, m.topics)

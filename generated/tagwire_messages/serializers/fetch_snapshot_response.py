@@ -68,7 +68,7 @@ def _read_snapshot_id_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Snapsh
 
 def _write_snapshot_id_v0(out: bytearray, items: Iterable[SnapshotId]) -> None:
     for m in items:
-        if not is_subclass(type(m), SnapshotId):
+        if type(m) is not SnapshotId and not is_subclass(type(m), SnapshotId):
             raise UnwritableValue
         out += _pack_qi(m.end_offset, m.epoch)
         if m.unknown_tags is NO_TAGS:
@@ -94,7 +94,7 @@ def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderIdAndEpoch):
+        if type(m) is not LeaderIdAndEpoch and not is_subclass(type(m), LeaderIdAndEpoch):
             raise UnwritableValue
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -150,7 +150,7 @@ def _read_partition_snapshot_v0(
 
 def _write_partition_snapshot_v0(out: bytearray, items: Iterable[PartitionSnapshot]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionSnapshot):
+        if type(m) is not PartitionSnapshot and not is_subclass(type(m), PartitionSnapshot):
             raise UnwritableValue
         out += _pack_ih(m.index, m.error_code)
         _write_snapshot_id_v0(out, (m.snapshot_id,))
@@ -196,7 +196,7 @@ def _read_topic_snapshot_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_topic_snapshot_v0(out: bytearray, items: Iterable[TopicSnapshot]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicSnapshot):
+        if type(m) is not TopicSnapshot and not is_subclass(type(m), TopicSnapshot):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -234,7 +234,7 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -272,7 +272,9 @@ class FetchSnapshotResponseV0(Serializer[FetchSnapshotResponse]):
 
     @staticmethod
     def write(m: FetchSnapshotResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchSnapshotResponse) or m.node_endpoints not in EMPTIES:
+        if (
+            type(m) is not FetchSnapshotResponse and not is_subclass(type(m), FetchSnapshotResponse)
+        ) or m.node_endpoints not in EMPTIES:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)
@@ -331,7 +333,7 @@ class FetchSnapshotResponseV1(Serializer[FetchSnapshotResponse]):
 
     @staticmethod
     def write(m: FetchSnapshotResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchSnapshotResponse):
+        if type(m) is not FetchSnapshotResponse and not is_subclass(type(m), FetchSnapshotResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.topics)

@@ -58,7 +58,7 @@ class FindCoordinatorRequestV0(Serializer[FindCoordinatorRequest]):
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FindCoordinatorRequest)
+            (type(m) is not FindCoordinatorRequest and not is_subclass(type(m), FindCoordinatorRequest))
             or m.key_type != 0
             or m.coordinator_keys not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -92,7 +92,7 @@ class FindCoordinatorRequestV1(Serializer[FindCoordinatorRequest]):
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FindCoordinatorRequest)
+            (type(m) is not FindCoordinatorRequest and not is_subclass(type(m), FindCoordinatorRequest))
             or m.coordinator_keys not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -136,7 +136,9 @@ class FindCoordinatorRequestV3(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FindCoordinatorRequest) or m.coordinator_keys not in EMPTIES:
+        if (
+            type(m) is not FindCoordinatorRequest and not is_subclass(type(m), FindCoordinatorRequest)
+        ) or m.coordinator_keys not in EMPTIES:
             raise UnwritableValue
         put_compact_string(out, m.key)
         out += _pack_b(m.key_type)
@@ -173,7 +175,7 @@ class FindCoordinatorRequestV4(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FindCoordinatorRequest) or m.key != "":
+        if (type(m) is not FindCoordinatorRequest and not is_subclass(type(m), FindCoordinatorRequest)) or m.key != "":
             raise UnwritableValue
         out += _pack_b(m.key_type)
         put_compact_count(out, m.coordinator_keys)

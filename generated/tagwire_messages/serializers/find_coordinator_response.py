@@ -88,7 +88,7 @@ def _read_coordinator_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Coordi
 
 def _write_coordinator_v4(out: bytearray, items: Iterable[Coordinator]) -> None:
     for m in items:
-        if not is_subclass(type(m), Coordinator):
+        if type(m) is not Coordinator and not is_subclass(type(m), Coordinator):
             raise UnwritableValue
         put_compact_string(out, m.key)
         out += _pack_i(m.node_id)
@@ -129,7 +129,7 @@ class FindCoordinatorResponseV0(Serializer[FindCoordinatorResponse]):
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FindCoordinatorResponse)
+            (type(m) is not FindCoordinatorResponse and not is_subclass(type(m), FindCoordinatorResponse))
             or m.coordinators not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -176,7 +176,7 @@ class FindCoordinatorResponseV1(Serializer[FindCoordinatorResponse]):
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FindCoordinatorResponse)
+            (type(m) is not FindCoordinatorResponse and not is_subclass(type(m), FindCoordinatorResponse))
             or m.coordinators not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -236,7 +236,9 @@ class FindCoordinatorResponseV3(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FindCoordinatorResponse) or m.coordinators not in EMPTIES:
+        if (
+            type(m) is not FindCoordinatorResponse and not is_subclass(type(m), FindCoordinatorResponse)
+        ) or m.coordinators not in EMPTIES:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -281,7 +283,7 @@ class FindCoordinatorResponseV4(Serializer[FindCoordinatorResponse]):
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), FindCoordinatorResponse)
+            (type(m) is not FindCoordinatorResponse and not is_subclass(type(m), FindCoordinatorResponse))
             or m.error_code != 0
             or m.node_id != 0
             or m.host != ""

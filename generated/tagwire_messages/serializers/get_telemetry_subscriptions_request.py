@@ -35,7 +35,9 @@ class GetTelemetrySubscriptionsRequestV0(Serializer[GetTelemetrySubscriptionsReq
 
     @staticmethod
     def write(m: GetTelemetrySubscriptionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), GetTelemetrySubscriptionsRequest):
+        if type(m) is not GetTelemetrySubscriptionsRequest and not is_subclass(
+            type(m), GetTelemetrySubscriptionsRequest
+        ):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.client_instance_id))
         if m.unknown_tags is NO_TAGS:

@@ -79,7 +79,9 @@ class GetTelemetrySubscriptionsResponseV0(Serializer[GetTelemetrySubscriptionsRe
 
     @staticmethod
     def write(m: GetTelemetrySubscriptionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), GetTelemetrySubscriptionsResponse):
+        if type(m) is not GetTelemetrySubscriptionsResponse and not is_subclass(
+            type(m), GetTelemetrySubscriptionsResponse
+        ):
             raise UnwritableValue
         out += _pack_ih16si(m.throttle_time_ms, m.error_code, uuid_bytes(m.client_instance_id), m.subscription_id)
         values = m.accepted_compression_types

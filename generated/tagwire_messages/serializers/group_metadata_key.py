@@ -35,7 +35,9 @@ class GroupMetadataKeyV0(Serializer[GroupMetadataKey]):
 
     @staticmethod
     def write(m: GroupMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), GroupMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not GroupMetadataKey and not is_subclass(type(m), GroupMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group)
 

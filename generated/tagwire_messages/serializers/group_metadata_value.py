@@ -97,7 +97,9 @@ def _read_member_metadata_v0(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v0(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberMetadata) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MemberMetadata and not is_subclass(type(m), MemberMetadata)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -157,7 +159,9 @@ def _read_member_metadata_v1(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v1(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberMetadata) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MemberMetadata and not is_subclass(type(m), MemberMetadata)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_string(out, m.client_id)
@@ -225,7 +229,9 @@ def _read_member_metadata_v3(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v3(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberMetadata) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MemberMetadata and not is_subclass(type(m), MemberMetadata)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -310,7 +316,7 @@ def _read_member_metadata_v4(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_member_metadata_v4(out: bytearray, items: Iterable[MemberMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberMetadata):
+        if type(m) is not MemberMetadata and not is_subclass(type(m), MemberMetadata):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -372,7 +378,9 @@ class GroupMetadataValueV0(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), GroupMetadataValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not GroupMetadataValue and not is_subclass(type(m), GroupMetadataValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -429,7 +437,9 @@ class GroupMetadataValueV1(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), GroupMetadataValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not GroupMetadataValue and not is_subclass(type(m), GroupMetadataValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -486,7 +496,9 @@ class GroupMetadataValueV2(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), GroupMetadataValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not GroupMetadataValue and not is_subclass(type(m), GroupMetadataValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -544,7 +556,9 @@ class GroupMetadataValueV3(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), GroupMetadataValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not GroupMetadataValue and not is_subclass(type(m), GroupMetadataValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.protocol_type)
         out += _pack_i(m.generation)
@@ -612,7 +626,7 @@ class GroupMetadataValueV4(Serializer[GroupMetadataValue]):
 
     @staticmethod
     def write(m: GroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), GroupMetadataValue):
+        if type(m) is not GroupMetadataValue and not is_subclass(type(m), GroupMetadataValue):
             raise UnwritableValue
         put_compact_string(out, m.protocol_type)
         out += _pack_i(m.generation)

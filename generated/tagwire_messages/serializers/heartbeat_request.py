@@ -63,7 +63,7 @@ class HeartbeatRequestV0(Serializer[HeartbeatRequest]):
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), HeartbeatRequest)
+            (type(m) is not HeartbeatRequest and not is_subclass(type(m), HeartbeatRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -123,7 +123,9 @@ class HeartbeatRequestV3(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not HeartbeatRequest and not is_subclass(type(m), HeartbeatRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -179,7 +181,7 @@ class HeartbeatRequestV4(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatRequest):
+        if type(m) is not HeartbeatRequest and not is_subclass(type(m), HeartbeatRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id)

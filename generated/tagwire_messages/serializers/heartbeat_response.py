@@ -35,7 +35,9 @@ class HeartbeatResponseV0(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not HeartbeatResponse and not is_subclass(type(m), HeartbeatResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
 
@@ -56,7 +58,9 @@ class HeartbeatResponseV1(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not HeartbeatResponse and not is_subclass(type(m), HeartbeatResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
 
@@ -92,7 +96,7 @@ class HeartbeatResponseV4(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatResponse):
+        if type(m) is not HeartbeatResponse and not is_subclass(type(m), HeartbeatResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:

@@ -74,7 +74,9 @@ def _read_alterable_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v0(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterableConfig) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterableConfig and not is_subclass(type(m), AlterableConfig)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         out += _pack_b(m.config_operation)
@@ -106,7 +108,9 @@ def _read_alter_configs_resource_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v0(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResource) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterConfigsResource and not is_subclass(type(m), AlterConfigsResource)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_string(out, m.resource_name)
@@ -150,7 +154,7 @@ def _read_alterable_config_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v1(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterableConfig):
+        if type(m) is not AlterableConfig and not is_subclass(type(m), AlterableConfig):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_b(m.config_operation)
@@ -194,7 +198,7 @@ def _read_alter_configs_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v1(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResource):
+        if type(m) is not AlterConfigsResource and not is_subclass(type(m), AlterConfigsResource):
             raise UnwritableValue
         out += _pack_b(m.resource_type)
         put_compact_string(out, m.resource_name)
@@ -228,7 +232,9 @@ class IncrementalAlterConfigsRequestV0(Serializer[IncrementalAlterConfigsRequest
 
     @staticmethod
     def write(m: IncrementalAlterConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), IncrementalAlterConfigsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not IncrementalAlterConfigsRequest and not is_subclass(type(m), IncrementalAlterConfigsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.resources)
         _write_alter_configs_resource_v0(out, m.resources)
@@ -262,7 +268,7 @@ class IncrementalAlterConfigsRequestV1(Serializer[IncrementalAlterConfigsRequest
 
     @staticmethod
     def write(m: IncrementalAlterConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), IncrementalAlterConfigsRequest):
+        if type(m) is not IncrementalAlterConfigsRequest and not is_subclass(type(m), IncrementalAlterConfigsRequest):
             raise UnwritableValue
         put_compact_count(out, m.resources)
         _write_alter_configs_resource_v1(out, m.resources)

@@ -76,7 +76,9 @@ def _read_alter_configs_resource_response_v0(
 
 def _write_alter_configs_resource_response_v0(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResourceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not AlterConfigsResourceResponse and not is_subclass(type(m), AlterConfigsResourceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -123,7 +125,7 @@ def _read_alter_configs_resource_response_v1(
 
 def _write_alter_configs_resource_response_v1(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResourceResponse):
+        if type(m) is not AlterConfigsResourceResponse and not is_subclass(type(m), AlterConfigsResourceResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -155,7 +157,9 @@ class IncrementalAlterConfigsResponseV0(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), IncrementalAlterConfigsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not IncrementalAlterConfigsResponse and not is_subclass(type(m), IncrementalAlterConfigsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)
@@ -188,7 +192,7 @@ class IncrementalAlterConfigsResponseV1(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), IncrementalAlterConfigsResponse):
+        if type(m) is not IncrementalAlterConfigsResponse and not is_subclass(type(m), IncrementalAlterConfigsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.responses)

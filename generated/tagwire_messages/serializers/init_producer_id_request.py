@@ -65,7 +65,7 @@ class InitProducerIdRequestV0(Serializer[InitProducerIdRequest]):
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), InitProducerIdRequest)
+            (type(m) is not InitProducerIdRequest and not is_subclass(type(m), InitProducerIdRequest))
             or m.producer_id != -1
             or m.producer_epoch != -1
             or m.enable2_pc != False
@@ -117,7 +117,7 @@ class InitProducerIdRequestV2(Serializer[InitProducerIdRequest]):
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), InitProducerIdRequest)
+            (type(m) is not InitProducerIdRequest and not is_subclass(type(m), InitProducerIdRequest))
             or m.producer_id != -1
             or m.producer_epoch != -1
             or m.enable2_pc != False
@@ -164,7 +164,11 @@ class InitProducerIdRequestV3(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), InitProducerIdRequest) or m.enable2_pc != False or m.keep_prepared_txn != False:
+        if (
+            (type(m) is not InitProducerIdRequest and not is_subclass(type(m), InitProducerIdRequest))
+            or m.enable2_pc != False
+            or m.keep_prepared_txn != False
+        ):
             raise UnwritableValue
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_iqh(m.transaction_timeout_ms, m.producer_id, m.producer_epoch)
@@ -220,7 +224,7 @@ class InitProducerIdRequestV6(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), InitProducerIdRequest):
+        if type(m) is not InitProducerIdRequest and not is_subclass(type(m), InitProducerIdRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_iqhBB(

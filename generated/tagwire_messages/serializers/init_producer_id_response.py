@@ -37,7 +37,7 @@ class InitProducerIdResponseV0(Serializer[InitProducerIdResponse]):
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), InitProducerIdResponse)
+            (type(m) is not InitProducerIdResponse and not is_subclass(type(m), InitProducerIdResponse))
             or m.ongoing_txn_producer_id != -1
             or m.ongoing_txn_producer_epoch != -1
             or m.unknown_tags not in WITHOUT_TAGS
@@ -74,7 +74,7 @@ class InitProducerIdResponseV2(Serializer[InitProducerIdResponse]):
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), InitProducerIdResponse)
+            (type(m) is not InitProducerIdResponse and not is_subclass(type(m), InitProducerIdResponse))
             or m.ongoing_txn_producer_id != -1
             or m.ongoing_txn_producer_epoch != -1
         ):
@@ -132,7 +132,7 @@ class InitProducerIdResponseV6(Serializer[InitProducerIdResponse]):
 
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), InitProducerIdResponse):
+        if type(m) is not InitProducerIdResponse and not is_subclass(type(m), InitProducerIdResponse):
             raise UnwritableValue
         out += _pack_ihqhqh(
             m.throttle_time_ms,

@@ -53,7 +53,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_iiq(m.partition, m.state_epoch, m.start_offset)
         if m.unknown_tags is NO_TAGS:
@@ -87,7 +87,7 @@ def _read_initialize_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_initialize_state_data_v0(out: bytearray, items: Iterable[InitializeStateData]) -> None:
     for m in items:
-        if not is_subclass(type(m), InitializeStateData):
+        if type(m) is not InitializeStateData and not is_subclass(type(m), InitializeStateData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -132,7 +132,9 @@ class InitializeShareGroupStateRequestV0(Serializer[InitializeShareGroupStateReq
 
     @staticmethod
     def write(m: InitializeShareGroupStateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), InitializeShareGroupStateRequest):
+        if type(m) is not InitializeShareGroupStateRequest and not is_subclass(
+            type(m), InitializeShareGroupStateRequest
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

@@ -63,7 +63,7 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -98,7 +98,7 @@ def _read_initialize_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_initialize_state_result_v0(out: bytearray, items: Iterable[InitializeStateResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), InitializeStateResult):
+        if type(m) is not InitializeStateResult and not is_subclass(type(m), InitializeStateResult):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -134,7 +134,9 @@ class InitializeShareGroupStateResponseV0(Serializer[InitializeShareGroupStateRe
 
     @staticmethod
     def write(m: InitializeShareGroupStateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), InitializeShareGroupStateResponse):
+        if type(m) is not InitializeShareGroupStateResponse and not is_subclass(
+            type(m), InitializeShareGroupStateResponse
+        ):
             raise UnwritableValue
         put_compact_count(out, m.results)
         _write_initialize_state_result_v0(out, m.results)

@@ -67,7 +67,9 @@ def _read_protocol_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple
 
 def _write_protocol_v0(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupRequestProtocol) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not JoinGroupRequestProtocol and not is_subclass(type(m), JoinGroupRequestProtocol)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_binary(out, m.metadata)
@@ -107,7 +109,7 @@ def _read_protocol_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple
 
 def _write_protocol_v6(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupRequestProtocol):
+        if type(m) is not JoinGroupRequestProtocol and not is_subclass(type(m), JoinGroupRequestProtocol):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_binary(out, m.metadata)
@@ -163,7 +165,7 @@ class JoinGroupRequestV0(Serializer[JoinGroupRequest]):
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), JoinGroupRequest)
+            (type(m) is not JoinGroupRequest and not is_subclass(type(m), JoinGroupRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -221,7 +223,7 @@ class JoinGroupRequestV1(Serializer[JoinGroupRequest]):
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), JoinGroupRequest)
+            (type(m) is not JoinGroupRequest and not is_subclass(type(m), JoinGroupRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -304,7 +306,9 @@ class JoinGroupRequestV5(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not JoinGroupRequest and not is_subclass(type(m), JoinGroupRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
@@ -381,7 +385,7 @@ class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupRequest):
+        if type(m) is not JoinGroupRequest and not is_subclass(type(m), JoinGroupRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)
@@ -477,7 +481,7 @@ class JoinGroupRequestV8(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupRequest):
+        if type(m) is not JoinGroupRequest and not is_subclass(type(m), JoinGroupRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_ii(m.session_timeout_ms, m.rebalance_timeout_ms)

@@ -72,7 +72,9 @@ def _read_member_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v0(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupResponseMember) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not JoinGroupResponseMember and not is_subclass(type(m), JoinGroupResponseMember)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_binary(out, m.metadata)
@@ -113,7 +115,9 @@ def _read_member_v5(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v5(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupResponseMember) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not JoinGroupResponseMember and not is_subclass(type(m), JoinGroupResponseMember)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -164,7 +168,7 @@ def _read_member_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v6(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupResponseMember):
+        if type(m) is not JoinGroupResponseMember and not is_subclass(type(m), JoinGroupResponseMember):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -221,7 +225,7 @@ class JoinGroupResponseV0(Serializer[JoinGroupResponse]):
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), JoinGroupResponse)
+            (type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse))
             or m.skip_assignment != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -285,7 +289,7 @@ class JoinGroupResponseV2(Serializer[JoinGroupResponse]):
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), JoinGroupResponse)
+            (type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse))
             or m.skip_assignment != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -355,7 +359,7 @@ class JoinGroupResponseV5(Serializer[JoinGroupResponse]):
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), JoinGroupResponse)
+            (type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse))
             or m.skip_assignment != False
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -424,7 +428,9 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupResponse) or m.skip_assignment != False:
+        if (
+            type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse)
+        ) or m.skip_assignment != False:
             raise UnwritableValue
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_compact_string(out, m.protocol_name)
@@ -505,7 +511,9 @@ class JoinGroupResponseV7(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupResponse) or m.skip_assignment != False:
+        if (
+            type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse)
+        ) or m.skip_assignment != False:
             raise UnwritableValue
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_nullable_compact_string(out, m.protocol_type)
@@ -594,7 +602,7 @@ class JoinGroupResponseV9(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupResponse):
+        if type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse):
             raise UnwritableValue
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)
         put_nullable_compact_string(out, m.protocol_type)

@@ -34,7 +34,7 @@ class KRaftVersionRecordV0(Serializer[KRaftVersionRecord]):
 
     @staticmethod
     def write(m: KRaftVersionRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), KRaftVersionRecord):
+        if type(m) is not KRaftVersionRecord and not is_subclass(type(m), KRaftVersionRecord):
             raise UnwritableValue
         out += _pack_hh(m.version, m.k_raft_version)
         if m.unknown_tags is NO_TAGS:

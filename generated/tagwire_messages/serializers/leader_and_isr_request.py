@@ -109,7 +109,7 @@ def _read_leader_and_isr_partition_state_v0(
 def _write_leader_and_isr_partition_state_v0(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), LeaderAndIsrPartitionState)
+            (type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState))
             or m.leader_recovery_state != 0
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -145,7 +145,9 @@ def _read_leader_and_isr_live_leader_v0(
 
 def _write_leader_and_isr_live_leader_v0(out: bytearray, items: Iterable[LeaderAndIsrLiveLeader]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrLiveLeader) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LeaderAndIsrLiveLeader and not is_subclass(type(m), LeaderAndIsrLiveLeader)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_string(out, m.host_name)
@@ -193,7 +195,7 @@ def _read_leader_and_isr_partition_state_v1(
 def _write_leader_and_isr_partition_state_v1(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), LeaderAndIsrPartitionState)
+            (type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState))
             or m.leader_recovery_state != 0
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -241,7 +243,7 @@ def _read_leader_and_isr_partition_state_v2(
 def _write_leader_and_isr_partition_state_v2(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), LeaderAndIsrPartitionState)
+            (type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState))
             or m.leader_recovery_state != 0
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -280,7 +282,9 @@ def _read_leader_and_isr_topic_state_v2(
 
 def _write_leader_and_isr_topic_state_v2(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicState) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LeaderAndIsrTopicState and not is_subclass(type(m), LeaderAndIsrTopicState)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -330,7 +334,7 @@ def _read_leader_and_isr_partition_state_v3(
 def _write_leader_and_isr_partition_state_v3(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), LeaderAndIsrPartitionState)
+            (type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState))
             or m.leader_recovery_state != 0
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -371,7 +375,9 @@ def _read_leader_and_isr_topic_state_v3(
 
 def _write_leader_and_isr_topic_state_v3(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicState) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LeaderAndIsrTopicState and not is_subclass(type(m), LeaderAndIsrTopicState)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -444,7 +450,9 @@ def _read_leader_and_isr_partition_state_v4(
 
 def _write_leader_and_isr_partition_state_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionState) or m.leader_recovery_state != 0:
+        if (
+            type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState)
+        ) or m.leader_recovery_state != 0:
             raise UnwritableValue
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         values = m.isr
@@ -522,7 +530,7 @@ def _read_leader_and_isr_topic_state_v4(
 
 def _write_leader_and_isr_topic_state_v4(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicState):
+        if type(m) is not LeaderAndIsrTopicState and not is_subclass(type(m), LeaderAndIsrTopicState):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partition_states)
@@ -562,7 +570,7 @@ def _read_leader_and_isr_live_leader_v4(
 
 def _write_leader_and_isr_live_leader_v4(out: bytearray, items: Iterable[LeaderAndIsrLiveLeader]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrLiveLeader):
+        if type(m) is not LeaderAndIsrLiveLeader and not is_subclass(type(m), LeaderAndIsrLiveLeader):
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         put_compact_string(out, m.host_name)
@@ -609,7 +617,7 @@ def _read_leader_and_isr_topic_state_v5(
 
 def _write_leader_and_isr_topic_state_v5(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicState):
+        if type(m) is not LeaderAndIsrTopicState and not is_subclass(type(m), LeaderAndIsrTopicState):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -686,7 +694,7 @@ def _read_leader_and_isr_partition_state_v6(
 
 def _write_leader_and_isr_partition_state_v6(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionState):
+        if type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState):
             raise UnwritableValue
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         values = m.isr
@@ -765,7 +773,7 @@ def _read_leader_and_isr_topic_state_v6(
 
 def _write_leader_and_isr_topic_state_v6(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicState):
+        if type(m) is not LeaderAndIsrTopicState and not is_subclass(type(m), LeaderAndIsrTopicState):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -808,7 +816,7 @@ class LeaderAndIsrRequestV0(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -853,7 +861,7 @@ class LeaderAndIsrRequestV1(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -897,7 +905,7 @@ class LeaderAndIsrRequestV2(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
@@ -941,7 +949,7 @@ class LeaderAndIsrRequestV3(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
@@ -993,7 +1001,7 @@ class LeaderAndIsrRequestV4(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
@@ -1047,7 +1055,7 @@ class LeaderAndIsrRequestV5(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.ungrouped_partition_states not in EMPTIES
         ):
@@ -1100,7 +1108,7 @@ class LeaderAndIsrRequestV6(Serializer[LeaderAndIsrRequest]):
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrRequest)
+            (type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest))
             or m.is_k_raft_controller != False
             or m.ungrouped_partition_states not in EMPTIES
         ):
@@ -1155,7 +1163,9 @@ class LeaderAndIsrRequestV7(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderAndIsrRequest) or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest)
+        ) or m.ungrouped_partition_states not in EMPTIES:
             raise UnwritableValue
         out += _pack_iBiqb(
             m.controller_id, BOOLEAN_BYTES[m.is_k_raft_controller], m.controller_epoch, m.broker_epoch, m.type

@@ -68,7 +68,9 @@ def _read_leader_and_isr_partition_error_v0(
 
 def _write_leader_and_isr_partition_error_v0(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionError) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LeaderAndIsrPartitionError and not is_subclass(type(m), LeaderAndIsrPartitionError)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -102,7 +104,7 @@ def _read_leader_and_isr_partition_error_v4(
 
 def _write_leader_and_isr_partition_error_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionError):
+        if type(m) is not LeaderAndIsrPartitionError and not is_subclass(type(m), LeaderAndIsrPartitionError):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -132,7 +134,7 @@ def _read_leader_and_isr_partition_error_v5(
 
 def _write_leader_and_isr_partition_error_v5(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionError):
+        if type(m) is not LeaderAndIsrPartitionError and not is_subclass(type(m), LeaderAndIsrPartitionError):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -168,7 +170,7 @@ def _read_leader_and_isr_topic_error_v5(
 
 def _write_leader_and_isr_topic_error_v5(out: bytearray, items: Iterable[LeaderAndIsrTopicError]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicError):
+        if type(m) is not LeaderAndIsrTopicError and not is_subclass(type(m), LeaderAndIsrTopicError):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_errors)
@@ -201,7 +203,7 @@ class LeaderAndIsrResponseV0(Serializer[LeaderAndIsrResponse]):
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaderAndIsrResponse)
+            (type(m) is not LeaderAndIsrResponse and not is_subclass(type(m), LeaderAndIsrResponse))
             or m.topics not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -256,7 +258,9 @@ class LeaderAndIsrResponseV4(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderAndIsrResponse) or m.topics not in EMPTIES:
+        if (
+            type(m) is not LeaderAndIsrResponse and not is_subclass(type(m), LeaderAndIsrResponse)
+        ) or m.topics not in EMPTIES:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.partition_errors)
@@ -294,7 +298,9 @@ class LeaderAndIsrResponseV5(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderAndIsrResponse) or m.partition_errors not in EMPTIES:
+        if (
+            type(m) is not LeaderAndIsrResponse and not is_subclass(type(m), LeaderAndIsrResponse)
+        ) or m.partition_errors not in EMPTIES:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)

@@ -52,7 +52,7 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Voter) or m.voter_directory_id != _ZERO_UUID:
+        if (type(m) is not Voter and not is_subclass(type(m), Voter)) or m.voter_directory_id != _ZERO_UUID:
             raise UnwritableValue
         out += _pack_i(m.voter_id)
         if m.unknown_tags is NO_TAGS:
@@ -79,7 +79,7 @@ def _read_voter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v1(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Voter):
+        if type(m) is not Voter and not is_subclass(type(m), Voter):
             raise UnwritableValue
         out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         if m.unknown_tags is NO_TAGS:
@@ -121,7 +121,7 @@ class LeaderChangeMessageV0(Serializer[LeaderChangeMessage]):
 
     @staticmethod
     def write(m: LeaderChangeMessage, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderChangeMessage):
+        if type(m) is not LeaderChangeMessage and not is_subclass(type(m), LeaderChangeMessage):
             raise UnwritableValue
         out += _pack_hi(m.version, m.leader_id)
         put_compact_count(out, m.voters)
@@ -167,7 +167,7 @@ class LeaderChangeMessageV1(Serializer[LeaderChangeMessage]):
 
     @staticmethod
     def write(m: LeaderChangeMessage, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderChangeMessage):
+        if type(m) is not LeaderChangeMessage and not is_subclass(type(m), LeaderChangeMessage):
             raise UnwritableValue
         out += _pack_hi(m.version, m.leader_id)
         put_compact_count(out, m.voters)

@@ -64,7 +64,9 @@ def _read_member_identity_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v3(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberIdentity) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MemberIdentity and not is_subclass(type(m), MemberIdentity)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -106,7 +108,7 @@ def _read_member_identity_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v4(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberIdentity):
+        if type(m) is not MemberIdentity and not is_subclass(type(m), MemberIdentity):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -161,7 +163,7 @@ def _read_member_identity_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v5(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberIdentity):
+        if type(m) is not MemberIdentity and not is_subclass(type(m), MemberIdentity):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -202,7 +204,7 @@ class LeaveGroupRequestV0(Serializer[LeaveGroupRequest]):
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaveGroupRequest)
+            (type(m) is not LeaveGroupRequest and not is_subclass(type(m), LeaveGroupRequest))
             or m.members not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -250,7 +252,11 @@ class LeaveGroupRequestV3(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupRequest) or m.member_id != "" or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not LeaveGroupRequest and not is_subclass(type(m), LeaveGroupRequest))
+            or m.member_id != ""
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         put_string(out, m.group_id)
         put_count(out, m.members)
@@ -292,7 +298,7 @@ class LeaveGroupRequestV4(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupRequest) or m.member_id != "":
+        if (type(m) is not LeaveGroupRequest and not is_subclass(type(m), LeaveGroupRequest)) or m.member_id != "":
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.members)
@@ -338,7 +344,7 @@ class LeaveGroupRequestV5(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupRequest) or m.member_id != "":
+        if (type(m) is not LeaveGroupRequest and not is_subclass(type(m), LeaveGroupRequest)) or m.member_id != "":
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.members)

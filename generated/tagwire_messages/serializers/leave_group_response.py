@@ -70,7 +70,9 @@ def _read_member_response_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v3(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MemberResponse and not is_subclass(type(m), MemberResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_nullable_string(out, m.group_instance_id)
@@ -113,7 +115,7 @@ def _read_member_response_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v4(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberResponse):
+        if type(m) is not MemberResponse and not is_subclass(type(m), MemberResponse):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.group_instance_id)
@@ -143,7 +145,7 @@ class LeaveGroupResponseV0(Serializer[LeaveGroupResponse]):
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaveGroupResponse)
+            (type(m) is not LeaveGroupResponse and not is_subclass(type(m), LeaveGroupResponse))
             or m.members not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -169,7 +171,7 @@ class LeaveGroupResponseV1(Serializer[LeaveGroupResponse]):
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), LeaveGroupResponse)
+            (type(m) is not LeaveGroupResponse and not is_subclass(type(m), LeaveGroupResponse))
             or m.members not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -203,7 +205,9 @@ class LeaveGroupResponseV3(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LeaveGroupResponse and not is_subclass(type(m), LeaveGroupResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.members)
@@ -236,7 +240,7 @@ class LeaveGroupResponseV4(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupResponse):
+        if type(m) is not LeaveGroupResponse and not is_subclass(type(m), LeaveGroupResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.members)

@@ -46,7 +46,9 @@ class LegacyOffsetCommitKeyV0(Serializer[LegacyOffsetCommitKey]):
 
     @staticmethod
     def write(m: LegacyOffsetCommitKey, out: bytearray) -> None:
-        if not is_subclass(type(m), LegacyOffsetCommitKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LegacyOffsetCommitKey and not is_subclass(type(m), LegacyOffsetCommitKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group)
         put_string(out, m.topic)

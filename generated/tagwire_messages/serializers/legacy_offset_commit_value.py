@@ -40,7 +40,9 @@ class LegacyOffsetCommitValueV0(Serializer[LegacyOffsetCommitValue]):
 
     @staticmethod
     def write(m: LegacyOffsetCommitValue, out: bytearray) -> None:
-        if not is_subclass(type(m), LegacyOffsetCommitValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not LegacyOffsetCommitValue and not is_subclass(type(m), LegacyOffsetCommitValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_q(m.offset)
         put_string(out, m.metadata)

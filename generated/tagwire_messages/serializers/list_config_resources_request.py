@@ -46,7 +46,9 @@ class ListConfigResourcesRequestV0(Serializer[ListConfigResourcesRequest]):
 
     @staticmethod
     def write(m: ListConfigResourcesRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListConfigResourcesRequest) or m.resource_types not in EMPTIES:
+        if (
+            type(m) is not ListConfigResourcesRequest and not is_subclass(type(m), ListConfigResourcesRequest)
+        ) or m.resource_types not in EMPTIES:
             raise UnwritableValue
         if m.unknown_tags is NO_TAGS:
             out.append(0)
@@ -82,7 +84,7 @@ class ListConfigResourcesRequestV1(Serializer[ListConfigResourcesRequest]):
 
     @staticmethod
     def write(m: ListConfigResourcesRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListConfigResourcesRequest):
+        if type(m) is not ListConfigResourcesRequest and not is_subclass(type(m), ListConfigResourcesRequest):
             raise UnwritableValue
         values = m.resource_types
         if values is EMPTY:

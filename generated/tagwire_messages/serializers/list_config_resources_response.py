@@ -56,7 +56,7 @@ def _read_config_resource_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Co
 
 def _write_config_resource_v0(out: bytearray, items: Iterable[ConfigResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), ConfigResource):
+        if type(m) is not ConfigResource and not is_subclass(type(m), ConfigResource):
             raise UnwritableValue
         put_compact_string(out, m.resource_name)
         if m.unknown_tags is NO_TAGS:
@@ -91,7 +91,7 @@ def _read_config_resource_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Co
 
 def _write_config_resource_v1(out: bytearray, items: Iterable[ConfigResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), ConfigResource):
+        if type(m) is not ConfigResource and not is_subclass(type(m), ConfigResource):
             raise UnwritableValue
         put_compact_string(out, m.resource_name)
         out += _pack_b(m.resource_type)
@@ -127,7 +127,7 @@ class ListConfigResourcesResponseV0(Serializer[ListConfigResourcesResponse]):
 
     @staticmethod
     def write(m: ListConfigResourcesResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListConfigResourcesResponse):
+        if type(m) is not ListConfigResourcesResponse and not is_subclass(type(m), ListConfigResourcesResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.config_resources)
@@ -164,7 +164,7 @@ class ListConfigResourcesResponseV1(Serializer[ListConfigResourcesResponse]):
 
     @staticmethod
     def write(m: ListConfigResourcesResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListConfigResourcesResponse):
+        if type(m) is not ListConfigResourcesResponse and not is_subclass(type(m), ListConfigResourcesResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.config_resources)

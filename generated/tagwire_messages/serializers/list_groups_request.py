@@ -42,7 +42,7 @@ class ListGroupsRequestV0(Serializer[ListGroupsRequest]):
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ListGroupsRequest)
+            (type(m) is not ListGroupsRequest and not is_subclass(type(m), ListGroupsRequest))
             or m.states_filter not in EMPTIES
             or m.types_filter not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
@@ -83,7 +83,7 @@ class ListGroupsRequestV3(Serializer[ListGroupsRequest]):
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ListGroupsRequest)
+            (type(m) is not ListGroupsRequest and not is_subclass(type(m), ListGroupsRequest))
             or m.states_filter not in EMPTIES
             or m.types_filter not in EMPTIES
         ):
@@ -120,7 +120,9 @@ class ListGroupsRequestV4(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsRequest) or m.types_filter not in EMPTIES:
+        if (
+            type(m) is not ListGroupsRequest and not is_subclass(type(m), ListGroupsRequest)
+        ) or m.types_filter not in EMPTIES:
             raise UnwritableValue
         put_compact_count(out, m.states_filter)
         put_compact_strings(out, m.states_filter)
@@ -162,7 +164,7 @@ class ListGroupsRequestV5(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsRequest):
+        if type(m) is not ListGroupsRequest and not is_subclass(type(m), ListGroupsRequest):
             raise UnwritableValue
         put_compact_count(out, m.states_filter)
         put_compact_strings(out, m.states_filter)

@@ -63,7 +63,7 @@ def _read_listed_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v0(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListedGroup) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not ListedGroup and not is_subclass(type(m), ListedGroup)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.protocol_type)
@@ -105,7 +105,7 @@ def _read_listed_group_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v3(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListedGroup):
+        if type(m) is not ListedGroup and not is_subclass(type(m), ListedGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.protocol_type)
@@ -159,7 +159,7 @@ def _read_listed_group_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v4(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListedGroup):
+        if type(m) is not ListedGroup and not is_subclass(type(m), ListedGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.protocol_type)
@@ -222,7 +222,7 @@ def _read_listed_group_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v5(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListedGroup):
+        if type(m) is not ListedGroup and not is_subclass(type(m), ListedGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.protocol_type)
@@ -255,7 +255,9 @@ class ListGroupsResponseV0(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListGroupsResponse and not is_subclass(type(m), ListGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.groups)
@@ -282,7 +284,9 @@ class ListGroupsResponseV1(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListGroupsResponse and not is_subclass(type(m), ListGroupsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_count(out, m.groups)
@@ -321,7 +325,7 @@ class ListGroupsResponseV3(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsResponse):
+        if type(m) is not ListGroupsResponse and not is_subclass(type(m), ListGroupsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.groups)
@@ -358,7 +362,7 @@ class ListGroupsResponseV4(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsResponse):
+        if type(m) is not ListGroupsResponse and not is_subclass(type(m), ListGroupsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.groups)
@@ -395,7 +399,7 @@ class ListGroupsResponseV5(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsResponse):
+        if type(m) is not ListGroupsResponse and not is_subclass(type(m), ListGroupsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.groups)

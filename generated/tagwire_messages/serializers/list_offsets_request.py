@@ -59,7 +59,9 @@ def _read_list_offsets_partition_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v0(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsPartition and not is_subclass(type(m), ListOffsetsPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.timestamp, m.max_num_offsets)
 
@@ -88,7 +90,9 @@ def _read_list_offsets_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v0(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsTopic and not is_subclass(type(m), ListOffsetsTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -112,7 +116,7 @@ def _read_list_offsets_partition_v1(buf: bytes, pos: int, count: int) -> tuple[t
 def _write_list_offsets_partition_v1(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), ListOffsetsPartition)
+            (type(m) is not ListOffsetsPartition and not is_subclass(type(m), ListOffsetsPartition))
             or m.max_num_offsets != 1
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -144,7 +148,9 @@ def _read_list_offsets_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v1(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsTopic and not is_subclass(type(m), ListOffsetsTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -167,7 +173,7 @@ def _read_list_offsets_partition_v4(buf: bytes, pos: int, count: int) -> tuple[t
 def _write_list_offsets_partition_v4(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), ListOffsetsPartition)
+            (type(m) is not ListOffsetsPartition and not is_subclass(type(m), ListOffsetsPartition))
             or m.max_num_offsets != 1
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -199,7 +205,9 @@ def _read_list_offsets_topic_v4(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v4(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsTopic and not is_subclass(type(m), ListOffsetsTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -224,7 +232,9 @@ def _read_list_offsets_partition_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_list_offsets_partition_v6(out: bytearray, items: Iterable[ListOffsetsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsPartition) or m.max_num_offsets != 1:
+        if (
+            type(m) is not ListOffsetsPartition and not is_subclass(type(m), ListOffsetsPartition)
+        ) or m.max_num_offsets != 1:
             raise UnwritableValue
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
         if m.unknown_tags is NO_TAGS:
@@ -265,7 +275,7 @@ def _read_list_offsets_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_list_offsets_topic_v6(out: bytearray, items: Iterable[ListOffsetsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopic):
+        if type(m) is not ListOffsetsTopic and not is_subclass(type(m), ListOffsetsTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -298,7 +308,11 @@ class ListOffsetsRequestV0(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsRequest) or m.isolation_level != 0 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not ListOffsetsRequest and not is_subclass(type(m), ListOffsetsRequest))
+            or m.isolation_level != 0
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -327,7 +341,11 @@ class ListOffsetsRequestV1(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsRequest) or m.isolation_level != 0 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not ListOffsetsRequest and not is_subclass(type(m), ListOffsetsRequest))
+            or m.isolation_level != 0
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -355,7 +373,9 @@ class ListOffsetsRequestV2(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsRequest and not is_subclass(type(m), ListOffsetsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)
@@ -389,7 +409,9 @@ class ListOffsetsRequestV4(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsRequest and not is_subclass(type(m), ListOffsetsRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_count(out, m.topics)
@@ -429,7 +451,7 @@ class ListOffsetsRequestV6(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsRequest):
+        if type(m) is not ListOffsetsRequest and not is_subclass(type(m), ListOffsetsRequest):
             raise UnwritableValue
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_compact_count(out, m.topics)
@@ -486,7 +508,7 @@ class ListOffsetsRequestV10(Serializer[ListOffsetsRequest]):
 
     @staticmethod
     def write(m: ListOffsetsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsRequest):
+        if type(m) is not ListOffsetsRequest and not is_subclass(type(m), ListOffsetsRequest):
             raise UnwritableValue
         out += _pack_ib(m.replica_id, m.isolation_level)
         put_compact_count(out, m.topics)

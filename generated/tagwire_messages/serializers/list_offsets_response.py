@@ -72,7 +72,7 @@ def _read_list_offsets_partition_response_v0(
 def _write_list_offsets_partition_response_v0(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), ListOffsetsPartitionResponse)
+            (type(m) is not ListOffsetsPartitionResponse and not is_subclass(type(m), ListOffsetsPartitionResponse))
             or m.timestamp != -1
             or m.offset != -1
             or m.leader_epoch != -1
@@ -109,7 +109,9 @@ def _read_list_offsets_topic_response_v0(
 
 def _write_list_offsets_topic_response_v0(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsTopicResponse and not is_subclass(type(m), ListOffsetsTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -135,7 +137,7 @@ def _read_list_offsets_partition_response_v1(
 def _write_list_offsets_partition_response_v1(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), ListOffsetsPartitionResponse)
+            (type(m) is not ListOffsetsPartitionResponse and not is_subclass(type(m), ListOffsetsPartitionResponse))
             or m.old_style_offsets not in EMPTIES
             or m.leader_epoch != -1
             or m.unknown_tags not in WITHOUT_TAGS
@@ -170,7 +172,9 @@ def _read_list_offsets_topic_response_v1(
 
 def _write_list_offsets_topic_response_v1(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsTopicResponse and not is_subclass(type(m), ListOffsetsTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -195,7 +199,7 @@ def _read_list_offsets_partition_response_v4(
 def _write_list_offsets_partition_response_v4(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), ListOffsetsPartitionResponse)
+            (type(m) is not ListOffsetsPartitionResponse and not is_subclass(type(m), ListOffsetsPartitionResponse))
             or m.old_style_offsets not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -229,7 +233,9 @@ def _read_list_offsets_topic_response_v4(
 
 def _write_list_offsets_topic_response_v4(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsTopicResponse and not is_subclass(type(m), ListOffsetsTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -256,7 +262,9 @@ def _read_list_offsets_partition_response_v6(
 
 def _write_list_offsets_partition_response_v6(out: bytearray, items: Iterable[ListOffsetsPartitionResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsPartitionResponse) or m.old_style_offsets not in EMPTIES:
+        if (
+            type(m) is not ListOffsetsPartitionResponse and not is_subclass(type(m), ListOffsetsPartitionResponse)
+        ) or m.old_style_offsets not in EMPTIES:
             raise UnwritableValue
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -299,7 +307,7 @@ def _read_list_offsets_topic_response_v6(
 
 def _write_list_offsets_topic_response_v6(out: bytearray, items: Iterable[ListOffsetsTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetsTopicResponse):
+        if type(m) is not ListOffsetsTopicResponse and not is_subclass(type(m), ListOffsetsTopicResponse):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -330,7 +338,9 @@ class ListOffsetsResponseV0(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsResponse and not is_subclass(type(m), ListOffsetsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_list_offsets_topic_response_v0(out, m.topics)
@@ -356,7 +366,9 @@ class ListOffsetsResponseV1(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsResponse and not is_subclass(type(m), ListOffsetsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_list_offsets_topic_response_v1(out, m.topics)
@@ -382,7 +394,9 @@ class ListOffsetsResponseV2(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsResponse and not is_subclass(type(m), ListOffsetsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -415,7 +429,9 @@ class ListOffsetsResponseV4(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ListOffsetsResponse and not is_subclass(type(m), ListOffsetsResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -454,7 +470,7 @@ class ListOffsetsResponseV6(Serializer[ListOffsetsResponse]):
 
     @staticmethod
     def write(m: ListOffsetsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetsResponse):
+        if type(m) is not ListOffsetsResponse and not is_subclass(type(m), ListOffsetsResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

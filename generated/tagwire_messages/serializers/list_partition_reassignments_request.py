@@ -75,7 +75,9 @@ def _write_list_partition_reassignments_topics_v0(
     out: bytearray, items: Iterable[ListPartitionReassignmentsTopics]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), ListPartitionReassignmentsTopics):
+        if type(m) is not ListPartitionReassignmentsTopics and not is_subclass(
+            type(m), ListPartitionReassignmentsTopics
+        ):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -119,7 +121,9 @@ class ListPartitionReassignmentsRequestV0(Serializer[ListPartitionReassignmentsR
 
     @staticmethod
     def write(m: ListPartitionReassignmentsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListPartitionReassignmentsRequest):
+        if type(m) is not ListPartitionReassignmentsRequest and not is_subclass(
+            type(m), ListPartitionReassignmentsRequest
+        ):
             raise UnwritableValue
         out += _pack_i(m.timeout_ms)
         if m.topics is None:

@@ -90,7 +90,7 @@ def _read_ongoing_partition_reassignment_v0(
 
 def _write_ongoing_partition_reassignment_v0(out: bytearray, items: Iterable[OngoingPartitionReassignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), OngoingPartitionReassignment):
+        if type(m) is not OngoingPartitionReassignment and not is_subclass(type(m), OngoingPartitionReassignment):
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         values = m.replicas
@@ -157,7 +157,7 @@ def _read_ongoing_topic_reassignment_v0(
 
 def _write_ongoing_topic_reassignment_v0(out: bytearray, items: Iterable[OngoingTopicReassignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), OngoingTopicReassignment):
+        if type(m) is not OngoingTopicReassignment and not is_subclass(type(m), OngoingTopicReassignment):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -205,7 +205,9 @@ class ListPartitionReassignmentsResponseV0(Serializer[ListPartitionReassignments
 
     @staticmethod
     def write(m: ListPartitionReassignmentsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListPartitionReassignmentsResponse):
+        if type(m) is not ListPartitionReassignmentsResponse and not is_subclass(
+            type(m), ListPartitionReassignmentsResponse
+        ):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -72,7 +72,7 @@ class ListTransactionsRequestV0(Serializer[ListTransactionsRequest]):
     @staticmethod
     def write(m: ListTransactionsRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ListTransactionsRequest)
+            (type(m) is not ListTransactionsRequest and not is_subclass(type(m), ListTransactionsRequest))
             or m.duration_filter != -1
             or m.transactional_id_pattern is not None
         ):
@@ -131,7 +131,9 @@ class ListTransactionsRequestV1(Serializer[ListTransactionsRequest]):
 
     @staticmethod
     def write(m: ListTransactionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListTransactionsRequest) or m.transactional_id_pattern is not None:
+        if (
+            type(m) is not ListTransactionsRequest and not is_subclass(type(m), ListTransactionsRequest)
+        ) or m.transactional_id_pattern is not None:
             raise UnwritableValue
         put_compact_count(out, m.state_filters)
         put_compact_strings(out, m.state_filters)
@@ -197,7 +199,7 @@ class ListTransactionsRequestV2(Serializer[ListTransactionsRequest]):
 
     @staticmethod
     def write(m: ListTransactionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListTransactionsRequest):
+        if type(m) is not ListTransactionsRequest and not is_subclass(type(m), ListTransactionsRequest):
             raise UnwritableValue
         put_compact_count(out, m.state_filters)
         put_compact_strings(out, m.state_filters)

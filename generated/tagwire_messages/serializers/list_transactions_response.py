@@ -67,7 +67,7 @@ def _read_transaction_state_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_transaction_state_v0(out: bytearray, items: Iterable[TransactionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), TransactionState):
+        if type(m) is not TransactionState and not is_subclass(type(m), TransactionState):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         out += _pack_q(m.producer_id)
@@ -112,7 +112,7 @@ class ListTransactionsResponseV0(Serializer[ListTransactionsResponse]):
 
     @staticmethod
     def write(m: ListTransactionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListTransactionsResponse):
+        if type(m) is not ListTransactionsResponse and not is_subclass(type(m), ListTransactionsResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_count(out, m.unknown_state_filters)

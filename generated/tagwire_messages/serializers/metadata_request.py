@@ -67,7 +67,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequ
 
 def _write_topic_v0(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataRequestTopic and not is_subclass(type(m), MetadataRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
 
@@ -98,7 +100,7 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequ
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataRequestTopic):
+        if type(m) is not MetadataRequestTopic and not is_subclass(type(m), MetadataRequestTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:
@@ -135,7 +137,7 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataReq
 
 def _write_topic_v10(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataRequestTopic):
+        if type(m) is not MetadataRequestTopic and not is_subclass(type(m), MetadataRequestTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_nullable_compact_string(out, m.name)
@@ -168,7 +170,7 @@ class MetadataRequestV0(Serializer[MetadataRequest]):
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataRequest)
+            (type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest))
             or m.allow_auto_topic_creation != True
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
@@ -204,7 +206,7 @@ class MetadataRequestV1(Serializer[MetadataRequest]):
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataRequest)
+            (type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest))
             or m.allow_auto_topic_creation != True
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
@@ -257,7 +259,7 @@ class MetadataRequestV4(Serializer[MetadataRequest]):
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataRequest)
+            (type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest))
             or m.include_cluster_authorized_operations != False
             or m.include_topic_authorized_operations != False
             or m.unknown_tags not in WITHOUT_TAGS
@@ -320,7 +322,9 @@ class MetadataRequestV8(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         if m.topics is None:
             out += b"\xff\xff\xff\xff"
@@ -370,7 +374,7 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataRequest):
+        if type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest):
             raise UnwritableValue
         if m.topics is None:
             out += b"\x00"
@@ -424,7 +428,7 @@ class MetadataRequestV10(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataRequest):
+        if type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest):
             raise UnwritableValue
         if m.topics is None:
             out += b"\x00"
@@ -473,7 +477,9 @@ class MetadataRequestV11(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataRequest) or m.include_cluster_authorized_operations != False:
+        if (
+            type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest)
+        ) or m.include_cluster_authorized_operations != False:
             raise UnwritableValue
         if m.topics is None:
             out += b"\x00"

@@ -90,7 +90,9 @@ def _read_broker_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v0(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseBroker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponseBroker and not is_subclass(type(m), MetadataResponseBroker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -122,7 +124,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v0(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponsePartition and not is_subclass(type(m), MetadataResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hii(m.error_code, m.partition_index, m.leader_id)
         _int32s.put(out, m.replica_nodes)
@@ -158,7 +162,7 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 def _write_topic_v0(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), MetadataResponseTopic)
+            (type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic))
             or m.topic_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -199,7 +203,9 @@ def _read_broker_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v1(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseBroker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponseBroker and not is_subclass(type(m), MetadataResponseBroker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_string(out, m.host)
@@ -237,7 +243,7 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 def _write_topic_v1(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), MetadataResponseTopic)
+            (type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic))
             or m.topic_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -279,7 +285,9 @@ def _read_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v5(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponsePartition and not is_subclass(type(m), MetadataResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hii(m.error_code, m.partition_index, m.leader_id)
         _int32s.put(out, m.replica_nodes)
@@ -317,7 +325,7 @@ def _read_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 def _write_topic_v5(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), MetadataResponseTopic)
+            (type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic))
             or m.topic_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -358,7 +366,9 @@ def _read_partition_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v7(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponsePartition and not is_subclass(type(m), MetadataResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         _int32s.put(out, m.replica_nodes)
@@ -396,7 +406,7 @@ def _read_topic_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 def _write_topic_v7(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), MetadataResponseTopic)
+            (type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic))
             or m.topic_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -439,7 +449,9 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v8(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_string(out, m.name)
@@ -486,7 +498,7 @@ def _read_broker_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v9(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseBroker):
+        if type(m) is not MetadataResponseBroker and not is_subclass(type(m), MetadataResponseBroker):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -546,7 +558,7 @@ def _read_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v9(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponsePartition):
+        if type(m) is not MetadataResponsePartition and not is_subclass(type(m), MetadataResponsePartition):
             raise UnwritableValue
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
         values = m.replica_nodes
@@ -617,7 +629,7 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseTopic):
+        if type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
@@ -669,7 +681,7 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_topic_v10(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseTopic):
+        if type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_string(out, m.name)
@@ -722,7 +734,7 @@ def _read_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_topic_v12(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseTopic):
+        if type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.name)
@@ -766,7 +778,7 @@ class MetadataResponseV0(Serializer[MetadataResponse]):
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataResponse)
+            (type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse))
             or m.cluster_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -807,7 +819,7 @@ class MetadataResponseV1(Serializer[MetadataResponse]):
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataResponse)
+            (type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse))
             or m.cluster_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -858,7 +870,7 @@ class MetadataResponseV2(Serializer[MetadataResponse]):
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataResponse)
+            (type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse))
             or m.cluster_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -910,7 +922,7 @@ class MetadataResponseV3(Serializer[MetadataResponse]):
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataResponse)
+            (type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse))
             or m.cluster_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -969,7 +981,7 @@ class MetadataResponseV5(Serializer[MetadataResponse]):
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataResponse)
+            (type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse))
             or m.cluster_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -1028,7 +1040,7 @@ class MetadataResponseV7(Serializer[MetadataResponse]):
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), MetadataResponse)
+            (type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse))
             or m.cluster_authorized_operations != -2147483648
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -1081,7 +1093,9 @@ class MetadataResponseV8(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.brokers)
@@ -1141,7 +1155,7 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse):
+        if type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
@@ -1205,7 +1219,7 @@ class MetadataResponseV10(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse):
+        if type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
@@ -1268,7 +1282,9 @@ class MetadataResponseV11(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse) or m.cluster_authorized_operations != -2147483648:
+        if (
+            type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse)
+        ) or m.cluster_authorized_operations != -2147483648:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
@@ -1330,7 +1346,9 @@ class MetadataResponseV12(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse) or m.cluster_authorized_operations != -2147483648:
+        if (
+            type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse)
+        ) or m.cluster_authorized_operations != -2147483648:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)
@@ -1392,7 +1410,9 @@ class MetadataResponseV13(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse) or m.cluster_authorized_operations != -2147483648:
+        if (
+            type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse)
+        ) or m.cluster_authorized_operations != -2147483648:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.brokers)

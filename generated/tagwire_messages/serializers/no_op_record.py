@@ -29,7 +29,7 @@ class NoOpRecordV0(Serializer[NoOpRecord]):
 
     @staticmethod
     def write(m: NoOpRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), NoOpRecord):
+        if type(m) is not NoOpRecord and not is_subclass(type(m), NoOpRecord):
             raise UnwritableValue
         if m.unknown_tags is NO_TAGS:
             out.append(0)

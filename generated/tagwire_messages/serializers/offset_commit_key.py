@@ -46,7 +46,9 @@ class OffsetCommitKeyV0(Serializer[OffsetCommitKey]):
 
     @staticmethod
     def write(m: OffsetCommitKey, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitKey and not is_subclass(type(m), OffsetCommitKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group)
         put_string(out, m.topic)

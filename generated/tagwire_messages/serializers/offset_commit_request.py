@@ -81,7 +81,7 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), OffsetCommitRequestPartition)
+            (type(m) is not OffsetCommitRequestPartition and not is_subclass(type(m), OffsetCommitRequestPartition))
             or m.commit_timestamp != -1
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -115,7 +115,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitRequestTopic and not is_subclass(type(m), OffsetCommitRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -145,7 +147,9 @@ def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v1(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitRequestPartition and not is_subclass(type(m), OffsetCommitRequestPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqq(m.partition_index, m.committed_offset, m.commit_timestamp)
         put_nullable_string(out, m.committed_metadata)
@@ -176,7 +180,9 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v1(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitRequestTopic and not is_subclass(type(m), OffsetCommitRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -208,7 +214,7 @@ def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 def _write_partition_v6(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), OffsetCommitRequestPartition)
+            (type(m) is not OffsetCommitRequestPartition and not is_subclass(type(m), OffsetCommitRequestPartition))
             or m.commit_timestamp != -1
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -242,7 +248,9 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitRequestTopic and not is_subclass(type(m), OffsetCommitRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -278,7 +286,9 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestPartition) or m.commit_timestamp != -1:
+        if (
+            type(m) is not OffsetCommitRequestPartition and not is_subclass(type(m), OffsetCommitRequestPartition)
+        ) or m.commit_timestamp != -1:
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.committed_metadata)
@@ -321,7 +331,7 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestTopic):
+        if type(m) is not OffsetCommitRequestTopic and not is_subclass(type(m), OffsetCommitRequestTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -358,7 +368,7 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommi
 
 def _write_topic_v10(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestTopic):
+        if type(m) is not OffsetCommitRequestTopic and not is_subclass(type(m), OffsetCommitRequestTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -400,7 +410,7 @@ class OffsetCommitRequestV0(Serializer[OffsetCommitRequest]):
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetCommitRequest)
+            (type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -448,7 +458,7 @@ class OffsetCommitRequestV1(Serializer[OffsetCommitRequest]):
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetCommitRequest)
+            (type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -498,7 +508,7 @@ class OffsetCommitRequestV2(Serializer[OffsetCommitRequest]):
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetCommitRequest)
+            (type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -561,7 +571,7 @@ class OffsetCommitRequestV5(Serializer[OffsetCommitRequest]):
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetCommitRequest)
+            (type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -611,7 +621,7 @@ class OffsetCommitRequestV6(Serializer[OffsetCommitRequest]):
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetCommitRequest)
+            (type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -668,7 +678,9 @@ class OffsetCommitRequestV7(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -734,7 +746,7 @@ class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitRequest):
+        if type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)
@@ -810,7 +822,7 @@ class OffsetCommitRequestV10(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitRequest):
+        if type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id_or_member_epoch)

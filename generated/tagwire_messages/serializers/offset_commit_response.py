@@ -61,7 +61,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitResponsePartition and not is_subclass(type(m), OffsetCommitResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -91,7 +93,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponseTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitResponseTopic and not is_subclass(type(m), OffsetCommitResponseTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -115,7 +119,7 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponsePartition):
+        if type(m) is not OffsetCommitResponsePartition and not is_subclass(type(m), OffsetCommitResponsePartition):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -157,7 +161,7 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponseTopic):
+        if type(m) is not OffsetCommitResponseTopic and not is_subclass(type(m), OffsetCommitResponseTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -194,7 +198,7 @@ def _read_topic_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommi
 
 def _write_topic_v10(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponseTopic):
+        if type(m) is not OffsetCommitResponseTopic and not is_subclass(type(m), OffsetCommitResponseTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -225,7 +229,9 @@ class OffsetCommitResponseV0(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitResponse and not is_subclass(type(m), OffsetCommitResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_topic_v0(out, m.topics)
@@ -263,7 +269,9 @@ class OffsetCommitResponseV3(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitResponse and not is_subclass(type(m), OffsetCommitResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -320,7 +328,7 @@ class OffsetCommitResponseV8(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitResponse):
+        if type(m) is not OffsetCommitResponse and not is_subclass(type(m), OffsetCommitResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
@@ -363,7 +371,7 @@ class OffsetCommitResponseV10(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitResponse):
+        if type(m) is not OffsetCommitResponse and not is_subclass(type(m), OffsetCommitResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

@@ -69,7 +69,9 @@ class OffsetCommitValueV0(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitValue and not is_subclass(type(m), OffsetCommitValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_q(m.offset)
         put_string(out, m.metadata)
@@ -102,7 +104,9 @@ class OffsetCommitValueV1(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitValue and not is_subclass(type(m), OffsetCommitValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_q(m.offset)
         put_string(out, m.metadata)
@@ -141,7 +145,9 @@ class OffsetCommitValueV3(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitValue) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetCommitValue and not is_subclass(type(m), OffsetCommitValue)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_qi(m.offset, m.leader_epoch)
         put_string(out, m.metadata)
@@ -196,7 +202,7 @@ class OffsetCommitValueV4(Serializer[OffsetCommitValue]):
 
     @staticmethod
     def write(m: OffsetCommitValue, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitValue):
+        if type(m) is not OffsetCommitValue and not is_subclass(type(m), OffsetCommitValue):
             raise UnwritableValue
         out += _pack_qi(m.offset, m.leader_epoch)
         put_compact_string(out, m.metadata)

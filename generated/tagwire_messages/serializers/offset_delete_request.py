@@ -44,7 +44,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteRequestPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetDeleteRequestPartition and not is_subclass(type(m), OffsetDeleteRequestPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.partition_index)
 
@@ -73,7 +75,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetDeleteRequestTopic and not is_subclass(type(m), OffsetDeleteRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -106,7 +110,9 @@ class OffsetDeleteRequestV0(Serializer[OffsetDeleteRequest]):
 
     @staticmethod
     def write(m: OffsetDeleteRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetDeleteRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetDeleteRequest and not is_subclass(type(m), OffsetDeleteRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_count(out, m.topics)

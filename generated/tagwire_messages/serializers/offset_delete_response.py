@@ -47,7 +47,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetDeleteResponsePartition and not is_subclass(type(m), OffsetDeleteResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -76,7 +78,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteResponseTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetDeleteResponseTopic and not is_subclass(type(m), OffsetDeleteResponseTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -103,7 +107,9 @@ class OffsetDeleteResponseV0(Serializer[OffsetDeleteResponse]):
 
     @staticmethod
     def write(m: OffsetDeleteResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetDeleteResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetDeleteResponse and not is_subclass(type(m), OffsetDeleteResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hi(m.error_code, m.throttle_time_ms)
         put_count(out, m.topics)

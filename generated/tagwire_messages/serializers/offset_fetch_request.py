@@ -81,7 +81,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetFetchRequestTopic and not is_subclass(type(m), OffsetFetchRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -122,7 +124,7 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestTopic):
+        if type(m) is not OffsetFetchRequestTopic and not is_subclass(type(m), OffsetFetchRequestTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -175,7 +177,7 @@ def _read_topics_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_topics_v8(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestTopics):
+        if type(m) is not OffsetFetchRequestTopics and not is_subclass(type(m), OffsetFetchRequestTopics):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -227,7 +229,7 @@ def _read_group_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_group_v8(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestGroup):
+        if type(m) is not OffsetFetchRequestGroup and not is_subclass(type(m), OffsetFetchRequestGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -286,7 +288,7 @@ def _read_group_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_group_v9(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestGroup):
+        if type(m) is not OffsetFetchRequestGroup and not is_subclass(type(m), OffsetFetchRequestGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -331,7 +333,7 @@ def _read_topics_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetc
 
 def _write_topics_v10(out: bytearray, items: Iterable[OffsetFetchRequestTopics]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestTopics):
+        if type(m) is not OffsetFetchRequestTopics and not is_subclass(type(m), OffsetFetchRequestTopics):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partition_indexes
@@ -393,7 +395,7 @@ def _read_group_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_group_v10(out: bytearray, items: Iterable[OffsetFetchRequestGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestGroup):
+        if type(m) is not OffsetFetchRequestGroup and not is_subclass(type(m), OffsetFetchRequestGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -438,7 +440,7 @@ class OffsetFetchRequestV0(Serializer[OffsetFetchRequest]):
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetFetchRequest)
+            (type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest))
             or m.groups not in EMPTIES
             or m.require_stable != False
             or m.unknown_tags not in WITHOUT_TAGS
@@ -486,7 +488,7 @@ class OffsetFetchRequestV2(Serializer[OffsetFetchRequest]):
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetFetchRequest)
+            (type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest))
             or m.groups not in EMPTIES
             or m.require_stable != False
             or m.unknown_tags not in WITHOUT_TAGS
@@ -555,7 +557,11 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchRequest) or m.groups not in EMPTIES or m.require_stable != False:
+        if (
+            (type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest))
+            or m.groups not in EMPTIES
+            or m.require_stable != False
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -608,7 +614,9 @@ class OffsetFetchRequestV7(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchRequest) or m.groups not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest)
+        ) or m.groups not in EMPTIES:
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         if m.topics is None:
@@ -652,7 +660,11 @@ class OffsetFetchRequestV8(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchRequest) or m.group_id != "" or m.topics not in EMPTIES:
+        if (
+            (type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest))
+            or m.group_id != ""
+            or m.topics not in EMPTIES
+        ):
             raise UnwritableValue
         put_compact_count(out, m.groups)
         _write_group_v8(out, m.groups)
@@ -692,7 +704,11 @@ class OffsetFetchRequestV9(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchRequest) or m.group_id != "" or m.topics not in EMPTIES:
+        if (
+            (type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest))
+            or m.group_id != ""
+            or m.topics not in EMPTIES
+        ):
             raise UnwritableValue
         put_compact_count(out, m.groups)
         _write_group_v9(out, m.groups)
@@ -732,7 +748,11 @@ class OffsetFetchRequestV10(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchRequest) or m.group_id != "" or m.topics not in EMPTIES:
+        if (
+            (type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest))
+            or m.group_id != ""
+            or m.topics not in EMPTIES
+        ):
             raise UnwritableValue
         put_compact_count(out, m.groups)
         _write_group_v10(out, m.groups)

@@ -83,7 +83,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v0(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetFetchResponsePartition and not is_subclass(type(m), OffsetFetchResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.metadata)
@@ -114,7 +116,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v0(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetFetchResponseTopic and not is_subclass(type(m), OffsetFetchResponseTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -146,7 +150,9 @@ def _read_partition_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v5(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetFetchResponsePartition and not is_subclass(type(m), OffsetFetchResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.metadata)
@@ -177,7 +183,9 @@ def _read_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v5(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetFetchResponseTopic and not is_subclass(type(m), OffsetFetchResponseTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -213,7 +221,7 @@ def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v6(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponsePartition):
+        if type(m) is not OffsetFetchResponsePartition and not is_subclass(type(m), OffsetFetchResponsePartition):
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.metadata)
@@ -256,7 +264,7 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseTopic):
+        if type(m) is not OffsetFetchResponseTopic and not is_subclass(type(m), OffsetFetchResponseTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -296,7 +304,7 @@ def _read_partitions_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetF
 
 def _write_partitions_v8(out: bytearray, items: Iterable[OffsetFetchResponsePartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponsePartitions):
+        if type(m) is not OffsetFetchResponsePartitions and not is_subclass(type(m), OffsetFetchResponsePartitions):
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.metadata)
@@ -340,7 +348,7 @@ def _read_topics_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_topics_v8(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseTopics):
+        if type(m) is not OffsetFetchResponseTopics and not is_subclass(type(m), OffsetFetchResponseTopics):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -384,7 +392,7 @@ def _read_group_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_group_v8(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseGroup):
+        if type(m) is not OffsetFetchResponseGroup and not is_subclass(type(m), OffsetFetchResponseGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
@@ -422,7 +430,7 @@ def _read_topics_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetc
 
 def _write_topics_v10(out: bytearray, items: Iterable[OffsetFetchResponseTopics]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseTopics):
+        if type(m) is not OffsetFetchResponseTopics and not is_subclass(type(m), OffsetFetchResponseTopics):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -466,7 +474,7 @@ def _read_group_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetch
 
 def _write_group_v10(out: bytearray, items: Iterable[OffsetFetchResponseGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseGroup):
+        if type(m) is not OffsetFetchResponseGroup and not is_subclass(type(m), OffsetFetchResponseGroup):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
@@ -501,7 +509,7 @@ class OffsetFetchResponseV0(Serializer[OffsetFetchResponse]):
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetFetchResponse)
+            (type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse))
             or m.groups not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -540,7 +548,7 @@ class OffsetFetchResponseV2(Serializer[OffsetFetchResponse]):
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetFetchResponse)
+            (type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse))
             or m.groups not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -574,7 +582,7 @@ class OffsetFetchResponseV3(Serializer[OffsetFetchResponse]):
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetFetchResponse)
+            (type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse))
             or m.groups not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -615,7 +623,7 @@ class OffsetFetchResponseV5(Serializer[OffsetFetchResponse]):
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), OffsetFetchResponse)
+            (type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse))
             or m.groups not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -654,7 +662,9 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchResponse) or m.groups not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse)
+        ) or m.groups not in EMPTIES:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
@@ -700,7 +710,9 @@ class OffsetFetchResponseV8(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchResponse) or m.topics not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse)
+        ) or m.topics not in EMPTIES:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
@@ -745,7 +757,9 @@ class OffsetFetchResponseV10(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchResponse) or m.topics not in EMPTIES:
+        if (
+            type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse)
+        ) or m.topics not in EMPTIES:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

@@ -59,7 +59,9 @@ def _read_offset_for_leader_partition_v0(
 
 def _write_offset_for_leader_partition_v0(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderPartition and not is_subclass(type(m), OffsetForLeaderPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ii(m.partition, m.leader_epoch)
 
@@ -88,7 +90,9 @@ def _read_offset_for_leader_topic_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v0(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderTopic and not is_subclass(type(m), OffsetForLeaderTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -111,7 +115,9 @@ def _read_offset_for_leader_partition_v2(
 
 def _write_offset_for_leader_partition_v2(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderPartition and not is_subclass(type(m), OffsetForLeaderPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iii(m.partition, m.current_leader_epoch, m.leader_epoch)
 
@@ -140,7 +146,9 @@ def _read_offset_for_leader_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v2(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderTopic and not is_subclass(type(m), OffsetForLeaderTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -166,7 +174,7 @@ def _read_offset_for_leader_partition_v4(
 
 def _write_offset_for_leader_partition_v4(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderPartition):
+        if type(m) is not OffsetForLeaderPartition and not is_subclass(type(m), OffsetForLeaderPartition):
             raise UnwritableValue
         out += _pack_iii(m.partition, m.current_leader_epoch, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -207,7 +215,7 @@ def _read_offset_for_leader_topic_v4(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v4(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopic):
+        if type(m) is not OffsetForLeaderTopic and not is_subclass(type(m), OffsetForLeaderTopic):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
@@ -238,7 +246,9 @@ class OffsetForLeaderEpochRequestV0(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderEpochRequest and not is_subclass(type(m), OffsetForLeaderEpochRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_offset_for_leader_topic_v0(out, m.topics)
@@ -270,7 +280,9 @@ class OffsetForLeaderEpochRequestV2(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderEpochRequest and not is_subclass(type(m), OffsetForLeaderEpochRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_offset_for_leader_topic_v2(out, m.topics)
@@ -296,7 +308,9 @@ class OffsetForLeaderEpochRequestV3(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderEpochRequest and not is_subclass(type(m), OffsetForLeaderEpochRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.replica_id)
         put_count(out, m.topics)
@@ -329,7 +343,7 @@ class OffsetForLeaderEpochRequestV4(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochRequest):
+        if type(m) is not OffsetForLeaderEpochRequest and not is_subclass(type(m), OffsetForLeaderEpochRequest):
             raise UnwritableValue
         out += _pack_i(m.replica_id)
         put_compact_count(out, m.topics)

@@ -58,7 +58,9 @@ def _read_epoch_end_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v0(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if not is_subclass(type(m), EpochEndOffset) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not EpochEndOffset and not is_subclass(type(m), EpochEndOffset)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hiq(m.error_code, m.partition, m.end_offset)
 
@@ -89,7 +91,9 @@ def _read_offset_for_leader_topic_result_v0(
 
 def _write_offset_for_leader_topic_result_v0(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderTopicResult and not is_subclass(type(m), OffsetForLeaderTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -110,7 +114,9 @@ def _read_epoch_end_offset_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v1(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if not is_subclass(type(m), EpochEndOffset) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not EpochEndOffset and not is_subclass(type(m), EpochEndOffset)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
 
@@ -141,7 +147,9 @@ def _read_offset_for_leader_topic_result_v1(
 
 def _write_offset_for_leader_topic_result_v1(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderTopicResult and not is_subclass(type(m), OffsetForLeaderTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -165,7 +173,7 @@ def _read_epoch_end_offset_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[E
 
 def _write_epoch_end_offset_v4(out: bytearray, items: Iterable[EpochEndOffset]) -> None:
     for m in items:
-        if not is_subclass(type(m), EpochEndOffset):
+        if type(m) is not EpochEndOffset and not is_subclass(type(m), EpochEndOffset):
             raise UnwritableValue
         out += _pack_hiiq(m.error_code, m.partition, m.leader_epoch, m.end_offset)
         if m.unknown_tags is NO_TAGS:
@@ -208,7 +216,7 @@ def _read_offset_for_leader_topic_result_v4(
 
 def _write_offset_for_leader_topic_result_v4(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopicResult):
+        if type(m) is not OffsetForLeaderTopicResult and not is_subclass(type(m), OffsetForLeaderTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         put_compact_count(out, m.partitions)
@@ -239,7 +247,9 @@ class OffsetForLeaderEpochResponseV0(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderEpochResponse and not is_subclass(type(m), OffsetForLeaderEpochResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_offset_for_leader_topic_result_v0(out, m.topics)
@@ -265,7 +275,9 @@ class OffsetForLeaderEpochResponseV1(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderEpochResponse and not is_subclass(type(m), OffsetForLeaderEpochResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.topics)
         _write_offset_for_leader_topic_result_v1(out, m.topics)
@@ -291,7 +303,9 @@ class OffsetForLeaderEpochResponseV2(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not OffsetForLeaderEpochResponse and not is_subclass(type(m), OffsetForLeaderEpochResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -330,7 +344,7 @@ class OffsetForLeaderEpochResponseV4(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochResponse):
+        if type(m) is not OffsetForLeaderEpochResponse and not is_subclass(type(m), OffsetForLeaderEpochResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

@@ -139,7 +139,7 @@ class PartitionChangeRecordV0(Serializer[PartitionChangeRecord]):
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), PartitionChangeRecord)
+            (type(m) is not PartitionChangeRecord and not is_subclass(type(m), PartitionChangeRecord))
             or m.directories is not None
             or m.eligible_leader_replicas is not None
             or m.last_known_elr is not None
@@ -322,7 +322,7 @@ class PartitionChangeRecordV1(Serializer[PartitionChangeRecord]):
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), PartitionChangeRecord)
+            (type(m) is not PartitionChangeRecord and not is_subclass(type(m), PartitionChangeRecord))
             or m.eligible_leader_replicas is not None
             or m.last_known_elr is not None
         ):
@@ -536,7 +536,7 @@ class PartitionChangeRecordV2(Serializer[PartitionChangeRecord]):
 
     @staticmethod
     def write(m: PartitionChangeRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), PartitionChangeRecord):
+        if type(m) is not PartitionChangeRecord and not is_subclass(type(m), PartitionChangeRecord):
             raise UnwritableValue
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         tagged = []

@@ -124,7 +124,7 @@ class PartitionRecordV0(Serializer[PartitionRecord]):
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), PartitionRecord)
+            (type(m) is not PartitionRecord and not is_subclass(type(m), PartitionRecord))
             or m.directories not in EMPTIES
             or m.eligible_leader_replicas is not None
             or m.last_known_elr is not None
@@ -261,7 +261,7 @@ class PartitionRecordV1(Serializer[PartitionRecord]):
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), PartitionRecord)
+            (type(m) is not PartitionRecord and not is_subclass(type(m), PartitionRecord))
             or m.eligible_leader_replicas is not None
             or m.last_known_elr is not None
         ):
@@ -423,7 +423,7 @@ class PartitionRecordV2(Serializer[PartitionRecord]):
 
     @staticmethod
     def write(m: PartitionRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), PartitionRecord):
+        if type(m) is not PartitionRecord and not is_subclass(type(m), PartitionRecord):
             raise UnwritableValue
         out += _pack_i16s(m.partition_id, uuid_bytes(m.topic_id))
         values = m.replicas

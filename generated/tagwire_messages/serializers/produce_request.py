@@ -72,7 +72,9 @@ def _read_partition_produce_data_v0(
 
 def _write_partition_produce_data_v0(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionProduceData and not is_subclass(type(m), PartitionProduceData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.index)
         put_nullable_binary(out, m.records)
@@ -103,7 +105,9 @@ def _read_topic_produce_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v0(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceData and not is_subclass(type(m), TopicProduceData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_data)
@@ -139,7 +143,7 @@ def _read_partition_produce_data_v9(
 
 def _write_partition_produce_data_v9(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceData):
+        if type(m) is not PartitionProduceData and not is_subclass(type(m), PartitionProduceData):
             raise UnwritableValue
         out += _pack_i(m.index)
         put_nullable_compact_binary(out, m.records)
@@ -182,7 +186,7 @@ def _read_topic_produce_data_v9(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v9(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceData):
+        if type(m) is not TopicProduceData and not is_subclass(type(m), TopicProduceData):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partition_data)
@@ -221,7 +225,7 @@ def _read_topic_produce_data_v13(
 
 def _write_topic_produce_data_v13(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceData):
+        if type(m) is not TopicProduceData and not is_subclass(type(m), TopicProduceData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_data)
@@ -254,7 +258,7 @@ class ProduceRequestV0(Serializer[ProduceRequest]):
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ProduceRequest)
+            (type(m) is not ProduceRequest and not is_subclass(type(m), ProduceRequest))
             or m.transactional_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -305,7 +309,9 @@ class ProduceRequestV3(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProduceRequest and not is_subclass(type(m), ProduceRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_nullable_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)
@@ -380,7 +386,7 @@ class ProduceRequestV9(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceRequest):
+        if type(m) is not ProduceRequest and not is_subclass(type(m), ProduceRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)
@@ -447,7 +453,7 @@ class ProduceRequestV13(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceRequest):
+        if type(m) is not ProduceRequest and not is_subclass(type(m), ProduceRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.transactional_id)
         out += _pack_hi(m.acks, m.timeout_ms)

@@ -86,7 +86,7 @@ def _read_partition_produce_response_v0(
 def _write_partition_produce_response_v0(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionProduceResponse)
+            (type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse))
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -119,7 +119,9 @@ def _read_topic_produce_response_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v0(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -147,7 +149,7 @@ def _read_partition_produce_response_v2(
 def _write_partition_produce_response_v2(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionProduceResponse)
+            (type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse))
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -180,7 +182,9 @@ def _read_topic_produce_response_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v2(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -207,7 +211,7 @@ def _read_partition_produce_response_v5(
 def _write_partition_produce_response_v5(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionProduceResponse)
+            (type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse))
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -240,7 +244,9 @@ def _read_topic_produce_response_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v5(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -271,7 +277,9 @@ def _read_batch_index_and_error_message_v8(
 
 def _write_batch_index_and_error_message_v8(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
-        if not is_subclass(type(m), BatchIndexAndErrorMessage) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not BatchIndexAndErrorMessage and not is_subclass(type(m), BatchIndexAndErrorMessage)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.batch_index)
         put_nullable_string(out, m.batch_index_error_message)
@@ -309,7 +317,7 @@ def _read_partition_produce_response_v8(
 def _write_partition_produce_response_v8(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), PartitionProduceResponse)
+            (type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse))
             or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -345,7 +353,9 @@ def _read_topic_produce_response_v8(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v8(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -381,7 +391,7 @@ def _read_batch_index_and_error_message_v9(
 
 def _write_batch_index_and_error_message_v9(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
-        if not is_subclass(type(m), BatchIndexAndErrorMessage):
+        if type(m) is not BatchIndexAndErrorMessage and not is_subclass(type(m), BatchIndexAndErrorMessage):
             raise UnwritableValue
         out += _pack_i(m.batch_index)
         put_nullable_compact_string(out, m.batch_index_error_message)
@@ -429,7 +439,9 @@ def _read_partition_produce_response_v9(
 
 def _write_partition_produce_response_v9(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceResponse) or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH:
+        if (
+            type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse)
+        ) or m.current_leader != _DEFAULT_LEADER_ID_AND_EPOCH:
             raise UnwritableValue
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
         put_compact_count(out, m.record_errors)
@@ -474,7 +486,7 @@ def _read_topic_produce_response_v9(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v9(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse):
+        if type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partition_responses)
@@ -502,7 +514,7 @@ def _read_leader_id_and_epoch_v10(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_leader_id_and_epoch_v10(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderIdAndEpoch):
+        if type(m) is not LeaderIdAndEpoch and not is_subclass(type(m), LeaderIdAndEpoch):
             raise UnwritableValue
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -564,7 +576,7 @@ def _read_partition_produce_response_v10(
 
 def _write_partition_produce_response_v10(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceResponse):
+        if type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse):
             raise UnwritableValue
         out += _pack_ihqqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
         put_compact_count(out, m.record_errors)
@@ -611,7 +623,7 @@ def _read_topic_produce_response_v10(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_topic_produce_response_v10(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse):
+        if type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partition_responses)
@@ -659,7 +671,7 @@ def _read_node_endpoint_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[Nod
 
 def _write_node_endpoint_v10(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -697,7 +709,7 @@ def _read_topic_produce_response_v13(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_topic_produce_response_v13(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse):
+        if type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partition_responses)
@@ -730,7 +742,7 @@ class ProduceResponseV0(Serializer[ProduceResponse]):
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ProduceResponse)
+            (type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -762,7 +774,7 @@ class ProduceResponseV1(Serializer[ProduceResponse]):
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ProduceResponse)
+            (type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -795,7 +807,7 @@ class ProduceResponseV2(Serializer[ProduceResponse]):
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ProduceResponse)
+            (type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -840,7 +852,7 @@ class ProduceResponseV5(Serializer[ProduceResponse]):
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ProduceResponse)
+            (type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -885,7 +897,7 @@ class ProduceResponseV8(Serializer[ProduceResponse]):
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ProduceResponse)
+            (type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse))
             or m.node_endpoints not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -922,7 +934,9 @@ class ProduceResponseV9(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse) or m.node_endpoints not in EMPTIES:
+        if (
+            type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse)
+        ) or m.node_endpoints not in EMPTIES:
             raise UnwritableValue
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v9(out, m.responses)
@@ -981,7 +995,7 @@ class ProduceResponseV10(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse):
+        if type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse):
             raise UnwritableValue
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v10(out, m.responses)
@@ -1055,7 +1069,7 @@ class ProduceResponseV13(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse):
+        if type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse):
             raise UnwritableValue
         put_compact_count(out, m.responses)
         _write_topic_produce_response_v13(out, m.responses)

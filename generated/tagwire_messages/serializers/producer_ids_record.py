@@ -34,7 +34,7 @@ class ProducerIdsRecordV0(Serializer[ProducerIdsRecord]):
 
     @staticmethod
     def write(m: ProducerIdsRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), ProducerIdsRecord):
+        if type(m) is not ProducerIdsRecord and not is_subclass(type(m), ProducerIdsRecord):
             raise UnwritableValue
         out += _pack_iqq(m.broker_id, m.broker_epoch, m.next_producer_id)
         if m.unknown_tags is NO_TAGS:

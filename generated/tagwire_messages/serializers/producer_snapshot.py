@@ -42,7 +42,9 @@ def _read_producer_entry_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Pro
 
 def _write_producer_entry_v1(out: bytearray, items: Iterable[ProducerEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), ProducerEntry) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProducerEntry and not is_subclass(type(m), ProducerEntry)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_qhiqiqiq(
             m.producer_id,
@@ -76,7 +78,9 @@ class ProducerSnapshotV1(Serializer[ProducerSnapshot]):
 
     @staticmethod
     def write(m: ProducerSnapshot, out: bytearray) -> None:
-        if not is_subclass(type(m), ProducerSnapshot) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProducerSnapshot and not is_subclass(type(m), ProducerSnapshot)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_I(m.crc)
         put_count(out, m.producer_entries)

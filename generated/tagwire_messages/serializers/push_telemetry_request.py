@@ -60,7 +60,7 @@ class PushTelemetryRequestV0(Serializer[PushTelemetryRequest]):
 
     @staticmethod
     def write(m: PushTelemetryRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), PushTelemetryRequest):
+        if type(m) is not PushTelemetryRequest and not is_subclass(type(m), PushTelemetryRequest):
             raise UnwritableValue
         out += _pack_16siBb(
             uuid_bytes(m.client_instance_id), m.subscription_id, BOOLEAN_BYTES[m.terminating], m.compression_type

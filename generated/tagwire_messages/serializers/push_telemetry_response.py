@@ -34,7 +34,7 @@ class PushTelemetryResponseV0(Serializer[PushTelemetryResponse]):
 
     @staticmethod
     def write(m: PushTelemetryResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), PushTelemetryResponse):
+        if type(m) is not PushTelemetryResponse and not is_subclass(type(m), PushTelemetryResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         if m.unknown_tags is NO_TAGS:

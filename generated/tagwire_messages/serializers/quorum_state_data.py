@@ -54,7 +54,7 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Voter):
+        if type(m) is not Voter and not is_subclass(type(m), Voter):
             raise UnwritableValue
         out += _pack_i(m.voter_id)
         if m.unknown_tags is NO_TAGS:
@@ -101,7 +101,9 @@ class QuorumStateDataV0(Serializer[QuorumStateData]):
 
     @staticmethod
     def write(m: QuorumStateData, out: bytearray) -> None:
-        if not is_subclass(type(m), QuorumStateData) or m.voted_directory_id != _ZERO_UUID:
+        if (
+            type(m) is not QuorumStateData and not is_subclass(type(m), QuorumStateData)
+        ) or m.voted_directory_id != _ZERO_UUID:
             raise UnwritableValue
         put_compact_string(out, m.cluster_id)
         out += _pack_iiiq(m.leader_id, m.leader_epoch, m.voted_id, m.applied_offset)
@@ -140,7 +142,7 @@ class QuorumStateDataV1(Serializer[QuorumStateData]):
     @staticmethod
     def write(m: QuorumStateData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), QuorumStateData)
+            (type(m) is not QuorumStateData and not is_subclass(type(m), QuorumStateData))
             or m.cluster_id != ""
             or m.applied_offset != 0
             or m.current_voters not in EMPTIES

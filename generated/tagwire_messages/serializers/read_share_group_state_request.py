@@ -49,7 +49,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ii(m.partition, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -83,7 +83,7 @@ def _read_read_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Re
 
 def _write_read_state_data_v0(out: bytearray, items: Iterable[ReadStateData]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReadStateData):
+        if type(m) is not ReadStateData and not is_subclass(type(m), ReadStateData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -128,7 +128,7 @@ class ReadShareGroupStateRequestV0(Serializer[ReadShareGroupStateRequest]):
 
     @staticmethod
     def write(m: ReadShareGroupStateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ReadShareGroupStateRequest):
+        if type(m) is not ReadShareGroupStateRequest and not is_subclass(type(m), ReadShareGroupStateRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

@@ -58,7 +58,7 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
-        if not is_subclass(type(m), StateBatch):
+        if type(m) is not StateBatch and not is_subclass(type(m), StateBatch):
             raise UnwritableValue
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
@@ -103,7 +103,7 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -141,7 +141,7 @@ def _read_read_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_read_state_result_v0(out: bytearray, items: Iterable[ReadStateResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReadStateResult):
+        if type(m) is not ReadStateResult and not is_subclass(type(m), ReadStateResult):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -177,7 +177,7 @@ class ReadShareGroupStateResponseV0(Serializer[ReadShareGroupStateResponse]):
 
     @staticmethod
     def write(m: ReadShareGroupStateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ReadShareGroupStateResponse):
+        if type(m) is not ReadShareGroupStateResponse and not is_subclass(type(m), ReadShareGroupStateResponse):
             raise UnwritableValue
         put_compact_count(out, m.results)
         _write_read_state_result_v0(out, m.results)

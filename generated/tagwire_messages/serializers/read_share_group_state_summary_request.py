@@ -53,7 +53,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ii(m.partition, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -87,7 +87,7 @@ def _read_read_state_summary_data_v0(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_read_state_summary_data_v0(out: bytearray, items: Iterable[ReadStateSummaryData]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReadStateSummaryData):
+        if type(m) is not ReadStateSummaryData and not is_subclass(type(m), ReadStateSummaryData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -132,7 +132,9 @@ class ReadShareGroupStateSummaryRequestV0(Serializer[ReadShareGroupStateSummaryR
 
     @staticmethod
     def write(m: ReadShareGroupStateSummaryRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ReadShareGroupStateSummaryRequest):
+        if type(m) is not ReadShareGroupStateSummaryRequest and not is_subclass(
+            type(m), ReadShareGroupStateSummaryRequest
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

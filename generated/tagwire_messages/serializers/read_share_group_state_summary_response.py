@@ -70,7 +70,7 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -108,7 +108,7 @@ def _read_read_state_summary_result_v0(
 
 def _write_read_state_summary_result_v0(out: bytearray, items: Iterable[ReadStateSummaryResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReadStateSummaryResult):
+        if type(m) is not ReadStateSummaryResult and not is_subclass(type(m), ReadStateSummaryResult):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -148,7 +148,7 @@ def _read_partition_result_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v1(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -186,7 +186,7 @@ def _read_read_state_summary_result_v1(
 
 def _write_read_state_summary_result_v1(out: bytearray, items: Iterable[ReadStateSummaryResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReadStateSummaryResult):
+        if type(m) is not ReadStateSummaryResult and not is_subclass(type(m), ReadStateSummaryResult):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -222,7 +222,9 @@ class ReadShareGroupStateSummaryResponseV0(Serializer[ReadShareGroupStateSummary
 
     @staticmethod
     def write(m: ReadShareGroupStateSummaryResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ReadShareGroupStateSummaryResponse):
+        if type(m) is not ReadShareGroupStateSummaryResponse and not is_subclass(
+            type(m), ReadShareGroupStateSummaryResponse
+        ):
             raise UnwritableValue
         put_compact_count(out, m.results)
         _write_read_state_summary_result_v0(out, m.results)
@@ -257,7 +259,9 @@ class ReadShareGroupStateSummaryResponseV1(Serializer[ReadShareGroupStateSummary
 
     @staticmethod
     def write(m: ReadShareGroupStateSummaryResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ReadShareGroupStateSummaryResponse):
+        if type(m) is not ReadShareGroupStateSummaryResponse and not is_subclass(
+            type(m), ReadShareGroupStateSummaryResponse
+        ):
             raise UnwritableValue
         put_compact_count(out, m.results)
         _write_read_state_summary_result_v1(out, m.results)

@@ -84,7 +84,7 @@ def _read_broker_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Br
 
 def _write_broker_endpoint_v0(out: bytearray, items: Iterable[BrokerEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), BrokerEndpoint):
+        if type(m) is not BrokerEndpoint and not is_subclass(type(m), BrokerEndpoint):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -121,7 +121,7 @@ def _read_broker_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Bro
 
 def _write_broker_feature_v0(out: bytearray, items: Iterable[BrokerFeature]) -> None:
     for m in items:
-        if not is_subclass(type(m), BrokerFeature):
+        if type(m) is not BrokerFeature and not is_subclass(type(m), BrokerFeature):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
@@ -183,7 +183,7 @@ class RegisterBrokerRecordV0(Serializer[RegisterBrokerRecord]):
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), RegisterBrokerRecord)
+            (type(m) is not RegisterBrokerRecord and not is_subclass(type(m), RegisterBrokerRecord))
             or m.is_migrating_zk_broker != False
             or m.in_controlled_shutdown != False
             or m.log_dirs not in EMPTIES
@@ -256,7 +256,7 @@ class RegisterBrokerRecordV1(Serializer[RegisterBrokerRecord]):
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), RegisterBrokerRecord)
+            (type(m) is not RegisterBrokerRecord and not is_subclass(type(m), RegisterBrokerRecord))
             or m.is_migrating_zk_broker != False
             or m.log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
@@ -328,7 +328,7 @@ class RegisterBrokerRecordV2(Serializer[RegisterBrokerRecord]):
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), RegisterBrokerRecord)
+            (type(m) is not RegisterBrokerRecord and not is_subclass(type(m), RegisterBrokerRecord))
             or m.log_dirs not in EMPTIES
             or m.cordoned_log_dirs is not None
         ):
@@ -420,7 +420,9 @@ class RegisterBrokerRecordV3(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RegisterBrokerRecord) or m.cordoned_log_dirs is not None:
+        if (
+            type(m) is not RegisterBrokerRecord and not is_subclass(type(m), RegisterBrokerRecord)
+        ) or m.cordoned_log_dirs is not None:
             raise UnwritableValue
         out += _pack_iB16sq(
             m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch
@@ -522,7 +524,7 @@ class RegisterBrokerRecordV4(Serializer[RegisterBrokerRecord]):
 
     @staticmethod
     def write(m: RegisterBrokerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RegisterBrokerRecord):
+        if type(m) is not RegisterBrokerRecord and not is_subclass(type(m), RegisterBrokerRecord):
             raise UnwritableValue
         out += _pack_iB16sq(
             m.broker_id, BOOLEAN_BYTES[m.is_migrating_zk_broker], uuid_bytes(m.incarnation_id), m.broker_epoch

@@ -71,7 +71,7 @@ def _read_controller_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_controller_endpoint_v0(out: bytearray, items: Iterable[ControllerEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), ControllerEndpoint):
+        if type(m) is not ControllerEndpoint and not is_subclass(type(m), ControllerEndpoint):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -108,7 +108,7 @@ def _read_controller_feature_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_controller_feature_v0(out: bytearray, items: Iterable[ControllerFeature]) -> None:
     for m in items:
-        if not is_subclass(type(m), ControllerFeature):
+        if type(m) is not ControllerFeature and not is_subclass(type(m), ControllerFeature):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
@@ -154,7 +154,7 @@ class RegisterControllerRecordV0(Serializer[RegisterControllerRecord]):
 
     @staticmethod
     def write(m: RegisterControllerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RegisterControllerRecord):
+        if type(m) is not RegisterControllerRecord and not is_subclass(type(m), RegisterControllerRecord):
             raise UnwritableValue
         out += _pack_i16sB(m.controller_id, uuid_bytes(m.incarnation_id), BOOLEAN_BYTES[m.zk_migration_ready])
         put_compact_count(out, m.end_points)

@@ -80,7 +80,7 @@ def _read_topic_id_partition_entry_v0(
 
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicIdPartitionEntry):
+        if type(m) is not TopicIdPartitionEntry and not is_subclass(type(m), TopicIdPartitionEntry):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_16si(uuid_bytes(m.id), m.partition)
@@ -111,7 +111,7 @@ def _read_remote_log_segment_id_entry_v0(
 
 def _write_remote_log_segment_id_entry_v0(out: bytearray, items: Iterable[RemoteLogSegmentIdEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), RemoteLogSegmentIdEntry):
+        if type(m) is not RemoteLogSegmentIdEntry and not is_subclass(type(m), RemoteLogSegmentIdEntry):
             raise UnwritableValue
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
         out += _pack_16s(uuid_bytes(m.id))
@@ -140,7 +140,7 @@ def _read_segment_leader_epoch_entry_v0(
 
 def _write_segment_leader_epoch_entry_v0(out: bytearray, items: Iterable[SegmentLeaderEpochEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), SegmentLeaderEpochEntry):
+        if type(m) is not SegmentLeaderEpochEntry and not is_subclass(type(m), SegmentLeaderEpochEntry):
             raise UnwritableValue
         out += _pack_iq(m.leader_epoch, m.offset)
         if m.unknown_tags is NO_TAGS:
@@ -210,7 +210,7 @@ class RemoteLogSegmentMetadataRecordV0(Serializer[RemoteLogSegmentMetadataRecord
 
     @staticmethod
     def write(m: RemoteLogSegmentMetadataRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoteLogSegmentMetadataRecord):
+        if type(m) is not RemoteLogSegmentMetadataRecord and not is_subclass(type(m), RemoteLogSegmentMetadataRecord):
             raise UnwritableValue
         _write_remote_log_segment_id_entry_v0(out, (m.remote_log_segment_id,))
         out += _pack_qqiqq(m.start_offset, m.end_offset, m.broker_id, m.max_timestamp_ms, m.event_timestamp_ms)

@@ -62,7 +62,7 @@ def _read_segment_leader_epoch_entry_v0(
 
 def _write_segment_leader_epoch_entry_v0(out: bytearray, items: Iterable[SegmentLeaderEpochEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), SegmentLeaderEpochEntry):
+        if type(m) is not SegmentLeaderEpochEntry and not is_subclass(type(m), SegmentLeaderEpochEntry):
             raise UnwritableValue
         out += _pack_iq(m.leader_epoch, m.offset)
         if m.unknown_tags is NO_TAGS:
@@ -132,7 +132,9 @@ class RemoteLogSegmentMetadataSnapshotRecordV0(Serializer[RemoteLogSegmentMetada
 
     @staticmethod
     def write(m: RemoteLogSegmentMetadataSnapshotRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoteLogSegmentMetadataSnapshotRecord):
+        if type(m) is not RemoteLogSegmentMetadataSnapshotRecord and not is_subclass(
+            type(m), RemoteLogSegmentMetadataSnapshotRecord
+        ):
             raise UnwritableValue
         out += _pack_16sqqiqq(
             uuid_bytes(m.segment_id),

@@ -69,7 +69,7 @@ def _read_topic_id_partition_entry_v0(
 
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicIdPartitionEntry):
+        if type(m) is not TopicIdPartitionEntry and not is_subclass(type(m), TopicIdPartitionEntry):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_16si(uuid_bytes(m.id), m.partition)
@@ -100,7 +100,7 @@ def _read_remote_log_segment_id_entry_v0(
 
 def _write_remote_log_segment_id_entry_v0(out: bytearray, items: Iterable[RemoteLogSegmentIdEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), RemoteLogSegmentIdEntry):
+        if type(m) is not RemoteLogSegmentIdEntry and not is_subclass(type(m), RemoteLogSegmentIdEntry):
             raise UnwritableValue
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
         out += _pack_16s(uuid_bytes(m.id))
@@ -142,7 +142,9 @@ class RemoteLogSegmentMetadataUpdateRecordV0(Serializer[RemoteLogSegmentMetadata
 
     @staticmethod
     def write(m: RemoteLogSegmentMetadataUpdateRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoteLogSegmentMetadataUpdateRecord):
+        if type(m) is not RemoteLogSegmentMetadataUpdateRecord and not is_subclass(
+            type(m), RemoteLogSegmentMetadataUpdateRecord
+        ):
             raise UnwritableValue
         _write_remote_log_segment_id_entry_v0(out, (m.remote_log_segment_id,))
         out += _pack_iq(m.broker_id, m.event_timestamp_ms)

@@ -62,7 +62,7 @@ def _read_topic_id_partition_entry_v0(
 
 def _write_topic_id_partition_entry_v0(out: bytearray, items: Iterable[TopicIdPartitionEntry]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicIdPartitionEntry):
+        if type(m) is not TopicIdPartitionEntry and not is_subclass(type(m), TopicIdPartitionEntry):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_16si(uuid_bytes(m.id), m.partition)
@@ -93,7 +93,9 @@ class RemotePartitionDeleteMetadataRecordV0(Serializer[RemotePartitionDeleteMeta
 
     @staticmethod
     def write(m: RemotePartitionDeleteMetadataRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemotePartitionDeleteMetadataRecord):
+        if type(m) is not RemotePartitionDeleteMetadataRecord and not is_subclass(
+            type(m), RemotePartitionDeleteMetadataRecord
+        ):
             raise UnwritableValue
         _write_topic_id_partition_entry_v0(out, (m.topic_id_partition,))
         out += _pack_iqb(m.broker_id, m.event_timestamp_ms, m.remote_partition_delete_state)

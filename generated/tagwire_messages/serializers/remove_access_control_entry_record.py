@@ -35,7 +35,7 @@ class RemoveAccessControlEntryRecordV0(Serializer[RemoveAccessControlEntryRecord
 
     @staticmethod
     def write(m: RemoveAccessControlEntryRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveAccessControlEntryRecord):
+        if type(m) is not RemoveAccessControlEntryRecord and not is_subclass(type(m), RemoveAccessControlEntryRecord):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.id))
         if m.unknown_tags is NO_TAGS:

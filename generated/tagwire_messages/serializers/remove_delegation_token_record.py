@@ -48,7 +48,7 @@ class RemoveDelegationTokenRecordV0(Serializer[RemoveDelegationTokenRecord]):
 
     @staticmethod
     def write(m: RemoveDelegationTokenRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveDelegationTokenRecord):
+        if type(m) is not RemoveDelegationTokenRecord and not is_subclass(type(m), RemoveDelegationTokenRecord):
             raise UnwritableValue
         put_compact_string(out, m.token_id)
         if m.unknown_tags is NO_TAGS:

@@ -48,7 +48,7 @@ class RemoveFeatureLevelRecordV0(Serializer[RemoveFeatureLevelRecord]):
 
     @staticmethod
     def write(m: RemoveFeatureLevelRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveFeatureLevelRecord):
+        if type(m) is not RemoveFeatureLevelRecord and not is_subclass(type(m), RemoveFeatureLevelRecord):
             raise UnwritableValue
         put_compact_string(out, m.name)
         if m.unknown_tags is NO_TAGS:

@@ -56,7 +56,7 @@ class RemoveRaftVoterRequestV0(Serializer[RemoveRaftVoterRequest]):
 
     @staticmethod
     def write(m: RemoveRaftVoterRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveRaftVoterRequest):
+        if type(m) is not RemoveRaftVoterRequest and not is_subclass(type(m), RemoveRaftVoterRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))

@@ -53,7 +53,7 @@ class RemoveRaftVoterResponseV0(Serializer[RemoveRaftVoterResponse]):
 
     @staticmethod
     def write(m: RemoveRaftVoterResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveRaftVoterResponse):
+        if type(m) is not RemoveRaftVoterResponse and not is_subclass(type(m), RemoveRaftVoterResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

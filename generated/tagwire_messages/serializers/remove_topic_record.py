@@ -35,7 +35,7 @@ class RemoveTopicRecordV0(Serializer[RemoveTopicRecord]):
 
     @staticmethod
     def write(m: RemoveTopicRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveTopicRecord):
+        if type(m) is not RemoveTopicRecord and not is_subclass(type(m), RemoveTopicRecord):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         if m.unknown_tags is NO_TAGS:

@@ -53,7 +53,7 @@ class RemoveUserScramCredentialRecordV0(Serializer[RemoveUserScramCredentialReco
 
     @staticmethod
     def write(m: RemoveUserScramCredentialRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), RemoveUserScramCredentialRecord):
+        if type(m) is not RemoveUserScramCredentialRecord and not is_subclass(type(m), RemoveUserScramCredentialRecord):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_b(m.mechanism)

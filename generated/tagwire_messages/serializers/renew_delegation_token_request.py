@@ -52,7 +52,9 @@ class RenewDelegationTokenRequestV0(Serializer[RenewDelegationTokenRequest]):
 
     @staticmethod
     def write(m: RenewDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), RenewDelegationTokenRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not RenewDelegationTokenRequest and not is_subclass(type(m), RenewDelegationTokenRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_binary(out, m.hmac)
         out += _pack_q(m.renew_period_ms)
@@ -92,7 +94,7 @@ class RenewDelegationTokenRequestV2(Serializer[RenewDelegationTokenRequest]):
 
     @staticmethod
     def write(m: RenewDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), RenewDelegationTokenRequest):
+        if type(m) is not RenewDelegationTokenRequest and not is_subclass(type(m), RenewDelegationTokenRequest):
             raise UnwritableValue
         put_compact_binary(out, m.hmac)
         out += _pack_q(m.renew_period_ms)

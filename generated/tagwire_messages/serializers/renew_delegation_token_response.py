@@ -32,7 +32,9 @@ class RenewDelegationTokenResponseV0(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), RenewDelegationTokenResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not RenewDelegationTokenResponse and not is_subclass(type(m), RenewDelegationTokenResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
 
@@ -62,7 +64,7 @@ class RenewDelegationTokenResponseV2(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), RenewDelegationTokenResponse):
+        if type(m) is not RenewDelegationTokenResponse and not is_subclass(type(m), RenewDelegationTokenResponse):
             raise UnwritableValue
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)
         if m.unknown_tags is NO_TAGS:

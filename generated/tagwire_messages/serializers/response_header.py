@@ -32,7 +32,9 @@ class ResponseHeaderV0(Serializer[ResponseHeader]):
 
     @staticmethod
     def write(m: ResponseHeader, out: bytearray) -> None:
-        if not is_subclass(type(m), ResponseHeader) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ResponseHeader and not is_subclass(type(m), ResponseHeader)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.correlation_id)
 
@@ -56,7 +58,7 @@ class ResponseHeaderV1(Serializer[ResponseHeader]):
 
     @staticmethod
     def write(m: ResponseHeader, out: bytearray) -> None:
-        if not is_subclass(type(m), ResponseHeader):
+        if type(m) is not ResponseHeader and not is_subclass(type(m), ResponseHeader):
             raise UnwritableValue
         out += _pack_i(m.correlation_id)
         if m.unknown_tags is NO_TAGS:

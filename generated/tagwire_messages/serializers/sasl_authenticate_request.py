@@ -47,7 +47,9 @@ class SaslAuthenticateRequestV0(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SaslAuthenticateRequest and not is_subclass(type(m), SaslAuthenticateRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_binary(out, m.auth_bytes)
 
@@ -85,7 +87,7 @@ class SaslAuthenticateRequestV2(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateRequest):
+        if type(m) is not SaslAuthenticateRequest and not is_subclass(type(m), SaslAuthenticateRequest):
             raise UnwritableValue
         put_compact_binary(out, m.auth_bytes)
         if m.unknown_tags is NO_TAGS:

@@ -68,7 +68,9 @@ class SaslAuthenticateResponseV0(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SaslAuthenticateResponse and not is_subclass(type(m), SaslAuthenticateResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -108,7 +110,9 @@ class SaslAuthenticateResponseV1(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SaslAuthenticateResponse and not is_subclass(type(m), SaslAuthenticateResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_string(out, m.error_message)
@@ -156,7 +160,7 @@ class SaslAuthenticateResponseV2(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateResponse):
+        if type(m) is not SaslAuthenticateResponse and not is_subclass(type(m), SaslAuthenticateResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)

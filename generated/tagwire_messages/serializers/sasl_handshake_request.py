@@ -35,7 +35,9 @@ class SaslHandshakeRequestV0(Serializer[SaslHandshakeRequest]):
 
     @staticmethod
     def write(m: SaslHandshakeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslHandshakeRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SaslHandshakeRequest and not is_subclass(type(m), SaslHandshakeRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.mechanism)
 

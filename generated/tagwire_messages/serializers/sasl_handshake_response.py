@@ -45,7 +45,9 @@ class SaslHandshakeResponseV0(Serializer[SaslHandshakeResponse]):
 
     @staticmethod
     def write(m: SaslHandshakeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslHandshakeResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SaslHandshakeResponse and not is_subclass(type(m), SaslHandshakeResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.mechanisms)

@@ -75,7 +75,7 @@ def _read_acknowledgement_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_acknowledgement_batch_v0(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
     for m in items:
-        if not is_subclass(type(m), AcknowledgementBatch):
+        if type(m) is not AcknowledgementBatch and not is_subclass(type(m), AcknowledgementBatch):
             raise UnwritableValue
         out += _pack_qq(m.first_offset, m.last_offset)
         values = m.acknowledge_types
@@ -116,7 +116,7 @@ def _read_acknowledge_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_acknowledge_partition_v0(out: bytearray, items: Iterable[AcknowledgePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), AcknowledgePartition):
+        if type(m) is not AcknowledgePartition and not is_subclass(type(m), AcknowledgePartition):
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         put_compact_count(out, m.acknowledgement_batches)
@@ -152,7 +152,7 @@ def _read_acknowledge_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_acknowledge_topic_v0(out: bytearray, items: Iterable[AcknowledgeTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AcknowledgeTopic):
+        if type(m) is not AcknowledgeTopic and not is_subclass(type(m), AcknowledgeTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -211,7 +211,9 @@ class ShareAcknowledgeRequestV0(Serializer[ShareAcknowledgeRequest]):
 
     @staticmethod
     def write(m: ShareAcknowledgeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareAcknowledgeRequest) or m.is_renew_ack != False:
+        if (
+            type(m) is not ShareAcknowledgeRequest and not is_subclass(type(m), ShareAcknowledgeRequest)
+        ) or m.is_renew_ack != False:
             raise UnwritableValue
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -278,7 +280,7 @@ class ShareAcknowledgeRequestV2(Serializer[ShareAcknowledgeRequest]):
 
     @staticmethod
     def write(m: ShareAcknowledgeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareAcknowledgeRequest):
+        if type(m) is not ShareAcknowledgeRequest and not is_subclass(type(m), ShareAcknowledgeRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)

@@ -60,7 +60,7 @@ def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderIdAndEpoch):
+        if type(m) is not LeaderIdAndEpoch and not is_subclass(type(m), LeaderIdAndEpoch):
             raise UnwritableValue
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -98,7 +98,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -136,7 +136,7 @@ def _read_share_acknowledge_topic_response_v0(
 
 def _write_share_acknowledge_topic_response_v0(out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ShareAcknowledgeTopicResponse):
+        if type(m) is not ShareAcknowledgeTopicResponse and not is_subclass(type(m), ShareAcknowledgeTopicResponse):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -184,7 +184,7 @@ def _read_node_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v0(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -241,7 +241,7 @@ class ShareAcknowledgeResponseV0(Serializer[ShareAcknowledgeResponse]):
 
     @staticmethod
     def write(m: ShareAcknowledgeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareAcknowledgeResponse):
+        if type(m) is not ShareAcknowledgeResponse and not is_subclass(type(m), ShareAcknowledgeResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -307,7 +307,7 @@ class ShareAcknowledgeResponseV2(Serializer[ShareAcknowledgeResponse]):
 
     @staticmethod
     def write(m: ShareAcknowledgeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareAcknowledgeResponse):
+        if type(m) is not ShareAcknowledgeResponse and not is_subclass(type(m), ShareAcknowledgeResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

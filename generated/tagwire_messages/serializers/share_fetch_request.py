@@ -85,7 +85,7 @@ def _read_acknowledgement_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_acknowledgement_batch_v0(out: bytearray, items: Iterable[AcknowledgementBatch]) -> None:
     for m in items:
-        if not is_subclass(type(m), AcknowledgementBatch):
+        if type(m) is not AcknowledgementBatch and not is_subclass(type(m), AcknowledgementBatch):
             raise UnwritableValue
         out += _pack_qq(m.first_offset, m.last_offset)
         values = m.acknowledge_types
@@ -126,7 +126,7 @@ def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition):
+        if type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition):
             raise UnwritableValue
         out += _pack_ii(m.partition_index, m.partition_max_bytes)
         put_compact_count(out, m.acknowledgement_batches)
@@ -162,7 +162,7 @@ def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic):
+        if type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -201,7 +201,7 @@ def _read_forgotten_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fo
 
 def _write_forgotten_topic_v0(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ForgottenTopic):
+        if type(m) is not ForgottenTopic and not is_subclass(type(m), ForgottenTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -243,7 +243,7 @@ def _read_fetch_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v1(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition) or m.partition_max_bytes != 0:
+        if (type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition)) or m.partition_max_bytes != 0:
             raise UnwritableValue
         out += _pack_i(m.partition_index)
         put_compact_count(out, m.acknowledgement_batches)
@@ -279,7 +279,7 @@ def _read_fetch_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v1(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic):
+        if type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -350,7 +350,7 @@ class ShareFetchRequestV0(Serializer[ShareFetchRequest]):
     @staticmethod
     def write(m: ShareFetchRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), ShareFetchRequest)
+            (type(m) is not ShareFetchRequest and not is_subclass(type(m), ShareFetchRequest))
             or m.max_records != 0
             or m.batch_size != 0
             or m.is_renew_ack != False
@@ -428,7 +428,9 @@ class ShareFetchRequestV1(Serializer[ShareFetchRequest]):
 
     @staticmethod
     def write(m: ShareFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareFetchRequest) or m.is_renew_ack != False:
+        if (
+            type(m) is not ShareFetchRequest and not is_subclass(type(m), ShareFetchRequest)
+        ) or m.is_renew_ack != False:
             raise UnwritableValue
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)
@@ -510,7 +512,7 @@ class ShareFetchRequestV2(Serializer[ShareFetchRequest]):
 
     @staticmethod
     def write(m: ShareFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareFetchRequest):
+        if type(m) is not ShareFetchRequest and not is_subclass(type(m), ShareFetchRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.group_id)
         put_nullable_compact_string(out, m.member_id)

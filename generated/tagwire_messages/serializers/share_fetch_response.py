@@ -67,7 +67,7 @@ def _read_leader_id_and_epoch_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_leader_id_and_epoch_v0(out: bytearray, items: Iterable[LeaderIdAndEpoch]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderIdAndEpoch):
+        if type(m) is not LeaderIdAndEpoch and not is_subclass(type(m), LeaderIdAndEpoch):
             raise UnwritableValue
         out += _pack_ii(m.leader_id, m.leader_epoch)
         if m.unknown_tags is NO_TAGS:
@@ -93,7 +93,7 @@ def _read_acquired_records_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_acquired_records_v0(out: bytearray, items: Iterable[AcquiredRecords]) -> None:
     for m in items:
-        if not is_subclass(type(m), AcquiredRecords):
+        if type(m) is not AcquiredRecords and not is_subclass(type(m), AcquiredRecords):
             raise UnwritableValue
         out += _pack_qqh(m.first_offset, m.last_offset, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
@@ -160,7 +160,7 @@ def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -203,7 +203,7 @@ def _read_share_fetchable_topic_response_v0(
 
 def _write_share_fetchable_topic_response_v0(out: bytearray, items: Iterable[ShareFetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ShareFetchableTopicResponse):
+        if type(m) is not ShareFetchableTopicResponse and not is_subclass(type(m), ShareFetchableTopicResponse):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -251,7 +251,7 @@ def _read_node_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v0(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -320,7 +320,7 @@ def _read_partition_data_v1(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -363,7 +363,7 @@ def _read_share_fetchable_topic_response_v1(
 
 def _write_share_fetchable_topic_response_v1(out: bytearray, items: Iterable[ShareFetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ShareFetchableTopicResponse):
+        if type(m) is not ShareFetchableTopicResponse and not is_subclass(type(m), ShareFetchableTopicResponse):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -419,7 +419,9 @@ class ShareFetchResponseV0(Serializer[ShareFetchResponse]):
 
     @staticmethod
     def write(m: ShareFetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareFetchResponse) or m.acquisition_lock_timeout_ms != 0:
+        if (
+            type(m) is not ShareFetchResponse and not is_subclass(type(m), ShareFetchResponse)
+        ) or m.acquisition_lock_timeout_ms != 0:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -479,7 +481,7 @@ class ShareFetchResponseV1(Serializer[ShareFetchResponse]):
 
     @staticmethod
     def write(m: ShareFetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareFetchResponse):
+        if type(m) is not ShareFetchResponse and not is_subclass(type(m), ShareFetchResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

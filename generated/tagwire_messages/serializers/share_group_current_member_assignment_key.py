@@ -42,7 +42,10 @@ class ShareGroupCurrentMemberAssignmentKeyV0(Serializer[ShareGroupCurrentMemberA
 
     @staticmethod
     def write(m: ShareGroupCurrentMemberAssignmentKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupCurrentMemberAssignmentKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupCurrentMemberAssignmentKey
+            and not is_subclass(type(m), ShareGroupCurrentMemberAssignmentKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

@@ -66,7 +66,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -110,7 +110,9 @@ class ShareGroupCurrentMemberAssignmentValueV0(Serializer[ShareGroupCurrentMembe
 
     @staticmethod
     def write(m: ShareGroupCurrentMemberAssignmentValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupCurrentMemberAssignmentValue):
+        if type(m) is not ShareGroupCurrentMemberAssignmentValue and not is_subclass(
+            type(m), ShareGroupCurrentMemberAssignmentValue
+        ):
             raise UnwritableValue
         out += _pack_iib(m.member_epoch, m.previous_member_epoch, m.state)
         put_compact_count(out, m.assigned_partitions)

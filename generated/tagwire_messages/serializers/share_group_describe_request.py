@@ -56,7 +56,7 @@ class ShareGroupDescribeRequestV0(Serializer[ShareGroupDescribeRequest]):
 
     @staticmethod
     def write(m: ShareGroupDescribeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupDescribeRequest):
+        if type(m) is not ShareGroupDescribeRequest and not is_subclass(type(m), ShareGroupDescribeRequest):
             raise UnwritableValue
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)

@@ -87,7 +87,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
@@ -128,7 +128,7 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), Assignment):
+        if type(m) is not Assignment and not is_subclass(type(m), Assignment):
             raise UnwritableValue
         put_compact_count(out, m.topic_partitions)
         _write_topic_partitions_v0(out, m.topic_partitions)
@@ -201,7 +201,7 @@ def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
 
 def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
-        if not is_subclass(type(m), Member):
+        if type(m) is not Member and not is_subclass(type(m), Member):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_nullable_compact_string(out, m.rack_id)
@@ -282,7 +282,7 @@ def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroup):
+        if type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -325,7 +325,7 @@ class ShareGroupDescribeResponseV0(Serializer[ShareGroupDescribeResponse]):
 
     @staticmethod
     def write(m: ShareGroupDescribeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupDescribeResponse):
+        if type(m) is not ShareGroupDescribeResponse and not is_subclass(type(m), ShareGroupDescribeResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

@@ -86,7 +86,7 @@ class ShareGroupHeartbeatRequestV0(Serializer[ShareGroupHeartbeatRequest]):
 
     @staticmethod
     def write(m: ShareGroupHeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupHeartbeatRequest):
+        if type(m) is not ShareGroupHeartbeatRequest and not is_subclass(type(m), ShareGroupHeartbeatRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)

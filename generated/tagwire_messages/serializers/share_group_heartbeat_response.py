@@ -67,7 +67,7 @@ def _read_topic_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v0(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         values = m.partitions
@@ -107,7 +107,7 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), Assignment):
+        if type(m) is not Assignment and not is_subclass(type(m), Assignment):
             raise UnwritableValue
         put_compact_count(out, m.topic_partitions)
         _write_topic_partitions_v0(out, m.topic_partitions)
@@ -167,7 +167,7 @@ class ShareGroupHeartbeatResponseV0(Serializer[ShareGroupHeartbeatResponse]):
 
     @staticmethod
     def write(m: ShareGroupHeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupHeartbeatResponse):
+        if type(m) is not ShareGroupHeartbeatResponse and not is_subclass(type(m), ShareGroupHeartbeatResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

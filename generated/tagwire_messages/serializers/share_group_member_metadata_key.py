@@ -42,7 +42,9 @@ class ShareGroupMemberMetadataKeyV0(Serializer[ShareGroupMemberMetadataKey]):
 
     @staticmethod
     def write(m: ShareGroupMemberMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupMemberMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupMemberMetadataKey and not is_subclass(type(m), ShareGroupMemberMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

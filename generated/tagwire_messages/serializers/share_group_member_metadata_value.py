@@ -80,7 +80,7 @@ class ShareGroupMemberMetadataValueV0(Serializer[ShareGroupMemberMetadataValue])
 
     @staticmethod
     def write(m: ShareGroupMemberMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupMemberMetadataValue):
+        if type(m) is not ShareGroupMemberMetadataValue and not is_subclass(type(m), ShareGroupMemberMetadataValue):
             raise UnwritableValue
         put_nullable_compact_string(out, m.rack_id)
         put_compact_string(out, m.client_id)

@@ -35,7 +35,9 @@ class ShareGroupMetadataKeyV0(Serializer[ShareGroupMetadataKey]):
 
     @staticmethod
     def write(m: ShareGroupMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupMetadataKey and not is_subclass(type(m), ShareGroupMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -34,7 +34,7 @@ class ShareGroupMetadataValueV0(Serializer[ShareGroupMetadataValue]):
 
     @staticmethod
     def write(m: ShareGroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupMetadataValue):
+        if type(m) is not ShareGroupMetadataValue and not is_subclass(type(m), ShareGroupMetadataValue):
             raise UnwritableValue
         out += _pack_iq(m.epoch, m.metadata_hash)
         if m.unknown_tags is NO_TAGS:

@@ -35,7 +35,9 @@ class ShareGroupPartitionMetadataKeyV0(Serializer[ShareGroupPartitionMetadataKey
 
     @staticmethod
     def write(m: ShareGroupPartitionMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupPartitionMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupPartitionMetadataKey and not is_subclass(type(m), ShareGroupPartitionMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -62,7 +62,7 @@ def _read_partition_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_partition_metadata_v0(out: bytearray, items: Iterable[PartitionMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionMetadata):
+        if type(m) is not PartitionMetadata and not is_subclass(type(m), PartitionMetadata):
             raise UnwritableValue
         out += _pack_i(m.partition)
         put_compact_count(out, m.racks)
@@ -109,7 +109,7 @@ def _read_topic_metadata_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Top
 
 def _write_topic_metadata_v0(out: bytearray, items: Iterable[TopicMetadata]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicMetadata):
+        if type(m) is not TopicMetadata and not is_subclass(type(m), TopicMetadata):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
@@ -147,7 +147,9 @@ class ShareGroupPartitionMetadataValueV0(Serializer[ShareGroupPartitionMetadataV
 
     @staticmethod
     def write(m: ShareGroupPartitionMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupPartitionMetadataValue):
+        if type(m) is not ShareGroupPartitionMetadataValue and not is_subclass(
+            type(m), ShareGroupPartitionMetadataValue
+        ):
             raise UnwritableValue
         put_compact_count(out, m.topics)
         _write_topic_metadata_v0(out, m.topics)

@@ -35,7 +35,10 @@ class ShareGroupStatePartitionMetadataKeyV0(Serializer[ShareGroupStatePartitionM
 
     @staticmethod
     def write(m: ShareGroupStatePartitionMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupStatePartitionMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupStatePartitionMetadataKey
+            and not is_subclass(type(m), ShareGroupStatePartitionMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

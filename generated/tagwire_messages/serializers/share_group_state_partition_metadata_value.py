@@ -76,7 +76,7 @@ def _read_topic_partitions_info_v0(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_topic_partitions_info_v0(out: bytearray, items: Iterable[TopicPartitionsInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitionsInfo):
+        if type(m) is not TopicPartitionsInfo and not is_subclass(type(m), TopicPartitionsInfo):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
@@ -121,7 +121,7 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicInfo):
+        if type(m) is not TopicInfo and not is_subclass(type(m), TopicInfo):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_string(out, m.topic_name)
@@ -171,7 +171,9 @@ class ShareGroupStatePartitionMetadataValueV0(Serializer[ShareGroupStatePartitio
 
     @staticmethod
     def write(m: ShareGroupStatePartitionMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupStatePartitionMetadataValue):
+        if type(m) is not ShareGroupStatePartitionMetadataValue and not is_subclass(
+            type(m), ShareGroupStatePartitionMetadataValue
+        ):
             raise UnwritableValue
         put_compact_count(out, m.initializing_topics)
         _write_topic_partitions_info_v0(out, m.initializing_topics)

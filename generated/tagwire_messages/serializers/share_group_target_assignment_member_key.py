@@ -42,7 +42,10 @@ class ShareGroupTargetAssignmentMemberKeyV0(Serializer[ShareGroupTargetAssignmen
 
     @staticmethod
     def write(m: ShareGroupTargetAssignmentMemberKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupTargetAssignmentMemberKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupTargetAssignmentMemberKey
+            and not is_subclass(type(m), ShareGroupTargetAssignmentMemberKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

@@ -35,7 +35,10 @@ class ShareGroupTargetAssignmentMetadataKeyV0(Serializer[ShareGroupTargetAssignm
 
     @staticmethod
     def write(m: ShareGroupTargetAssignmentMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupTargetAssignmentMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareGroupTargetAssignmentMetadataKey
+            and not is_subclass(type(m), ShareGroupTargetAssignmentMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -62,7 +62,9 @@ class ShareGroupTargetAssignmentMetadataValueV0(Serializer[ShareGroupTargetAssig
 
     @staticmethod
     def write(m: ShareGroupTargetAssignmentMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareGroupTargetAssignmentMetadataValue):
+        if type(m) is not ShareGroupTargetAssignmentMetadataValue and not is_subclass(
+            type(m), ShareGroupTargetAssignmentMetadataValue
+        ):
             raise UnwritableValue
         out += _pack_i(m.assignment_epoch)
         tagged = []

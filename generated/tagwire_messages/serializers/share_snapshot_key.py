@@ -50,7 +50,9 @@ class ShareSnapshotKeyV0(Serializer[ShareSnapshotKey]):
 
     @staticmethod
     def write(m: ShareSnapshotKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareSnapshotKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareSnapshotKey and not is_subclass(type(m), ShareSnapshotKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_16si(uuid_bytes(m.topic_id), m.partition)

@@ -49,7 +49,7 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
-        if not is_subclass(type(m), StateBatch):
+        if type(m) is not StateBatch and not is_subclass(type(m), StateBatch):
             raise UnwritableValue
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
@@ -104,7 +104,7 @@ class ShareSnapshotValueV0(Serializer[ShareSnapshotValue]):
 
     @staticmethod
     def write(m: ShareSnapshotValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareSnapshotValue):
+        if type(m) is not ShareSnapshotValue and not is_subclass(type(m), ShareSnapshotValue):
             raise UnwritableValue
         out += _pack_iiiqqq(
             m.snapshot_epoch, m.state_epoch, m.leader_epoch, m.start_offset, m.create_timestamp, m.write_timestamp

@@ -50,7 +50,9 @@ class ShareUpdateKeyV0(Serializer[ShareUpdateKey]):
 
     @staticmethod
     def write(m: ShareUpdateKey, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareUpdateKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ShareUpdateKey and not is_subclass(type(m), ShareUpdateKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_16si(uuid_bytes(m.topic_id), m.partition)

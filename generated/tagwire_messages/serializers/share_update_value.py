@@ -49,7 +49,7 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
-        if not is_subclass(type(m), StateBatch):
+        if type(m) is not StateBatch and not is_subclass(type(m), StateBatch):
             raise UnwritableValue
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
@@ -101,7 +101,7 @@ class ShareUpdateValueV0(Serializer[ShareUpdateValue]):
 
     @staticmethod
     def write(m: ShareUpdateValue, out: bytearray) -> None:
-        if not is_subclass(type(m), ShareUpdateValue):
+        if type(m) is not ShareUpdateValue and not is_subclass(type(m), ShareUpdateValue):
             raise UnwritableValue
         out += _pack_iiq(m.snapshot_epoch, m.leader_epoch, m.start_offset)
         put_compact_count(out, m.state_batches)

@@ -34,7 +34,7 @@ class SnapshotFooterRecordV0(Serializer[SnapshotFooterRecord]):
 
     @staticmethod
     def write(m: SnapshotFooterRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), SnapshotFooterRecord):
+        if type(m) is not SnapshotFooterRecord and not is_subclass(type(m), SnapshotFooterRecord):
             raise UnwritableValue
         out += _pack_h(m.version)
         if m.unknown_tags is NO_TAGS:

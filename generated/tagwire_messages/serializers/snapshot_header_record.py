@@ -34,7 +34,7 @@ class SnapshotHeaderRecordV0(Serializer[SnapshotHeaderRecord]):
 
     @staticmethod
     def write(m: SnapshotHeaderRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), SnapshotHeaderRecord):
+        if type(m) is not SnapshotHeaderRecord and not is_subclass(type(m), SnapshotHeaderRecord):
             raise UnwritableValue
         out += _pack_hq(m.version, m.last_contained_log_timestamp)
         if m.unknown_tags is NO_TAGS:

@@ -79,7 +79,9 @@ def _read_stop_replica_partition_v0_v0(
 
 def _write_stop_replica_partition_v0_v0(out: bytearray, items: Iterable[StopReplicaPartitionV0]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaPartitionV0) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StopReplicaPartitionV0 and not is_subclass(type(m), StopReplicaPartitionV0)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         out += _pack_i(m.partition_index)
@@ -109,7 +111,9 @@ def _read_stop_replica_topic_v1_v1(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_stop_replica_topic_v1_v1(out: bytearray, items: Iterable[StopReplicaTopicV1]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaTopicV1) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StopReplicaTopicV1 and not is_subclass(type(m), StopReplicaTopicV1)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -150,7 +154,7 @@ def _read_stop_replica_topic_v1_v2(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_stop_replica_topic_v1_v2(out: bytearray, items: Iterable[StopReplicaTopicV1]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaTopicV1):
+        if type(m) is not StopReplicaTopicV1 and not is_subclass(type(m), StopReplicaTopicV1):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -187,7 +191,7 @@ def _read_stop_replica_partition_state_v3(
 
 def _write_stop_replica_partition_state_v3(out: bytearray, items: Iterable[StopReplicaPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaPartitionState):
+        if type(m) is not StopReplicaPartitionState and not is_subclass(type(m), StopReplicaPartitionState):
             raise UnwritableValue
         out += _pack_iiB(m.partition_index, m.leader_epoch, BOOLEAN_BYTES[m.delete_partition])
         if m.unknown_tags is NO_TAGS:
@@ -230,7 +234,7 @@ def _read_stop_replica_topic_state_v3(
 
 def _write_stop_replica_topic_state_v3(out: bytearray, items: Iterable[StopReplicaTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaTopicState):
+        if type(m) is not StopReplicaTopicState and not is_subclass(type(m), StopReplicaTopicState):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partition_states)
@@ -268,7 +272,7 @@ class StopReplicaRequestV0(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), StopReplicaRequest)
+            (type(m) is not StopReplicaRequest and not is_subclass(type(m), StopReplicaRequest))
             or m.is_k_raft_controller != False
             or m.topics not in EMPTIES
             or m.topic_states not in EMPTIES
@@ -306,7 +310,7 @@ class StopReplicaRequestV1(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), StopReplicaRequest)
+            (type(m) is not StopReplicaRequest and not is_subclass(type(m), StopReplicaRequest))
             or m.is_k_raft_controller != False
             or m.ungrouped_partitions not in EMPTIES
             or m.topic_states not in EMPTIES
@@ -350,7 +354,7 @@ class StopReplicaRequestV2(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), StopReplicaRequest)
+            (type(m) is not StopReplicaRequest and not is_subclass(type(m), StopReplicaRequest))
             or m.is_k_raft_controller != False
             or m.ungrouped_partitions not in EMPTIES
             or m.topic_states not in EMPTIES
@@ -397,7 +401,7 @@ class StopReplicaRequestV3(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), StopReplicaRequest)
+            (type(m) is not StopReplicaRequest and not is_subclass(type(m), StopReplicaRequest))
             or m.is_k_raft_controller != False
             or m.delete_partitions != False
             or m.ungrouped_partitions not in EMPTIES
@@ -445,7 +449,7 @@ class StopReplicaRequestV4(Serializer[StopReplicaRequest]):
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), StopReplicaRequest)
+            (type(m) is not StopReplicaRequest and not is_subclass(type(m), StopReplicaRequest))
             or m.delete_partitions != False
             or m.ungrouped_partitions not in EMPTIES
             or m.topics not in EMPTIES

@@ -59,7 +59,9 @@ def _read_stop_replica_partition_error_v0(
 
 def _write_stop_replica_partition_error_v0(out: bytearray, items: Iterable[StopReplicaPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaPartitionError) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StopReplicaPartitionError and not is_subclass(type(m), StopReplicaPartitionError)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -93,7 +95,7 @@ def _read_stop_replica_partition_error_v2(
 
 def _write_stop_replica_partition_error_v2(out: bytearray, items: Iterable[StopReplicaPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaPartitionError):
+        if type(m) is not StopReplicaPartitionError and not is_subclass(type(m), StopReplicaPartitionError):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -123,7 +125,9 @@ class StopReplicaResponseV0(Serializer[StopReplicaResponse]):
 
     @staticmethod
     def write(m: StopReplicaResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StopReplicaResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StopReplicaResponse and not is_subclass(type(m), StopReplicaResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_count(out, m.partition_errors)
@@ -162,7 +166,7 @@ class StopReplicaResponseV2(Serializer[StopReplicaResponse]):
 
     @staticmethod
     def write(m: StopReplicaResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StopReplicaResponse):
+        if type(m) is not StopReplicaResponse and not is_subclass(type(m), StopReplicaResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.partition_errors)

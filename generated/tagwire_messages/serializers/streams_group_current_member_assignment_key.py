@@ -42,7 +42,10 @@ class StreamsGroupCurrentMemberAssignmentKeyV0(Serializer[StreamsGroupCurrentMem
 
     @staticmethod
     def write(m: StreamsGroupCurrentMemberAssignmentKey, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupCurrentMemberAssignmentKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StreamsGroupCurrentMemberAssignmentKey
+            and not is_subclass(type(m), StreamsGroupCurrentMemberAssignmentKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

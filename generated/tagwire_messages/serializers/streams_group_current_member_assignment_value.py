@@ -99,7 +99,7 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskIds):
+        if type(m) is not TaskIds and not is_subclass(type(m), TaskIds):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
@@ -192,7 +192,9 @@ class StreamsGroupCurrentMemberAssignmentValueV0(Serializer[StreamsGroupCurrentM
 
     @staticmethod
     def write(m: StreamsGroupCurrentMemberAssignmentValue, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupCurrentMemberAssignmentValue):
+        if type(m) is not StreamsGroupCurrentMemberAssignmentValue and not is_subclass(
+            type(m), StreamsGroupCurrentMemberAssignmentValue
+        ):
             raise UnwritableValue
         out += _pack_iib(m.member_epoch, m.previous_member_epoch, m.state)
         put_compact_count(out, m.active_tasks)

@@ -59,7 +59,9 @@ class StreamsGroupDescribeRequestV0(Serializer[StreamsGroupDescribeRequest]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupDescribeRequest) or m.include_topology_description != False:
+        if (
+            type(m) is not StreamsGroupDescribeRequest and not is_subclass(type(m), StreamsGroupDescribeRequest)
+        ) or m.include_topology_description != False:
             raise UnwritableValue
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)
@@ -99,7 +101,7 @@ class StreamsGroupDescribeRequestV1(Serializer[StreamsGroupDescribeRequest]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupDescribeRequest):
+        if type(m) is not StreamsGroupDescribeRequest and not is_subclass(type(m), StreamsGroupDescribeRequest):
             raise UnwritableValue
         put_compact_count(out, m.group_ids)
         put_compact_strings(out, m.group_ids)

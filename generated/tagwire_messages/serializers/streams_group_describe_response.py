@@ -104,7 +104,7 @@ def _read_key_value_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[KeyValue
 
 def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
     for m in items:
-        if not is_subclass(type(m), KeyValue):
+        if type(m) is not KeyValue and not is_subclass(type(m), KeyValue):
             raise UnwritableValue
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
@@ -147,7 +147,7 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicInfo):
+        if type(m) is not TopicInfo and not is_subclass(type(m), TopicInfo):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_ih(m.partitions, m.replication_factor)
@@ -213,7 +213,7 @@ def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtop
 
 def _write_subtopology_v0(out: bytearray, items: Iterable[Subtopology]) -> None:
     for m in items:
-        if not is_subclass(type(m), Subtopology):
+        if type(m) is not Subtopology and not is_subclass(type(m), Subtopology):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.source_topics)
@@ -255,7 +255,7 @@ def _read_topology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topology,
 
 def _write_topology_v0(out: bytearray, items: Iterable[Topology]) -> None:
     for m in items:
-        if not is_subclass(type(m), Topology):
+        if type(m) is not Topology and not is_subclass(type(m), Topology):
             raise UnwritableValue
         out += _pack_i(m.epoch)
         if m.subtopologies is None:
@@ -295,7 +295,7 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), Endpoint):
+        if type(m) is not Endpoint and not is_subclass(type(m), Endpoint):
             raise UnwritableValue
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -331,7 +331,7 @@ def _read_task_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskOf
 
 def _write_task_offset_v0(out: bytearray, items: Iterable[TaskOffset]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskOffset):
+        if type(m) is not TaskOffset and not is_subclass(type(m), TaskOffset):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         out += _pack_iq(m.partition, m.offset)
@@ -376,7 +376,7 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskIds):
+        if type(m) is not TaskIds and not is_subclass(type(m), TaskIds):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
@@ -430,7 +430,7 @@ def _read_assignment_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Assignm
 
 def _write_assignment_v0(out: bytearray, items: Iterable[Assignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), Assignment):
+        if type(m) is not Assignment and not is_subclass(type(m), Assignment):
             raise UnwritableValue
         put_compact_count(out, m.active_tasks)
         _write_task_ids_v0(out, m.active_tasks)
@@ -555,7 +555,7 @@ def _read_member_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Member, ...
 
 def _write_member_v0(out: bytearray, items: Iterable[Member]) -> None:
     for m in items:
-        if not is_subclass(type(m), Member):
+        if type(m) is not Member and not is_subclass(type(m), Member):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         out += _pack_i(m.member_epoch)
@@ -653,7 +653,7 @@ def _read_described_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 def _write_described_group_v0(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), DescribedGroup)
+            (type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup))
             or m.topology_description is not None
             or m.topology_description_status != 0
         ):
@@ -737,7 +737,7 @@ def _read_topology_description_node_v1(
 
 def _write_topology_description_node_v1(out: bytearray, items: Iterable[TopologyDescriptionNode]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescriptionNode):
+        if type(m) is not TopologyDescriptionNode and not is_subclass(type(m), TopologyDescriptionNode):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_b(m.node_type)
@@ -788,7 +788,7 @@ def _read_topology_description_subtopology_v1(
 
 def _write_topology_description_subtopology_v1(out: bytearray, items: Iterable[TopologyDescriptionSubtopology]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescriptionSubtopology):
+        if type(m) is not TopologyDescriptionSubtopology and not is_subclass(type(m), TopologyDescriptionSubtopology):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.nodes)
@@ -821,7 +821,7 @@ def _write_topology_description_global_store_v1(
     out: bytearray, items: Iterable[TopologyDescriptionGlobalStore]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescriptionGlobalStore):
+        if type(m) is not TopologyDescriptionGlobalStore and not is_subclass(type(m), TopologyDescriptionGlobalStore):
             raise UnwritableValue
         _write_topology_description_node_v1(out, (m.source,))
         _write_topology_description_node_v1(out, (m.processor,))
@@ -862,7 +862,7 @@ def _read_topology_description_v1(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_topology_description_v1(out: bytearray, items: Iterable[TopologyDescription]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescription):
+        if type(m) is not TopologyDescription and not is_subclass(type(m), TopologyDescription):
             raise UnwritableValue
         put_compact_count(out, m.subtopologies)
         _write_topology_description_subtopology_v1(out, m.subtopologies)
@@ -958,7 +958,7 @@ def _read_described_group_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[De
 
 def _write_described_group_v1(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroup):
+        if type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -1012,7 +1012,7 @@ class StreamsGroupDescribeResponseV0(Serializer[StreamsGroupDescribeResponse]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupDescribeResponse):
+        if type(m) is not StreamsGroupDescribeResponse and not is_subclass(type(m), StreamsGroupDescribeResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)
@@ -1049,7 +1049,7 @@ class StreamsGroupDescribeResponseV1(Serializer[StreamsGroupDescribeResponse]):
 
     @staticmethod
     def write(m: StreamsGroupDescribeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupDescribeResponse):
+        if type(m) is not StreamsGroupDescribeResponse and not is_subclass(type(m), StreamsGroupDescribeResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.groups)

@@ -97,7 +97,7 @@ def _read_key_value_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[KeyValue
 
 def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
     for m in items:
-        if not is_subclass(type(m), KeyValue):
+        if type(m) is not KeyValue and not is_subclass(type(m), KeyValue):
             raise UnwritableValue
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
@@ -140,7 +140,7 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicInfo):
+        if type(m) is not TopicInfo and not is_subclass(type(m), TopicInfo):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_ih(m.partitions, m.replication_factor)
@@ -198,7 +198,7 @@ def _read_copartition_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), CopartitionGroup):
+        if type(m) is not CopartitionGroup and not is_subclass(type(m), CopartitionGroup):
             raise UnwritableValue
         values = m.source_topics
         if values is EMPTY:
@@ -299,7 +299,7 @@ def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtop
 
 def _write_subtopology_v0(out: bytearray, items: Iterable[Subtopology]) -> None:
     for m in items:
-        if not is_subclass(type(m), Subtopology):
+        if type(m) is not Subtopology and not is_subclass(type(m), Subtopology):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.source_topics)
@@ -344,7 +344,7 @@ def _read_topology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topology,
 
 def _write_topology_v0(out: bytearray, items: Iterable[Topology]) -> None:
     for m in items:
-        if not is_subclass(type(m), Topology):
+        if type(m) is not Topology and not is_subclass(type(m), Topology):
             raise UnwritableValue
         out += _pack_i(m.epoch)
         put_compact_count(out, m.subtopologies)
@@ -390,7 +390,7 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskIds):
+        if type(m) is not TaskIds and not is_subclass(type(m), TaskIds):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
@@ -433,7 +433,7 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), Endpoint):
+        if type(m) is not Endpoint and not is_subclass(type(m), Endpoint):
             raise UnwritableValue
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -469,7 +469,7 @@ def _read_task_offset_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskOf
 
 def _write_task_offset_v0(out: bytearray, items: Iterable[TaskOffset]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskOffset):
+        if type(m) is not TaskOffset and not is_subclass(type(m), TaskOffset):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         out += _pack_iq(m.partition, m.offset)
@@ -618,7 +618,7 @@ class StreamsGroupHeartbeatRequestV0(Serializer[StreamsGroupHeartbeatRequest]):
 
     @staticmethod
     def write(m: StreamsGroupHeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupHeartbeatRequest):
+        if type(m) is not StreamsGroupHeartbeatRequest and not is_subclass(type(m), StreamsGroupHeartbeatRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)

@@ -81,7 +81,7 @@ def _read_status_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Status, ...
 
 def _write_status_v0(out: bytearray, items: Iterable[Status]) -> None:
     for m in items:
-        if not is_subclass(type(m), Status):
+        if type(m) is not Status and not is_subclass(type(m), Status):
             raise UnwritableValue
         out += _pack_b(m.status_code)
         put_compact_string(out, m.status_detail)
@@ -126,7 +126,7 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskIds):
+        if type(m) is not TaskIds and not is_subclass(type(m), TaskIds):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
@@ -169,7 +169,7 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), Endpoint):
+        if type(m) is not Endpoint and not is_subclass(type(m), Endpoint):
             raise UnwritableValue
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -214,7 +214,7 @@ def _read_topic_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[To
 
 def _write_topic_partition_v0(out: bytearray, items: Iterable[TopicPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartition):
+        if type(m) is not TopicPartition and not is_subclass(type(m), TopicPartition):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         values = m.partitions
@@ -263,7 +263,7 @@ def _read_endpoint_to_partitions_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_endpoint_to_partitions_v0(out: bytearray, items: Iterable[EndpointToPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), EndpointToPartitions):
+        if type(m) is not EndpointToPartitions and not is_subclass(type(m), EndpointToPartitions):
             raise UnwritableValue
         _write_endpoint_v0(out, (m.user_endpoint,))
         put_compact_count(out, m.active_partitions)
@@ -364,7 +364,9 @@ class StreamsGroupHeartbeatResponseV0(Serializer[StreamsGroupHeartbeatResponse])
 
     @staticmethod
     def write(m: StreamsGroupHeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupHeartbeatResponse) or m.topology_description_required != False:
+        if (
+            type(m) is not StreamsGroupHeartbeatResponse and not is_subclass(type(m), StreamsGroupHeartbeatResponse)
+        ) or m.topology_description_required != False:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -493,7 +495,9 @@ class StreamsGroupHeartbeatResponseV1(Serializer[StreamsGroupHeartbeatResponse])
 
     @staticmethod
     def write(m: StreamsGroupHeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupHeartbeatResponse) or m.acceptable_recovery_lag_legacy != 0:
+        if (
+            type(m) is not StreamsGroupHeartbeatResponse and not is_subclass(type(m), StreamsGroupHeartbeatResponse)
+        ) or m.acceptable_recovery_lag_legacy != 0:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

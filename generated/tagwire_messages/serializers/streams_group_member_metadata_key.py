@@ -42,7 +42,9 @@ class StreamsGroupMemberMetadataKeyV0(Serializer[StreamsGroupMemberMetadataKey])
 
     @staticmethod
     def write(m: StreamsGroupMemberMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupMemberMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StreamsGroupMemberMetadataKey and not is_subclass(type(m), StreamsGroupMemberMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

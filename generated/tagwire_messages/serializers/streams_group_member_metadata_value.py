@@ -58,7 +58,7 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), Endpoint):
+        if type(m) is not Endpoint and not is_subclass(type(m), Endpoint):
             raise UnwritableValue
         put_compact_string(out, m.host)
         out += _pack_H(m.port)
@@ -102,7 +102,7 @@ def _read_key_value_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[KeyValue
 
 def _write_key_value_v0(out: bytearray, items: Iterable[KeyValue]) -> None:
     for m in items:
-        if not is_subclass(type(m), KeyValue):
+        if type(m) is not KeyValue and not is_subclass(type(m), KeyValue):
             raise UnwritableValue
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
@@ -195,7 +195,7 @@ class StreamsGroupMemberMetadataValueV0(Serializer[StreamsGroupMemberMetadataVal
 
     @staticmethod
     def write(m: StreamsGroupMemberMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupMemberMetadataValue):
+        if type(m) is not StreamsGroupMemberMetadataValue and not is_subclass(type(m), StreamsGroupMemberMetadataValue):
             raise UnwritableValue
         put_nullable_compact_string(out, m.instance_id)
         put_nullable_compact_string(out, m.rack_id)

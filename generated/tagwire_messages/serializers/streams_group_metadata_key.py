@@ -35,7 +35,9 @@ class StreamsGroupMetadataKeyV0(Serializer[StreamsGroupMetadataKey]):
 
     @staticmethod
     def write(m: StreamsGroupMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StreamsGroupMetadataKey and not is_subclass(type(m), StreamsGroupMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -67,7 +67,7 @@ def _read_last_assignment_config_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_last_assignment_config_v0(out: bytearray, items: Iterable[LastAssignmentConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), LastAssignmentConfig):
+        if type(m) is not LastAssignmentConfig and not is_subclass(type(m), LastAssignmentConfig):
             raise UnwritableValue
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
@@ -132,7 +132,7 @@ class StreamsGroupMetadataValueV0(Serializer[StreamsGroupMetadataValue]):
 
     @staticmethod
     def write(m: StreamsGroupMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupMetadataValue):
+        if type(m) is not StreamsGroupMetadataValue and not is_subclass(type(m), StreamsGroupMetadataValue):
             raise UnwritableValue
         out += _pack_iq(m.epoch, m.metadata_hash)
         tagged = []

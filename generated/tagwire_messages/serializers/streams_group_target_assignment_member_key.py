@@ -42,7 +42,10 @@ class StreamsGroupTargetAssignmentMemberKeyV0(Serializer[StreamsGroupTargetAssig
 
     @staticmethod
     def write(m: StreamsGroupTargetAssignmentMemberKey, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTargetAssignmentMemberKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StreamsGroupTargetAssignmentMemberKey
+            and not is_subclass(type(m), StreamsGroupTargetAssignmentMemberKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         put_string(out, m.member_id)

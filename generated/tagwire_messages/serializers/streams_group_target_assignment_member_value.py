@@ -68,7 +68,7 @@ def _read_task_ids_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskIds, 
 
 def _write_task_ids_v0(out: bytearray, items: Iterable[TaskIds]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskIds):
+        if type(m) is not TaskIds and not is_subclass(type(m), TaskIds):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         values = m.partitions
@@ -125,7 +125,9 @@ class StreamsGroupTargetAssignmentMemberValueV0(Serializer[StreamsGroupTargetAss
 
     @staticmethod
     def write(m: StreamsGroupTargetAssignmentMemberValue, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTargetAssignmentMemberValue):
+        if type(m) is not StreamsGroupTargetAssignmentMemberValue and not is_subclass(
+            type(m), StreamsGroupTargetAssignmentMemberValue
+        ):
             raise UnwritableValue
         put_compact_count(out, m.active_tasks)
         _write_task_ids_v0(out, m.active_tasks)

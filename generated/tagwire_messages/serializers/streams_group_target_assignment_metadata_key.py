@@ -35,7 +35,10 @@ class StreamsGroupTargetAssignmentMetadataKeyV0(Serializer[StreamsGroupTargetAss
 
     @staticmethod
     def write(m: StreamsGroupTargetAssignmentMetadataKey, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTargetAssignmentMetadataKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StreamsGroupTargetAssignmentMetadataKey
+            and not is_subclass(type(m), StreamsGroupTargetAssignmentMetadataKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

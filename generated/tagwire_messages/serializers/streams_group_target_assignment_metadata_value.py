@@ -62,7 +62,9 @@ class StreamsGroupTargetAssignmentMetadataValueV0(Serializer[StreamsGroupTargetA
 
     @staticmethod
     def write(m: StreamsGroupTargetAssignmentMetadataValue, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTargetAssignmentMetadataValue):
+        if type(m) is not StreamsGroupTargetAssignmentMetadataValue and not is_subclass(
+            type(m), StreamsGroupTargetAssignmentMetadataValue
+        ):
             raise UnwritableValue
         out += _pack_i(m.assignment_epoch)
         tagged = []

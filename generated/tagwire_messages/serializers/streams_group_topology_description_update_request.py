@@ -99,7 +99,7 @@ def _read_topology_description_node_v0(
 
 def _write_topology_description_node_v0(out: bytearray, items: Iterable[TopologyDescriptionNode]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescriptionNode):
+        if type(m) is not TopologyDescriptionNode and not is_subclass(type(m), TopologyDescriptionNode):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_b(m.node_type)
@@ -150,7 +150,7 @@ def _read_topology_description_subtopology_v0(
 
 def _write_topology_description_subtopology_v0(out: bytearray, items: Iterable[TopologyDescriptionSubtopology]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescriptionSubtopology):
+        if type(m) is not TopologyDescriptionSubtopology and not is_subclass(type(m), TopologyDescriptionSubtopology):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.nodes)
@@ -183,7 +183,7 @@ def _write_topology_description_global_store_v0(
     out: bytearray, items: Iterable[TopologyDescriptionGlobalStore]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescriptionGlobalStore):
+        if type(m) is not TopologyDescriptionGlobalStore and not is_subclass(type(m), TopologyDescriptionGlobalStore):
             raise UnwritableValue
         _write_topology_description_node_v0(out, (m.source,))
         _write_topology_description_node_v0(out, (m.processor,))
@@ -224,7 +224,7 @@ def _read_topology_description_v0(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_topology_description_v0(out: bytearray, items: Iterable[TopologyDescription]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopologyDescription):
+        if type(m) is not TopologyDescription and not is_subclass(type(m), TopologyDescription):
             raise UnwritableValue
         put_compact_count(out, m.subtopologies)
         _write_topology_description_subtopology_v0(out, m.subtopologies)
@@ -276,7 +276,9 @@ class StreamsGroupTopologyDescriptionUpdateRequestV0(Serializer[StreamsGroupTopo
 
     @staticmethod
     def write(m: StreamsGroupTopologyDescriptionUpdateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTopologyDescriptionUpdateRequest):
+        if type(m) is not StreamsGroupTopologyDescriptionUpdateRequest and not is_subclass(
+            type(m), StreamsGroupTopologyDescriptionUpdateRequest
+        ):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_string(out, m.member_id)

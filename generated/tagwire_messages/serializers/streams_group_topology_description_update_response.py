@@ -55,7 +55,9 @@ class StreamsGroupTopologyDescriptionUpdateResponseV0(Serializer[StreamsGroupTop
 
     @staticmethod
     def write(m: StreamsGroupTopologyDescriptionUpdateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTopologyDescriptionUpdateResponse):
+        if type(m) is not StreamsGroupTopologyDescriptionUpdateResponse and not is_subclass(
+            type(m), StreamsGroupTopologyDescriptionUpdateResponse
+        ):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

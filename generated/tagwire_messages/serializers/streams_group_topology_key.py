@@ -35,7 +35,9 @@ class StreamsGroupTopologyKeyV0(Serializer[StreamsGroupTopologyKey]):
 
     @staticmethod
     def write(m: StreamsGroupTopologyKey, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTopologyKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not StreamsGroupTopologyKey and not is_subclass(type(m), StreamsGroupTopologyKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
 

@@ -77,7 +77,7 @@ def _read_topic_config_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Topic
 
 def _write_topic_config_v0(out: bytearray, items: Iterable[TopicConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicConfig):
+        if type(m) is not TopicConfig and not is_subclass(type(m), TopicConfig):
             raise UnwritableValue
         put_compact_string(out, m.key)
         put_compact_string(out, m.value)
@@ -120,7 +120,7 @@ def _read_topic_info_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicIn
 
 def _write_topic_info_v0(out: bytearray, items: Iterable[TopicInfo]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicInfo):
+        if type(m) is not TopicInfo and not is_subclass(type(m), TopicInfo):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_ih(m.partitions, m.replication_factor)
@@ -178,7 +178,7 @@ def _read_copartition_group_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_copartition_group_v0(out: bytearray, items: Iterable[CopartitionGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), CopartitionGroup):
+        if type(m) is not CopartitionGroup and not is_subclass(type(m), CopartitionGroup):
             raise UnwritableValue
         values = m.source_topics
         if values is EMPTY:
@@ -279,7 +279,7 @@ def _read_subtopology_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Subtop
 
 def _write_subtopology_v0(out: bytearray, items: Iterable[Subtopology]) -> None:
     for m in items:
-        if not is_subclass(type(m), Subtopology):
+        if type(m) is not Subtopology and not is_subclass(type(m), Subtopology):
             raise UnwritableValue
         put_compact_string(out, m.subtopology_id)
         put_compact_count(out, m.source_topics)
@@ -326,7 +326,7 @@ class StreamsGroupTopologyValueV0(Serializer[StreamsGroupTopologyValue]):
 
     @staticmethod
     def write(m: StreamsGroupTopologyValue, out: bytearray) -> None:
-        if not is_subclass(type(m), StreamsGroupTopologyValue):
+        if type(m) is not StreamsGroupTopologyValue and not is_subclass(type(m), StreamsGroupTopologyValue):
             raise UnwritableValue
         out += _pack_i(m.epoch)
         put_compact_count(out, m.subtopologies)

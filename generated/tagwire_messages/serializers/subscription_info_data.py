@@ -65,7 +65,7 @@ def _read_task_id_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TaskId, ..
 
 def _write_task_id_v1(out: bytearray, items: Iterable[TaskId]) -> None:
     for m in items:
-        if not is_subclass(type(m), TaskId) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not TaskId and not is_subclass(type(m), TaskId)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ii(m.topic_group_id, m.partition)
 
@@ -84,7 +84,9 @@ def _read_partition_to_offset_sum_v7(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_partition_to_offset_sum_v7(out: bytearray, items: Iterable[PartitionToOffsetSum]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionToOffsetSum) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionToOffsetSum and not is_subclass(type(m), PartitionToOffsetSum)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iq(m.partition, m.offset_sum)
 
@@ -111,7 +113,7 @@ def _read_task_offset_sum_v7(buf: bytes, pos: int, count: int) -> tuple[tuple[Ta
 def _write_task_offset_sum_v7(out: bytearray, items: Iterable[TaskOffsetSum]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), TaskOffsetSum)
+            (type(m) is not TaskOffsetSum and not is_subclass(type(m), TaskOffsetSum))
             or m.partition != 0
             or m.offset_sum != 0
             or m.named_topology != ""
@@ -147,7 +149,7 @@ def _read_task_offset_sum_v10(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 def _write_task_offset_sum_v10(out: bytearray, items: Iterable[TaskOffsetSum]) -> None:
     for m in items:
         if (
-            not is_subclass(type(m), TaskOffsetSum)
+            (type(m) is not TaskOffsetSum and not is_subclass(type(m), TaskOffsetSum))
             or m.partition_to_offset_sum not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -182,7 +184,7 @@ def _read_client_tag_v11(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tu
 
 def _write_client_tag_v11(out: bytearray, items: Iterable[ClientTag]) -> None:
     for m in items:
-        if not is_subclass(type(m), ClientTag) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not ClientTag and not is_subclass(type(m), ClientTag)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_binary(out, m.key)
         put_binary(out, m.value)
@@ -221,7 +223,7 @@ class SubscriptionInfoDataV1(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.latest_supported_version != -1
             or m.user_end_point != b""
             or m.task_offset_sums not in EMPTIES
@@ -277,7 +279,7 @@ class SubscriptionInfoDataV2(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.latest_supported_version != -1
             or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
@@ -333,7 +335,7 @@ class SubscriptionInfoDataV3(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.task_offset_sums not in EMPTIES
             or m.unique_field != 0
             or m.error_code != 0
@@ -402,7 +404,7 @@ class SubscriptionInfoDataV7(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.unique_field != 0
@@ -453,7 +455,7 @@ class SubscriptionInfoDataV8(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.error_code != 0
@@ -503,7 +505,7 @@ class SubscriptionInfoDataV9(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.client_tags not in EMPTIES
@@ -552,7 +554,7 @@ class SubscriptionInfoDataV10(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.client_tags not in EMPTIES
@@ -604,7 +606,7 @@ class SubscriptionInfoDataV11(Serializer[SubscriptionInfoData]):
     @staticmethod
     def write(m: SubscriptionInfoData, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SubscriptionInfoData)
+            (type(m) is not SubscriptionInfoData and not is_subclass(type(m), SubscriptionInfoData))
             or m.prev_tasks not in EMPTIES
             or m.standby_tasks not in EMPTIES
             or m.unknown_tags not in WITHOUT_TAGS

@@ -67,7 +67,9 @@ def _read_assignment_v0(
 
 def _write_assignment_v0(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), SyncGroupRequestAssignment) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SyncGroupRequestAssignment and not is_subclass(type(m), SyncGroupRequestAssignment)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.member_id)
         put_binary(out, m.assignment)
@@ -109,7 +111,7 @@ def _read_assignment_v4(
 
 def _write_assignment_v4(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), SyncGroupRequestAssignment):
+        if type(m) is not SyncGroupRequestAssignment and not is_subclass(type(m), SyncGroupRequestAssignment):
             raise UnwritableValue
         put_compact_string(out, m.member_id)
         put_compact_binary(out, m.assignment)
@@ -157,7 +159,7 @@ class SyncGroupRequestV0(Serializer[SyncGroupRequest]):
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), SyncGroupRequest)
+            (type(m) is not SyncGroupRequest and not is_subclass(type(m), SyncGroupRequest))
             or m.group_instance_id is not None
             or m.unknown_tags not in WITHOUT_TAGS
         ):
@@ -227,7 +229,9 @@ class SyncGroupRequestV3(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SyncGroupRequest and not is_subclass(type(m), SyncGroupRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -294,7 +298,7 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupRequest):
+        if type(m) is not SyncGroupRequest and not is_subclass(type(m), SyncGroupRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id)
@@ -384,7 +388,7 @@ class SyncGroupRequestV5(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupRequest):
+        if type(m) is not SyncGroupRequest and not is_subclass(type(m), SyncGroupRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         out += _pack_i(m.generation_id)

@@ -57,7 +57,9 @@ class SyncGroupResponseV0(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SyncGroupResponse and not is_subclass(type(m), SyncGroupResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_binary(out, m.assignment)
@@ -87,7 +89,9 @@ class SyncGroupResponseV1(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not SyncGroupResponse and not is_subclass(type(m), SyncGroupResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_binary(out, m.assignment)
@@ -135,7 +139,7 @@ class SyncGroupResponseV4(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupResponse):
+        if type(m) is not SyncGroupResponse and not is_subclass(type(m), SyncGroupResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_compact_binary(out, m.assignment)
@@ -194,7 +198,7 @@ class SyncGroupResponseV5(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupResponse):
+        if type(m) is not SyncGroupResponse and not is_subclass(type(m), SyncGroupResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.protocol_type)

@@ -56,7 +56,7 @@ class TopicRecordV0(Serializer[TopicRecord]):
 
     @staticmethod
     def write(m: TopicRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), TopicRecord):
+        if type(m) is not TopicRecord and not is_subclass(type(m), TopicRecord):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_16s(uuid_bytes(m.topic_id))

@@ -35,7 +35,9 @@ class TransactionLogKeyV0(Serializer[TransactionLogKey]):
 
     @staticmethod
     def write(m: TransactionLogKey, out: bytearray) -> None:
-        if not is_subclass(type(m), TransactionLogKey) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TransactionLogKey and not is_subclass(type(m), TransactionLogKey)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.transactional_id)
 

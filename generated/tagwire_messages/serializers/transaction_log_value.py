@@ -72,7 +72,9 @@ def _read_partitions_schema_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_partitions_schema_v0(out: bytearray, items: Iterable[PartitionsSchema]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionsSchema) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionsSchema and not is_subclass(type(m), PartitionsSchema)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         _int32s.put(out, m.partition_ids)
@@ -113,7 +115,7 @@ def _read_partitions_schema_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_partitions_schema_v1(out: bytearray, items: Iterable[PartitionsSchema]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionsSchema):
+        if type(m) is not PartitionsSchema and not is_subclass(type(m), PartitionsSchema):
             raise UnwritableValue
         put_compact_string(out, m.topic)
         values = m.partition_ids
@@ -161,7 +163,7 @@ class TransactionLogValueV0(Serializer[TransactionLogValue]):
     @staticmethod
     def write(m: TransactionLogValue, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), TransactionLogValue)
+            (type(m) is not TransactionLogValue and not is_subclass(type(m), TransactionLogValue))
             or m.previous_producer_id != -1
             or m.next_producer_id != -1
             or m.next_producer_epoch != -1
@@ -237,7 +239,7 @@ class TransactionLogValueV1(Serializer[TransactionLogValue]):
 
     @staticmethod
     def write(m: TransactionLogValue, out: bytearray) -> None:
-        if not is_subclass(type(m), TransactionLogValue):
+        if type(m) is not TransactionLogValue and not is_subclass(type(m), TransactionLogValue):
             raise UnwritableValue
         out += _pack_qhib(m.producer_id, m.producer_epoch, m.transaction_timeout_ms, m.transaction_status)
         if m.transaction_partitions is None:

@@ -76,7 +76,9 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitRequestPartition and not is_subclass(type(m), TxnOffsetCommitRequestPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iq(m.partition_index, m.committed_offset)
         put_nullable_string(out, m.committed_metadata)
@@ -107,7 +109,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitRequestTopic and not is_subclass(type(m), TxnOffsetCommitRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -137,7 +141,9 @@ def _read_partition_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitRequestPartition and not is_subclass(type(m), TxnOffsetCommitRequestPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_string(out, m.committed_metadata)
@@ -168,7 +174,9 @@ def _read_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v2(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitRequestTopic and not is_subclass(type(m), TxnOffsetCommitRequestTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -203,7 +211,7 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestPartition):
+        if type(m) is not TxnOffsetCommitRequestPartition and not is_subclass(type(m), TxnOffsetCommitRequestPartition):
             raise UnwritableValue
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
         put_nullable_compact_string(out, m.committed_metadata)
@@ -246,7 +254,7 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestTopic):
+        if type(m) is not TxnOffsetCommitRequestTopic and not is_subclass(type(m), TxnOffsetCommitRequestTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -283,7 +291,7 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestTopic):
+        if type(m) is not TxnOffsetCommitRequestTopic and not is_subclass(type(m), TxnOffsetCommitRequestTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -333,7 +341,7 @@ class TxnOffsetCommitRequestV0(Serializer[TxnOffsetCommitRequest]):
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), TxnOffsetCommitRequest)
+            (type(m) is not TxnOffsetCommitRequest and not is_subclass(type(m), TxnOffsetCommitRequest))
             or m.generation_id_or_member_epoch != -1
             or m.member_id != ""
             or m.group_instance_id is not None
@@ -392,7 +400,7 @@ class TxnOffsetCommitRequestV2(Serializer[TxnOffsetCommitRequest]):
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), TxnOffsetCommitRequest)
+            (type(m) is not TxnOffsetCommitRequest and not is_subclass(type(m), TxnOffsetCommitRequest))
             or m.generation_id_or_member_epoch != -1
             or m.member_id != ""
             or m.group_instance_id is not None
@@ -471,7 +479,7 @@ class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
 
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitRequest):
+        if type(m) is not TxnOffsetCommitRequest and not is_subclass(type(m), TxnOffsetCommitRequest):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         put_compact_string(out, m.group_id)
@@ -563,7 +571,7 @@ class TxnOffsetCommitRequestV6(Serializer[TxnOffsetCommitRequest]):
 
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitRequest):
+        if type(m) is not TxnOffsetCommitRequest and not is_subclass(type(m), TxnOffsetCommitRequest):
             raise UnwritableValue
         put_compact_string(out, m.transactional_id)
         put_compact_string(out, m.group_id)

@@ -61,7 +61,10 @@ def _read_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponsePartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitResponsePartition
+            and not is_subclass(type(m), TxnOffsetCommitResponsePartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -91,7 +94,9 @@ def _read_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v0(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponseTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitResponseTopic and not is_subclass(type(m), TxnOffsetCommitResponseTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -115,7 +120,9 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponsePartition):
+        if type(m) is not TxnOffsetCommitResponsePartition and not is_subclass(
+            type(m), TxnOffsetCommitResponsePartition
+        ):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -157,7 +164,7 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponseTopic):
+        if type(m) is not TxnOffsetCommitResponseTopic and not is_subclass(type(m), TxnOffsetCommitResponseTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -194,7 +201,7 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v6(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponseTopic):
+        if type(m) is not TxnOffsetCommitResponseTopic and not is_subclass(type(m), TxnOffsetCommitResponseTopic):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -225,7 +232,9 @@ class TxnOffsetCommitResponseV0(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TxnOffsetCommitResponse and not is_subclass(type(m), TxnOffsetCommitResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.topics)
@@ -270,7 +279,7 @@ class TxnOffsetCommitResponseV3(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitResponse):
+        if type(m) is not TxnOffsetCommitResponse and not is_subclass(type(m), TxnOffsetCommitResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)
@@ -319,7 +328,7 @@ class TxnOffsetCommitResponseV6(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitResponse):
+        if type(m) is not TxnOffsetCommitResponse and not is_subclass(type(m), TxnOffsetCommitResponse):
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_compact_count(out, m.topics)

@@ -34,7 +34,7 @@ class UnfenceBrokerRecordV0(Serializer[UnfenceBrokerRecord]):
 
     @staticmethod
     def write(m: UnfenceBrokerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), UnfenceBrokerRecord):
+        if type(m) is not UnfenceBrokerRecord and not is_subclass(type(m), UnfenceBrokerRecord):
             raise UnwritableValue
         out += _pack_iq(m.id, m.epoch)
         if m.unknown_tags is NO_TAGS:

@@ -34,7 +34,7 @@ class UnregisterBrokerRecordV0(Serializer[UnregisterBrokerRecord]):
 
     @staticmethod
     def write(m: UnregisterBrokerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), UnregisterBrokerRecord):
+        if type(m) is not UnregisterBrokerRecord and not is_subclass(type(m), UnregisterBrokerRecord):
             raise UnwritableValue
         out += _pack_iq(m.broker_id, m.broker_epoch)
         if m.unknown_tags is NO_TAGS:

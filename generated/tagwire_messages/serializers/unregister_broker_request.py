@@ -34,7 +34,7 @@ class UnregisterBrokerRequestV0(Serializer[UnregisterBrokerRequest]):
 
     @staticmethod
     def write(m: UnregisterBrokerRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UnregisterBrokerRequest):
+        if type(m) is not UnregisterBrokerRequest and not is_subclass(type(m), UnregisterBrokerRequest):
             raise UnwritableValue
         out += _pack_i(m.broker_id)
         if m.unknown_tags is NO_TAGS:

@@ -53,7 +53,7 @@ class UnregisterBrokerResponseV0(Serializer[UnregisterBrokerResponse]):
 
     @staticmethod
     def write(m: UnregisterBrokerResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UnregisterBrokerResponse):
+        if type(m) is not UnregisterBrokerResponse and not is_subclass(type(m), UnregisterBrokerResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

@@ -34,7 +34,7 @@ class UnregisterControllerRecordV0(Serializer[UnregisterControllerRecord]):
 
     @staticmethod
     def write(m: UnregisterControllerRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), UnregisterControllerRecord):
+        if type(m) is not UnregisterControllerRecord and not is_subclass(type(m), UnregisterControllerRecord):
             raise UnwritableValue
         out += _pack_i(m.controller_id)
         if m.unknown_tags is NO_TAGS:

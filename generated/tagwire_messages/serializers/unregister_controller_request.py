@@ -34,7 +34,7 @@ class UnregisterControllerRequestV0(Serializer[UnregisterControllerRequest]):
 
     @staticmethod
     def write(m: UnregisterControllerRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UnregisterControllerRequest):
+        if type(m) is not UnregisterControllerRequest and not is_subclass(type(m), UnregisterControllerRequest):
             raise UnwritableValue
         out += _pack_i(m.controller_id)
         if m.unknown_tags is NO_TAGS:

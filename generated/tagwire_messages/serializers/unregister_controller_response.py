@@ -53,7 +53,7 @@ class UnregisterControllerResponseV0(Serializer[UnregisterControllerResponse]):
 
     @staticmethod
     def write(m: UnregisterControllerResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UnregisterControllerResponse):
+        if type(m) is not UnregisterControllerResponse and not is_subclass(type(m), UnregisterControllerResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

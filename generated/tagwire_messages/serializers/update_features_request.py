@@ -64,7 +64,7 @@ def _read_feature_update_key_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_feature_update_key_v0(out: bytearray, items: Iterable[FeatureUpdateKey]) -> None:
     for m in items:
-        if not is_subclass(type(m), FeatureUpdateKey) or m.upgrade_type != 1:
+        if (type(m) is not FeatureUpdateKey and not is_subclass(type(m), FeatureUpdateKey)) or m.upgrade_type != 1:
             raise UnwritableValue
         put_compact_string(out, m.feature)
         out += _pack_hB(m.max_version_level, BOOLEAN_BYTES[m.allow_downgrade])
@@ -101,7 +101,9 @@ def _read_feature_update_key_v1(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_feature_update_key_v1(out: bytearray, items: Iterable[FeatureUpdateKey]) -> None:
     for m in items:
-        if not is_subclass(type(m), FeatureUpdateKey) or m.allow_downgrade != False:
+        if (
+            type(m) is not FeatureUpdateKey and not is_subclass(type(m), FeatureUpdateKey)
+        ) or m.allow_downgrade != False:
             raise UnwritableValue
         put_compact_string(out, m.feature)
         out += _pack_hb(m.max_version_level, m.upgrade_type)
@@ -138,7 +140,9 @@ class UpdateFeaturesRequestV0(Serializer[UpdateFeaturesRequest]):
 
     @staticmethod
     def write(m: UpdateFeaturesRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateFeaturesRequest) or m.validate_only != False:
+        if (
+            type(m) is not UpdateFeaturesRequest and not is_subclass(type(m), UpdateFeaturesRequest)
+        ) or m.validate_only != False:
             raise UnwritableValue
         out += _pack_i(m.timeout_ms)
         put_compact_count(out, m.feature_updates)
@@ -177,7 +181,7 @@ class UpdateFeaturesRequestV1(Serializer[UpdateFeaturesRequest]):
 
     @staticmethod
     def write(m: UpdateFeaturesRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateFeaturesRequest):
+        if type(m) is not UpdateFeaturesRequest and not is_subclass(type(m), UpdateFeaturesRequest):
             raise UnwritableValue
         out += _pack_i(m.timeout_ms)
         put_compact_count(out, m.feature_updates)

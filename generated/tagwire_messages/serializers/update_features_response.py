@@ -69,7 +69,7 @@ def _read_updatable_feature_result_v0(
 
 def _write_updatable_feature_result_v0(out: bytearray, items: Iterable[UpdatableFeatureResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdatableFeatureResult):
+        if type(m) is not UpdatableFeatureResult and not is_subclass(type(m), UpdatableFeatureResult):
             raise UnwritableValue
         put_compact_string(out, m.feature)
         out += _pack_h(m.error_code)
@@ -117,7 +117,7 @@ class UpdateFeaturesResponseV0(Serializer[UpdateFeaturesResponse]):
 
     @staticmethod
     def write(m: UpdateFeaturesResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateFeaturesResponse):
+        if type(m) is not UpdateFeaturesResponse and not is_subclass(type(m), UpdateFeaturesResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -165,7 +165,7 @@ class UpdateFeaturesResponseV2(Serializer[UpdateFeaturesResponse]):
 
     @staticmethod
     def write(m: UpdateFeaturesResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateFeaturesResponse):
+        if type(m) is not UpdateFeaturesResponse and not is_subclass(type(m), UpdateFeaturesResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         put_nullable_compact_string(out, m.error_message)

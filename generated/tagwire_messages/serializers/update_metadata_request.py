@@ -109,7 +109,9 @@ def _read_update_metadata_partition_state_v0(
 
 def _write_update_metadata_partition_state_v0(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataPartitionState) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataPartitionState and not is_subclass(type(m), UpdateMetadataPartitionState)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -142,7 +144,9 @@ def _read_update_metadata_broker_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v0(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataBroker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataBroker and not is_subclass(type(m), UpdateMetadataBroker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.id)
         put_string(out, m.v0_host)
@@ -174,7 +178,9 @@ def _read_update_metadata_endpoint_v1(
 
 def _write_update_metadata_endpoint_v1(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataEndpoint) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataEndpoint and not is_subclass(type(m), UpdateMetadataEndpoint)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.port)
         put_string(out, m.host)
@@ -202,7 +208,9 @@ def _read_update_metadata_broker_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v1(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataBroker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataBroker and not is_subclass(type(m), UpdateMetadataBroker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -238,7 +246,9 @@ def _read_update_metadata_broker_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v2(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataBroker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataBroker and not is_subclass(type(m), UpdateMetadataBroker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -277,7 +287,9 @@ def _read_update_metadata_endpoint_v3(
 
 def _write_update_metadata_endpoint_v3(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataEndpoint) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataEndpoint and not is_subclass(type(m), UpdateMetadataEndpoint)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.port)
         put_string(out, m.host)
@@ -314,7 +326,9 @@ def _read_update_metadata_broker_v3(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v3(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataBroker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataBroker and not is_subclass(type(m), UpdateMetadataBroker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.id)
         put_count(out, m.endpoints)
@@ -361,7 +375,9 @@ def _read_update_metadata_partition_state_v4(
 
 def _write_update_metadata_partition_state_v4(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataPartitionState) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataPartitionState and not is_subclass(type(m), UpdateMetadataPartitionState)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -404,7 +420,9 @@ def _read_update_metadata_partition_state_v5(
 
 def _write_update_metadata_partition_state_v5(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataPartitionState) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataPartitionState and not is_subclass(type(m), UpdateMetadataPartitionState)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         _int32s.put(out, m.isr)
@@ -440,7 +458,9 @@ def _read_update_metadata_topic_state_v5(
 
 def _write_update_metadata_topic_state_v5(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataTopicState) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataTopicState and not is_subclass(type(m), UpdateMetadataTopicState)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic_name)
         put_count(out, m.partition_states)
@@ -499,7 +519,7 @@ def _read_update_metadata_partition_state_v6(
 
 def _write_update_metadata_partition_state_v6(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataPartitionState):
+        if type(m) is not UpdateMetadataPartitionState and not is_subclass(type(m), UpdateMetadataPartitionState):
             raise UnwritableValue
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
         values = m.isr
@@ -568,7 +588,7 @@ def _read_update_metadata_topic_state_v6(
 
 def _write_update_metadata_topic_state_v6(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataTopicState):
+        if type(m) is not UpdateMetadataTopicState and not is_subclass(type(m), UpdateMetadataTopicState):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partition_states)
@@ -617,7 +637,7 @@ def _read_update_metadata_endpoint_v6(
 
 def _write_update_metadata_endpoint_v6(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataEndpoint):
+        if type(m) is not UpdateMetadataEndpoint and not is_subclass(type(m), UpdateMetadataEndpoint):
             raise UnwritableValue
         out += _pack_i(m.port)
         put_compact_string(out, m.host)
@@ -665,7 +685,7 @@ def _read_update_metadata_broker_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v6(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataBroker):
+        if type(m) is not UpdateMetadataBroker and not is_subclass(type(m), UpdateMetadataBroker):
             raise UnwritableValue
         out += _pack_i(m.id)
         put_compact_count(out, m.endpoints)
@@ -713,7 +733,7 @@ def _read_update_metadata_topic_state_v7(
 
 def _write_update_metadata_topic_state_v7(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataTopicState):
+        if type(m) is not UpdateMetadataTopicState and not is_subclass(type(m), UpdateMetadataTopicState):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         out += _pack_16s(uuid_bytes(m.topic_id))
@@ -756,7 +776,7 @@ class UpdateMetadataRequestV0(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -801,7 +821,7 @@ class UpdateMetadataRequestV1(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -846,7 +866,7 @@ class UpdateMetadataRequestV2(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -891,7 +911,7 @@ class UpdateMetadataRequestV3(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -936,7 +956,7 @@ class UpdateMetadataRequestV4(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.topic_states not in EMPTIES
@@ -980,7 +1000,7 @@ class UpdateMetadataRequestV5(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
@@ -1032,7 +1052,7 @@ class UpdateMetadataRequestV6(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
@@ -1087,7 +1107,7 @@ class UpdateMetadataRequestV7(Serializer[UpdateMetadataRequest]):
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
         if (
-            not is_subclass(type(m), UpdateMetadataRequest)
+            (type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest))
             or m.is_k_raft_controller != False
             or m.type != 0
             or m.ungrouped_partition_states not in EMPTIES
@@ -1157,7 +1177,9 @@ class UpdateMetadataRequestV8(Serializer[UpdateMetadataRequest]):
 
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateMetadataRequest) or m.ungrouped_partition_states not in EMPTIES:
+        if (
+            type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest)
+        ) or m.ungrouped_partition_states not in EMPTIES:
             raise UnwritableValue
         out += _pack_iBiq(m.controller_id, BOOLEAN_BYTES[m.is_k_raft_controller], m.controller_epoch, m.broker_epoch)
         put_compact_count(out, m.topic_states)

@@ -32,7 +32,9 @@ class UpdateMetadataResponseV0(Serializer[UpdateMetadataResponse]):
 
     @staticmethod
     def write(m: UpdateMetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateMetadataResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not UpdateMetadataResponse and not is_subclass(type(m), UpdateMetadataResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_h(m.error_code)
 
@@ -86,7 +88,7 @@ class UpdateMetadataResponseV6(Serializer[UpdateMetadataResponse]):
 
     @staticmethod
     def write(m: UpdateMetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateMetadataResponse):
+        if type(m) is not UpdateMetadataResponse and not is_subclass(type(m), UpdateMetadataResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         if m.unknown_tags is NO_TAGS:

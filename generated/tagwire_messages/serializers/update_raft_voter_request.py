@@ -70,7 +70,7 @@ def _read_listener_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Listener,
 
 def _write_listener_v0(out: bytearray, items: Iterable[Listener]) -> None:
     for m in items:
-        if not is_subclass(type(m), Listener):
+        if type(m) is not Listener and not is_subclass(type(m), Listener):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -98,7 +98,7 @@ def _read_k_raft_version_feature_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_k_raft_version_feature_v0(out: bytearray, items: Iterable[KRaftVersionFeature]) -> None:
     for m in items:
-        if not is_subclass(type(m), KRaftVersionFeature):
+        if type(m) is not KRaftVersionFeature and not is_subclass(type(m), KRaftVersionFeature):
             raise UnwritableValue
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
@@ -146,7 +146,7 @@ class UpdateRaftVoterRequestV0(Serializer[UpdateRaftVoterRequest]):
 
     @staticmethod
     def write(m: UpdateRaftVoterRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateRaftVoterRequest):
+        if type(m) is not UpdateRaftVoterRequest and not is_subclass(type(m), UpdateRaftVoterRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_ii16s(m.current_leader_epoch, m.voter_id, uuid_bytes(m.voter_directory_id))

@@ -61,7 +61,7 @@ def _read_current_leader_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Cur
 
 def _write_current_leader_v0(out: bytearray, items: Iterable[CurrentLeader]) -> None:
     for m in items:
-        if not is_subclass(type(m), CurrentLeader):
+        if type(m) is not CurrentLeader and not is_subclass(type(m), CurrentLeader):
             raise UnwritableValue
         out += _pack_ii(m.leader_id, m.leader_epoch)
         put_compact_string(out, m.host)
@@ -106,7 +106,7 @@ class UpdateRaftVoterResponseV0(Serializer[UpdateRaftVoterResponse]):
 
     @staticmethod
     def write(m: UpdateRaftVoterResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateRaftVoterResponse):
+        if type(m) is not UpdateRaftVoterResponse and not is_subclass(type(m), UpdateRaftVoterResponse):
             raise UnwritableValue
         out += _pack_ih(m.throttle_time_ms, m.error_code)
         tagged = []

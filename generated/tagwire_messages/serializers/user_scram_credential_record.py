@@ -86,7 +86,7 @@ class UserScramCredentialRecordV0(Serializer[UserScramCredentialRecord]):
 
     @staticmethod
     def write(m: UserScramCredentialRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), UserScramCredentialRecord):
+        if type(m) is not UserScramCredentialRecord and not is_subclass(type(m), UserScramCredentialRecord):
             raise UnwritableValue
         put_compact_string(out, m.name)
         out += _pack_b(m.mechanism)

@@ -63,7 +63,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.pre_vote != False:
+        if (type(m) is not PartitionData and not is_subclass(type(m), PartitionData)) or m.pre_vote != False:
             raise UnwritableValue
         out += _pack_iiiiq(m.partition_index, m.replica_epoch, m.replica_id, m.last_offset_epoch, m.last_offset)
         if m.unknown_tags is NO_TAGS:
@@ -104,7 +104,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -145,7 +145,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.pre_vote != False:
+        if (type(m) is not PartitionData and not is_subclass(type(m), PartitionData)) or m.pre_vote != False:
             raise UnwritableValue
         out += _pack_iii16s16siq(
             m.partition_index,
@@ -194,7 +194,7 @@ def _read_topic_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v1(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -236,7 +236,7 @@ def _read_partition_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v2(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_iii16s16siqB(
             m.partition_index,
@@ -286,7 +286,7 @@ def _read_topic_data_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v2(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -333,7 +333,7 @@ class VoteRequestV0(Serializer[VoteRequest]):
 
     @staticmethod
     def write(m: VoteRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), VoteRequest):
+        if type(m) is not VoteRequest and not is_subclass(type(m), VoteRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         put_compact_count(out, m.topics)
@@ -380,7 +380,7 @@ class VoteRequestV1(Serializer[VoteRequest]):
 
     @staticmethod
     def write(m: VoteRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), VoteRequest):
+        if type(m) is not VoteRequest and not is_subclass(type(m), VoteRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.voter_id)
@@ -428,7 +428,7 @@ class VoteRequestV2(Serializer[VoteRequest]):
 
     @staticmethod
     def write(m: VoteRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), VoteRequest):
+        if type(m) is not VoteRequest and not is_subclass(type(m), VoteRequest):
             raise UnwritableValue
         put_nullable_compact_string(out, m.cluster_id)
         out += _pack_i(m.voter_id)

@@ -57,7 +57,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_ihiiB(m.partition_index, m.error_code, m.leader_id, m.leader_epoch, BOOLEAN_BYTES[m.vote_granted])
         if m.unknown_tags is NO_TAGS:
@@ -98,7 +98,7 @@ def _read_topic_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[TopicDa
 
 def _write_topic_data_v0(out: bytearray, items: Iterable[TopicData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicData):
+        if type(m) is not TopicData and not is_subclass(type(m), TopicData):
             raise UnwritableValue
         put_compact_string(out, m.topic_name)
         put_compact_count(out, m.partitions)
@@ -136,7 +136,7 @@ def _read_node_endpoint_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Node
 
 def _write_node_endpoint_v1(out: bytearray, items: Iterable[NodeEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), NodeEndpoint):
+        if type(m) is not NodeEndpoint and not is_subclass(type(m), NodeEndpoint):
             raise UnwritableValue
         out += _pack_i(m.node_id)
         put_compact_string(out, m.host)
@@ -174,7 +174,7 @@ class VoteResponseV0(Serializer[VoteResponse]):
 
     @staticmethod
     def write(m: VoteResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), VoteResponse) or m.node_endpoints not in EMPTIES:
+        if (type(m) is not VoteResponse and not is_subclass(type(m), VoteResponse)) or m.node_endpoints not in EMPTIES:
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)
@@ -233,7 +233,7 @@ class VoteResponseV1(Serializer[VoteResponse]):
 
     @staticmethod
     def write(m: VoteResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), VoteResponse):
+        if type(m) is not VoteResponse and not is_subclass(type(m), VoteResponse):
             raise UnwritableValue
         out += _pack_h(m.error_code)
         put_compact_count(out, m.topics)

@@ -71,7 +71,7 @@ def _read_endpoint_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Endpoint,
 
 def _write_endpoint_v0(out: bytearray, items: Iterable[Endpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), Endpoint):
+        if type(m) is not Endpoint and not is_subclass(type(m), Endpoint):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_string(out, m.host)
@@ -99,7 +99,7 @@ def _read_k_raft_version_feature_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_k_raft_version_feature_v0(out: bytearray, items: Iterable[KRaftVersionFeature]) -> None:
     for m in items:
-        if not is_subclass(type(m), KRaftVersionFeature):
+        if type(m) is not KRaftVersionFeature and not is_subclass(type(m), KRaftVersionFeature):
             raise UnwritableValue
         out += _pack_hh(m.min_supported_version, m.max_supported_version)
         if m.unknown_tags is NO_TAGS:
@@ -135,7 +135,7 @@ def _read_voter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Voter, ...],
 
 def _write_voter_v0(out: bytearray, items: Iterable[Voter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Voter):
+        if type(m) is not Voter and not is_subclass(type(m), Voter):
             raise UnwritableValue
         out += _pack_i16s(m.voter_id, uuid_bytes(m.voter_directory_id))
         put_compact_count(out, m.endpoints)
@@ -173,7 +173,7 @@ class VotersRecordV0(Serializer[VotersRecord]):
 
     @staticmethod
     def write(m: VotersRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), VotersRecord):
+        if type(m) is not VotersRecord and not is_subclass(type(m), VotersRecord):
             raise UnwritableValue
         out += _pack_h(m.version)
         put_compact_count(out, m.voters)

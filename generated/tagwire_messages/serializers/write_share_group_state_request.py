@@ -58,7 +58,7 @@ def _read_state_batch_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[StateB
 
 def _write_state_batch_v0(out: bytearray, items: Iterable[StateBatch]) -> None:
     for m in items:
-        if not is_subclass(type(m), StateBatch):
+        if type(m) is not StateBatch and not is_subclass(type(m), StateBatch):
             raise UnwritableValue
         out += _pack_qqbh(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
         if m.unknown_tags is NO_TAGS:
@@ -93,7 +93,7 @@ def _read_partition_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_iiiq(m.partition, m.state_epoch, m.leader_epoch, m.start_offset)
         put_compact_count(out, m.state_batches)
@@ -129,7 +129,7 @@ def _read_write_state_data_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[W
 
 def _write_write_state_data_v0(out: bytearray, items: Iterable[WriteStateData]) -> None:
     for m in items:
-        if not is_subclass(type(m), WriteStateData):
+        if type(m) is not WriteStateData and not is_subclass(type(m), WriteStateData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -167,7 +167,7 @@ def _read_partition_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Par
 
 def _write_partition_data_v1(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData):
+        if type(m) is not PartitionData and not is_subclass(type(m), PartitionData):
             raise UnwritableValue
         out += _pack_iiiqi(m.partition, m.state_epoch, m.leader_epoch, m.start_offset, m.delivery_complete_count)
         put_compact_count(out, m.state_batches)
@@ -203,7 +203,7 @@ def _read_write_state_data_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[W
 
 def _write_write_state_data_v1(out: bytearray, items: Iterable[WriteStateData]) -> None:
     for m in items:
-        if not is_subclass(type(m), WriteStateData):
+        if type(m) is not WriteStateData and not is_subclass(type(m), WriteStateData):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -248,7 +248,7 @@ class WriteShareGroupStateRequestV0(Serializer[WriteShareGroupStateRequest]):
 
     @staticmethod
     def write(m: WriteShareGroupStateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteShareGroupStateRequest):
+        if type(m) is not WriteShareGroupStateRequest and not is_subclass(type(m), WriteShareGroupStateRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)
@@ -293,7 +293,7 @@ class WriteShareGroupStateRequestV1(Serializer[WriteShareGroupStateRequest]):
 
     @staticmethod
     def write(m: WriteShareGroupStateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteShareGroupStateRequest):
+        if type(m) is not WriteShareGroupStateRequest and not is_subclass(type(m), WriteShareGroupStateRequest):
             raise UnwritableValue
         put_compact_string(out, m.group_id)
         put_compact_count(out, m.topics)

@@ -63,7 +63,7 @@ def _read_partition_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v0(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         out += _pack_ih(m.partition, m.error_code)
         put_nullable_compact_string(out, m.error_message)
@@ -98,7 +98,7 @@ def _read_write_state_result_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_write_state_result_v0(out: bytearray, items: Iterable[WriteStateResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WriteStateResult):
+        if type(m) is not WriteStateResult and not is_subclass(type(m), WriteStateResult):
             raise UnwritableValue
         out += _pack_16s(uuid_bytes(m.topic_id))
         put_compact_count(out, m.partitions)
@@ -134,7 +134,7 @@ class WriteShareGroupStateResponseV0(Serializer[WriteShareGroupStateResponse]):
 
     @staticmethod
     def write(m: WriteShareGroupStateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteShareGroupStateResponse):
+        if type(m) is not WriteShareGroupStateResponse and not is_subclass(type(m), WriteShareGroupStateResponse):
             raise UnwritableValue
         put_compact_count(out, m.results)
         _write_write_state_result_v0(out, m.results)

@@ -71,7 +71,9 @@ def _read_writable_txn_marker_topic_v0(
 
 def _write_writable_txn_marker_topic_v0(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WritableTxnMarkerTopic and not is_subclass(type(m), WritableTxnMarkerTopic)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         _int32s.put(out, m.partition_indexes)
@@ -100,7 +102,9 @@ def _read_writable_txn_marker_v0(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v0(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarker) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WritableTxnMarker and not is_subclass(type(m), WritableTxnMarker)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_count(out, m.topics)
@@ -145,7 +149,7 @@ def _read_writable_txn_marker_topic_v1(
 
 def _write_writable_txn_marker_topic_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerTopic):
+        if type(m) is not WritableTxnMarkerTopic and not is_subclass(type(m), WritableTxnMarkerTopic):
             raise UnwritableValue
         put_compact_string(out, m.name)
         values = m.partition_indexes
@@ -190,7 +194,7 @@ def _read_writable_txn_marker_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v1(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarker):
+        if type(m) is not WritableTxnMarker and not is_subclass(type(m), WritableTxnMarker):
             raise UnwritableValue
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_compact_count(out, m.topics)
@@ -229,7 +233,7 @@ def _read_writable_txn_marker_v2(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v2(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarker):
+        if type(m) is not WritableTxnMarker and not is_subclass(type(m), WritableTxnMarker):
             raise UnwritableValue
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
         put_compact_count(out, m.topics)
@@ -260,7 +264,9 @@ class WriteTxnMarkersRequestV0(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WriteTxnMarkersRequest and not is_subclass(type(m), WriteTxnMarkersRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.markers)
         _write_writable_txn_marker_v0(out, m.markers)
@@ -291,7 +297,7 @@ class WriteTxnMarkersRequestV1(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersRequest):
+        if type(m) is not WriteTxnMarkersRequest and not is_subclass(type(m), WriteTxnMarkersRequest):
             raise UnwritableValue
         put_compact_count(out, m.markers)
         _write_writable_txn_marker_v1(out, m.markers)
@@ -326,7 +332,7 @@ class WriteTxnMarkersRequestV2(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersRequest):
+        if type(m) is not WriteTxnMarkersRequest and not is_subclass(type(m), WriteTxnMarkersRequest):
             raise UnwritableValue
         put_compact_count(out, m.markers)
         _write_writable_txn_marker_v2(out, m.markers)

@@ -60,7 +60,10 @@ def _write_writable_txn_marker_partition_result_v0(
     out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerPartitionResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WritableTxnMarkerPartitionResult
+            and not is_subclass(type(m), WritableTxnMarkerPartitionResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
 
@@ -91,7 +94,9 @@ def _read_writable_txn_marker_topic_result_v0(
 
 def _write_writable_txn_marker_topic_result_v0(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerTopicResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WritableTxnMarkerTopicResult and not is_subclass(type(m), WritableTxnMarkerTopicResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partitions)
@@ -118,7 +123,9 @@ def _read_writable_txn_marker_result_v0(
 
 def _write_writable_txn_marker_result_v0(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerResult) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WritableTxnMarkerResult and not is_subclass(type(m), WritableTxnMarkerResult)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_q(m.producer_id)
         put_count(out, m.topics)
@@ -146,7 +153,9 @@ def _write_writable_txn_marker_partition_result_v1(
     out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerPartitionResult):
+        if type(m) is not WritableTxnMarkerPartitionResult and not is_subclass(
+            type(m), WritableTxnMarkerPartitionResult
+        ):
             raise UnwritableValue
         out += _pack_ih(m.partition_index, m.error_code)
         if m.unknown_tags is NO_TAGS:
@@ -189,7 +198,7 @@ def _read_writable_txn_marker_topic_result_v1(
 
 def _write_writable_txn_marker_topic_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerTopicResult):
+        if type(m) is not WritableTxnMarkerTopicResult and not is_subclass(type(m), WritableTxnMarkerTopicResult):
             raise UnwritableValue
         put_compact_string(out, m.name)
         put_compact_count(out, m.partitions)
@@ -226,7 +235,7 @@ def _read_writable_txn_marker_result_v1(
 
 def _write_writable_txn_marker_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerResult):
+        if type(m) is not WritableTxnMarkerResult and not is_subclass(type(m), WritableTxnMarkerResult):
             raise UnwritableValue
         out += _pack_q(m.producer_id)
         put_compact_count(out, m.topics)
@@ -256,7 +265,9 @@ class WriteTxnMarkersResponseV0(Serializer[WriteTxnMarkersResponse]):
 
     @staticmethod
     def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not WriteTxnMarkersResponse and not is_subclass(type(m), WriteTxnMarkersResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.markers)
         _write_writable_txn_marker_result_v0(out, m.markers)
@@ -287,7 +298,7 @@ class WriteTxnMarkersResponseV1(Serializer[WriteTxnMarkersResponse]):
 
     @staticmethod
     def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersResponse):
+        if type(m) is not WriteTxnMarkersResponse and not is_subclass(type(m), WriteTxnMarkersResponse):
             raise UnwritableValue
         put_compact_count(out, m.markers)
         _write_writable_txn_marker_result_v1(out, m.markers)

@@ -34,7 +34,7 @@ class ZkMigrationStateRecordV0(Serializer[ZkMigrationStateRecord]):
 
     @staticmethod
     def write(m: ZkMigrationStateRecord, out: bytearray) -> None:
-        if not is_subclass(type(m), ZkMigrationStateRecord):
+        if type(m) is not ZkMigrationStateRecord and not is_subclass(type(m), ZkMigrationStateRecord):
             raise UnwritableValue
         out += _pack_b(m.zk_migration_state)
         if m.unknown_tags is NO_TAGS:

@@ -61,6 +61,11 @@ def _without_fields(self: Struct, **fields: Any) -> None:
     raise TypeError(f"{type(self).__name__} has no fields; a class declares them with `field` and `data_class`")
 
 
+def _default_values(cls: type[Struct]) -> dict[str, Any]:
+    values = {name: row.default for name, row in cls._rows.items()}  # pyright: ignore[reportPrivateUsage]
+    return values | ({"unknown_tags": NO_TAGS} if cls.HAS_TAGS else {})
+
+
 def _alternatives(cls: type[Struct]) -> dict[str, tuple[str, ...]]:
     unions: dict[str, tuple[str, ...]] = {}
     for row in cls.FIELDS:
@@ -89,6 +94,8 @@ class Struct(Declarations):
         """The names of what objects hold: the fields, and `unknown_tags`."""
         _rows: ClassVar[dict[str, FieldRow]]
         """The rows of these fields, by name."""
+        _defaults: ClassVar[dict[str, Any]]
+        """What new objects hold, by attribute; DEFAULT_STRUCT stands for a struct that each object has of its own."""
         _unions: ClassVar[dict[str, tuple[str, ...]]]
         """The alternatives of each union."""
 
@@ -101,6 +108,7 @@ class Struct(Declarations):
         FIELDS = FirstUse((), field_table)
         _attributes = FirstUse((), from_fields(lambda cls: tuple(cls.__slots__)))
         _rows = FirstUse((), from_fields(lambda cls: {row.name: row for row in cls.FIELDS if not row.is_computed}))
+        _defaults = FirstUse((), from_fields(_default_values))
         _unions = FirstUse((), from_fields(_alternatives))
         __init__ = FirstUse(_without_fields, constructor)
 
@@ -110,12 +118,7 @@ class Struct(Declarations):
 
         Callers outside classes use `tagwire.layout.fresh`; a method's plain name could be that of a field.
         """
-        made = cls.__new__(cls)
-        for name, row in cls._rows.items():
-            setattr(made, name, row.fresh_value())
-        if cls.HAS_TAGS:
-            made.unknown_tags = NO_TAGS
-        return made
+        return made_of(cls, {})
 
     @first_use(engine_methods)
     def replace(self: S, **changes: Any) -> S:
@@ -208,7 +211,7 @@ class Struct(Declarations):
         # Only what differs: the shared empty `unknown_tags` can't be pickled, and need not be. Nor can views.
         # As state, since an object may hold itself.
         changed = {name: owned(value) for name, value in self._changed().items()}
-        return _fresh_of, (type(self),), changed, None, None, _set_fields
+        return _empty, (type(self),), changed, None, None, _fill
 
     # ------------------------------------------------------------ unions and keyed arrays: what generated classes call
 
@@ -266,8 +269,8 @@ def attributes_of(cls: type[Struct]) -> tuple[str, ...]:
 
 def made_of(cls: type[S], fields: Mapping[str, Any]) -> S:
     """An object of these fields, and of defaults, made without calling `__init__`."""
-    made = _fresh_of(cls)
-    _set_fields(made, fields)
+    made = cls.__new__(cls)
+    _fill(made, fields)
     return made
 
 
@@ -275,13 +278,23 @@ _rebuilt = made_of
 """By this name, pickles of former versions call it."""
 
 
-def _fresh_of(cls: type[S]) -> S:
-    return cls._fresh()  # pyright: ignore[reportPrivateUsage]
+def _fill(struct: Struct, fields: Mapping[str, Any]) -> None:
+    """Set all attributes of an empty object."""
+    from tagwire.layout.structs import DEFAULT_STRUCT
+
+    defaults = struct._defaults  # pyright: ignore[reportPrivateUsage]
+    for name, default in defaults.items():
+        if name in fields:
+            default = fields[name]
+        elif default is DEFAULT_STRUCT:
+            default = struct._rows[name].fresh_value()  # pyright: ignore[reportPrivateUsage]
+        setattr(struct, name, default)
+    for name in fields.keys() - defaults.keys():
+        setattr(struct, name, fields[name])  # which raises AttributeError, as it should
 
 
-def _set_fields(struct: Struct, fields: Mapping[str, Any]) -> None:
-    for name, value in fields.items():
-        setattr(struct, name, value)
+def _empty(cls: type[S]) -> S:
+    return cls.__new__(cls)
 
 
 def decoded(message: type[M], version: int, data: bytes) -> M:

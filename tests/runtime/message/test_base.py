@@ -73,7 +73,7 @@ def test_floats_compare_by_what_they_are(one: float, other: float, is_same: bool
 
 def test_a_list_is_a_tuple() -> None:
     message = PollRequest()
-    message.topics = [PollTopic()]  # type: ignore[assignment]
+    message.topics = [PollTopic()]
     assert message == PollRequest(topics=(PollTopic(),))
     assert message != PollRequest(topics=(PollTopic(), PollTopic()))
 

@@ -72,11 +72,11 @@ class TestDeletedDefaults:
     def test_replacing_it_is_a_way_back(self, partition: Any) -> None:
         whole = PartitionData()
         made = partition.replace(diverging_epoch=whole.diverging_epoch)
-        assert made == whole == PYTHON.replace(partition, diverging_epoch=whole.diverging_epoch)
+        assert made == whole == PYTHON["replace"](partition, diverging_epoch=whole.diverging_epoch)
 
 
 @pytest.mark.parametrize(
-    "deep_copy", [copy.deepcopy, lambda one: PYTHON.__deepcopy__(one, {})], ids=["engine", "Python"]
+    "deep_copy", [copy.deepcopy, lambda one: PYTHON["__deepcopy__"](one, {})], ids=["engine", "Python"]
 )
 def test_deep_copies_keep_types_and_leave_views(deep_copy: Any) -> None:
     made = SyncGroupResponse(throttle_time_ms=False, error_code=0.0)  # type: ignore[arg-type]

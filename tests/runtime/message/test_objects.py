@@ -105,7 +105,8 @@ class TestConstructing:
 
         for _ in range(3):
             assert Counted(name="x").name == "xx"
-            assert Named(name="y").alias == "a" and Named(name="y").name == "y"
+            made: Any = Named
+            assert made(name="y").alias == "a" and made(name="y").name == "y"
             assert type(Plain(name="z")) is Plain and Plain(name="z") == Plain(name="z") != Topic(name="z")
 
     def test_a_constructor_that_is_replaced_later_is_called(self, monkeypatch: pytest.MonkeyPatch) -> None:

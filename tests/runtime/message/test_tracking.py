@@ -82,7 +82,7 @@ class Noted(Partition, Noting):
 
 
 @dataclasses.dataclass(frozen=True)
-class Frozen(Partition):
+class Frozen(Partition):  # type: ignore[misc] # pyright: ignore[reportGeneralTypeIssues]
     """Assigns by `object.__setattr__`."""
 
     place: int = 0
@@ -93,6 +93,6 @@ def test_subclasses_assign_in_ways_of_their_own() -> None:
     Noting.noted.clear()
     noted.leader_id = 8
     assert Noting.noted == ["leader_id"] and noted.leader_id == 8
-    assert Frozen(3).place == 3
+    assert Frozen(3).place == 3  # type: ignore
     object.__setattr__(partition := decoded(), "leader_id", 9)
     assert partition.leader_id == 9

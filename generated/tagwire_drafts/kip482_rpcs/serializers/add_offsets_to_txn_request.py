@@ -47,7 +47,7 @@ class AddOffsetsToTxnRequestV2(Serializer[AddOffsetsToTxnRequest]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddOffsetsToTxnRequest):
+        if type(m) is not AddOffsetsToTxnRequest and not is_subclass(type(m), AddOffsetsToTxnRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)

@@ -32,7 +32,7 @@ class AddOffsetsToTxnResponseV2(Serializer[AddOffsetsToTxnResponse]):
 
     @staticmethod
     def write(m: AddOffsetsToTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddOffsetsToTxnResponse):
+        if type(m) is not AddOffsetsToTxnResponse and not is_subclass(type(m), AddOffsetsToTxnResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

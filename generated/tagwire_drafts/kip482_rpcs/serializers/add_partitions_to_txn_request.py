@@ -55,7 +55,7 @@ def _read_add_partitions_to_txn_topic_v2(
 
 def _write_add_partitions_to_txn_topic_v2(out: bytearray, items: Iterable[AddPartitionsToTxnTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTopic):
+        if type(m) is not AddPartitionsToTxnTopic and not is_subclass(type(m), AddPartitionsToTxnTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -90,7 +90,7 @@ class AddPartitionsToTxnRequestV2(Serializer[AddPartitionsToTxnRequest]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AddPartitionsToTxnRequest):
+        if type(m) is not AddPartitionsToTxnRequest and not is_subclass(type(m), AddPartitionsToTxnRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)

@@ -51,7 +51,9 @@ def _write_add_partitions_to_txn_partition_result_v2(
     out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnPartitionResult):
+        if type(m) is not AddPartitionsToTxnPartitionResult and not is_subclass(
+            type(m), AddPartitionsToTxnPartitionResult
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -85,7 +87,7 @@ def _write_add_partitions_to_txn_topic_result_v2(
     out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AddPartitionsToTxnTopicResult):
+        if type(m) is not AddPartitionsToTxnTopicResult and not is_subclass(type(m), AddPartitionsToTxnTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -113,7 +115,7 @@ class AddPartitionsToTxnResponseV2(Serializer[AddPartitionsToTxnResponse]):
 
     @staticmethod
     def write(m: AddPartitionsToTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AddPartitionsToTxnResponse):
+        if type(m) is not AddPartitionsToTxnResponse and not is_subclass(type(m), AddPartitionsToTxnResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -60,7 +60,7 @@ def _read_alterable_config_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v2(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterableConfig):
+        if type(m) is not AlterableConfig and not is_subclass(type(m), AlterableConfig):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -92,7 +92,7 @@ def _read_alter_configs_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v2(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResource):
+        if type(m) is not AlterConfigsResource and not is_subclass(type(m), AlterConfigsResource):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
@@ -123,7 +123,7 @@ class AlterConfigsRequestV2(Serializer[AlterConfigsRequest]):
 
     @staticmethod
     def write(m: AlterConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterConfigsRequest):
+        if type(m) is not AlterConfigsRequest and not is_subclass(type(m), AlterConfigsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.resources)

@@ -63,7 +63,7 @@ def _read_alter_configs_resource_response_v2(
 
 def _write_alter_configs_resource_response_v2(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResourceResponse):
+        if type(m) is not AlterConfigsResourceResponse and not is_subclass(type(m), AlterConfigsResourceResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -92,7 +92,7 @@ class AlterConfigsResponseV2(Serializer[AlterConfigsResponse]):
 
     @staticmethod
     def write(m: AlterConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterConfigsResponse):
+        if type(m) is not AlterConfigsResponse and not is_subclass(type(m), AlterConfigsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -54,7 +54,7 @@ def _read_reassignable_partition_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_reassignable_partition_v0(out: bytearray, items: Iterable[ReassignablePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignablePartition):
+        if type(m) is not ReassignablePartition and not is_subclass(type(m), ReassignablePartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
@@ -88,7 +88,7 @@ def _read_reassignable_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_reassignable_topic_v0(out: bytearray, items: Iterable[ReassignableTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignableTopic):
+        if type(m) is not ReassignableTopic and not is_subclass(type(m), ReassignableTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -116,7 +116,9 @@ class AlterPartitionReassignmentsRequestV0(Serializer[AlterPartitionReassignment
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionReassignmentsRequest):
+        if type(m) is not AlterPartitionReassignmentsRequest and not is_subclass(
+            type(m), AlterPartitionReassignmentsRequest
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.timeout_ms)

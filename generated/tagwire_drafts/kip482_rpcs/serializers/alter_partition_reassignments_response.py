@@ -57,7 +57,7 @@ def _read_reassignable_partition_response_v0(
 
 def _write_reassignable_partition_response_v0(out: bytearray, items: Iterable[ReassignablePartitionResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignablePartitionResponse):
+        if type(m) is not ReassignablePartitionResponse and not is_subclass(type(m), ReassignablePartitionResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -90,7 +90,7 @@ def _read_reassignable_topic_response_v0(
 
 def _write_reassignable_topic_response_v0(out: bytearray, items: Iterable[ReassignableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReassignableTopicResponse):
+        if type(m) is not ReassignableTopicResponse and not is_subclass(type(m), ReassignableTopicResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -128,7 +128,9 @@ class AlterPartitionReassignmentsResponseV0(Serializer[AlterPartitionReassignmen
 
     @staticmethod
     def write(m: AlterPartitionReassignmentsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterPartitionReassignmentsResponse):
+        if type(m) is not AlterPartitionReassignmentsResponse and not is_subclass(
+            type(m), AlterPartitionReassignmentsResponse
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

@@ -57,7 +57,7 @@ def _read_alter_replica_log_dir_topic_v2(
 
 def _write_alter_replica_log_dir_topic_v2(out: bytearray, items: Iterable[AlterReplicaLogDirTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirTopic):
+        if type(m) is not AlterReplicaLogDirTopic and not is_subclass(type(m), AlterReplicaLogDirTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -88,7 +88,7 @@ def _read_alter_replica_log_dir_v2(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_alter_replica_log_dir_v2(out: bytearray, items: Iterable[AlterReplicaLogDir]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDir):
+        if type(m) is not AlterReplicaLogDir and not is_subclass(type(m), AlterReplicaLogDir):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.path)
@@ -115,7 +115,7 @@ class AlterReplicaLogDirsRequestV2(Serializer[AlterReplicaLogDirsRequest]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterReplicaLogDirsRequest):
+        if type(m) is not AlterReplicaLogDirsRequest and not is_subclass(type(m), AlterReplicaLogDirsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.dirs)

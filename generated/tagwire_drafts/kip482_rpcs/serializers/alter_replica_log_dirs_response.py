@@ -51,7 +51,9 @@ def _write_alter_replica_log_dir_partition_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirPartitionResult):
+        if type(m) is not AlterReplicaLogDirPartitionResult and not is_subclass(
+            type(m), AlterReplicaLogDirPartitionResult
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -85,7 +87,7 @@ def _write_alter_replica_log_dir_topic_result_v2(
     out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterReplicaLogDirTopicResult):
+        if type(m) is not AlterReplicaLogDirTopicResult and not is_subclass(type(m), AlterReplicaLogDirTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
@@ -113,7 +115,7 @@ class AlterReplicaLogDirsResponseV2(Serializer[AlterReplicaLogDirsResponse]):
 
     @staticmethod
     def write(m: AlterReplicaLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), AlterReplicaLogDirsResponse):
+        if type(m) is not AlterReplicaLogDirsResponse and not is_subclass(type(m), AlterReplicaLogDirsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

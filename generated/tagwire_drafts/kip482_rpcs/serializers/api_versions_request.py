@@ -27,7 +27,7 @@ class ApiVersionsRequestV3(Serializer[ApiVersionsRequest]):
 
     @staticmethod
     def write(m: ApiVersionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsRequest):
+        if type(m) is not ApiVersionsRequest and not is_subclass(type(m), ApiVersionsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
 

@@ -35,7 +35,7 @@ def _read_key_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[ApiVersionsRes
 
 def _write_key_v3(out: bytearray, items: Iterable[ApiVersionsResponseKey]) -> None:
     for m in items:
-        if not is_subclass(type(m), ApiVersionsResponseKey):
+        if type(m) is not ApiVersionsResponseKey and not is_subclass(type(m), ApiVersionsResponseKey):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hhh(m.api_key, m.min_version, m.max_version)
@@ -63,7 +63,7 @@ class ApiVersionsResponseV3(Serializer[ApiVersionsResponse]):
 
     @staticmethod
     def write(m: ApiVersionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ApiVersionsResponse):
+        if type(m) is not ApiVersionsResponse and not is_subclass(type(m), ApiVersionsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

@@ -32,7 +32,7 @@ class ControlledShutdownRequestV3(Serializer[ControlledShutdownRequest]):
 
     @staticmethod
     def write(m: ControlledShutdownRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownRequest):
+        if type(m) is not ControlledShutdownRequest and not is_subclass(type(m), ControlledShutdownRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iq(m.broker_id, m.broker_epoch)

@@ -49,7 +49,7 @@ def _read_remaining_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_remaining_partition_v3(out: bytearray, items: Iterable[RemainingPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), RemainingPartition):
+        if type(m) is not RemainingPartition and not is_subclass(type(m), RemainingPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
@@ -76,7 +76,7 @@ class ControlledShutdownResponseV3(Serializer[ControlledShutdownResponse]):
 
     @staticmethod
     def write(m: ControlledShutdownResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ControlledShutdownResponse):
+        if type(m) is not ControlledShutdownResponse and not is_subclass(type(m), ControlledShutdownResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

@@ -67,7 +67,7 @@ def _read_creatable_acl_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Crea
 
 def _write_creatable_acl_v2(out: bytearray, items: Iterable[CreatableAcl]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableAcl):
+        if type(m) is not CreatableAcl and not is_subclass(type(m), CreatableAcl):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
@@ -97,7 +97,7 @@ class CreateAclsRequestV2(Serializer[CreateAclsRequest]):
 
     @staticmethod
     def write(m: CreateAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsRequest):
+        if type(m) is not CreateAclsRequest and not is_subclass(type(m), CreateAclsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.creations)

@@ -50,7 +50,7 @@ def _read_creatable_acl_result_v2(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_creatable_acl_result_v2(out: bytearray, items: Iterable[CreatableAclResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableAclResult):
+        if type(m) is not CreatableAclResult and not is_subclass(type(m), CreatableAclResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -77,7 +77,7 @@ class CreateAclsResponseV2(Serializer[CreateAclsResponse]):
 
     @staticmethod
     def write(m: CreateAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateAclsResponse):
+        if type(m) is not CreateAclsResponse and not is_subclass(type(m), CreateAclsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

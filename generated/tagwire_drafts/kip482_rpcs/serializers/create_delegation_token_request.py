@@ -53,7 +53,7 @@ def _read_creatable_renewers_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_creatable_renewers_v2(out: bytearray, items: Iterable[CreatableRenewers]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableRenewers):
+        if type(m) is not CreatableRenewers and not is_subclass(type(m), CreatableRenewers):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
@@ -81,7 +81,7 @@ class CreateDelegationTokenRequestV2(Serializer[CreateDelegationTokenRequest]):
 
     @staticmethod
     def write(m: CreateDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateDelegationTokenRequest):
+        if type(m) is not CreateDelegationTokenRequest and not is_subclass(type(m), CreateDelegationTokenRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.renewers)

@@ -77,7 +77,7 @@ class CreateDelegationTokenResponseV2(Serializer[CreateDelegationTokenResponse])
 
     @staticmethod
     def write(m: CreateDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateDelegationTokenResponse):
+        if type(m) is not CreateDelegationTokenResponse and not is_subclass(type(m), CreateDelegationTokenResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

@@ -57,7 +57,7 @@ def _read_create_partitions_assignment_v2(
 
 def _write_create_partitions_assignment_v2(out: bytearray, items: Iterable[CreatePartitionsAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsAssignment):
+        if type(m) is not CreatePartitionsAssignment and not is_subclass(type(m), CreatePartitionsAssignment):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         _int32s.put(out, m.broker_ids)
@@ -90,7 +90,7 @@ def _read_create_partitions_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_create_partitions_topic_v2(out: bytearray, items: Iterable[CreatePartitionsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsTopic):
+        if type(m) is not CreatePartitionsTopic and not is_subclass(type(m), CreatePartitionsTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -124,7 +124,7 @@ class CreatePartitionsRequestV2(Serializer[CreatePartitionsRequest]):
 
     @staticmethod
     def write(m: CreatePartitionsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreatePartitionsRequest):
+        if type(m) is not CreatePartitionsRequest and not is_subclass(type(m), CreatePartitionsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topics)

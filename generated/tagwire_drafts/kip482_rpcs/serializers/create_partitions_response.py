@@ -61,7 +61,7 @@ def _read_create_partitions_topic_result_v2(
 
 def _write_create_partitions_topic_result_v2(out: bytearray, items: Iterable[CreatePartitionsTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatePartitionsTopicResult):
+        if type(m) is not CreatePartitionsTopicResult and not is_subclass(type(m), CreatePartitionsTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -89,7 +89,7 @@ class CreatePartitionsResponseV2(Serializer[CreatePartitionsResponse]):
 
     @staticmethod
     def write(m: CreatePartitionsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreatePartitionsResponse):
+        if type(m) is not CreatePartitionsResponse and not is_subclass(type(m), CreatePartitionsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

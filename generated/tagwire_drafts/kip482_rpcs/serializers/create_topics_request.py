@@ -62,7 +62,7 @@ def _read_creatable_replica_assignment_v5(
 
 def _write_creatable_replica_assignment_v5(out: bytearray, items: Iterable[CreatableReplicaAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableReplicaAssignment):
+        if type(m) is not CreatableReplicaAssignment and not is_subclass(type(m), CreatableReplicaAssignment):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
@@ -97,7 +97,7 @@ def _read_createable_topic_config_v5(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_createable_topic_config_v5(out: bytearray, items: Iterable[CreateableTopicConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreateableTopicConfig):
+        if type(m) is not CreateableTopicConfig and not is_subclass(type(m), CreateableTopicConfig):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -135,7 +135,7 @@ def _read_creatable_topic_v5(buf: bytes, pos: int, count: int) -> tuple[tuple[Cr
 
 def _write_creatable_topic_v5(out: bytearray, items: Iterable[CreatableTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopic):
+        if type(m) is not CreatableTopic and not is_subclass(type(m), CreatableTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -168,7 +168,7 @@ class CreateTopicsRequestV5(Serializer[CreateTopicsRequest]):
 
     @staticmethod
     def write(m: CreateTopicsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsRequest):
+        if type(m) is not CreateTopicsRequest and not is_subclass(type(m), CreateTopicsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topics)

@@ -59,7 +59,7 @@ def _read_creatable_topic_result_v5(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_creatable_topic_result_v5(out: bytearray, items: Iterable[CreatableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), CreatableTopicResult):
+        if type(m) is not CreatableTopicResult and not is_subclass(type(m), CreatableTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -87,7 +87,7 @@ class CreateTopicsResponseV5(Serializer[CreateTopicsResponse]):
 
     @staticmethod
     def write(m: CreateTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), CreateTopicsResponse):
+        if type(m) is not CreateTopicsResponse and not is_subclass(type(m), CreateTopicsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

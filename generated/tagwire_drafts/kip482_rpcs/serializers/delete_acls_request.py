@@ -74,7 +74,7 @@ def _read_delete_acls_filter_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_delete_acls_filter_v2(out: bytearray, items: Iterable[DeleteAclsFilter]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilter):
+        if type(m) is not DeleteAclsFilter and not is_subclass(type(m), DeleteAclsFilter):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type_filter)
@@ -104,7 +104,7 @@ class DeleteAclsRequestV2(Serializer[DeleteAclsRequest]):
 
     @staticmethod
     def write(m: DeleteAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsRequest):
+        if type(m) is not DeleteAclsRequest and not is_subclass(type(m), DeleteAclsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.filters)

@@ -89,7 +89,7 @@ def _read_delete_acls_matching_acl_v2(
 
 def _write_delete_acls_matching_acl_v2(out: bytearray, items: Iterable[DeleteAclsMatchingAcl]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsMatchingAcl):
+        if type(m) is not DeleteAclsMatchingAcl and not is_subclass(type(m), DeleteAclsMatchingAcl):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -131,7 +131,7 @@ def _read_delete_acls_filter_result_v2(
 
 def _write_delete_acls_filter_result_v2(out: bytearray, items: Iterable[DeleteAclsFilterResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteAclsFilterResult):
+        if type(m) is not DeleteAclsFilterResult and not is_subclass(type(m), DeleteAclsFilterResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -160,7 +160,7 @@ class DeleteAclsResponseV2(Serializer[DeleteAclsResponse]):
 
     @staticmethod
     def write(m: DeleteAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteAclsResponse):
+        if type(m) is not DeleteAclsResponse and not is_subclass(type(m), DeleteAclsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

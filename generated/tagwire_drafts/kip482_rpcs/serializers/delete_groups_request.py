@@ -43,7 +43,7 @@ class DeleteGroupsRequestV2(Serializer[DeleteGroupsRequest]):
 
     @staticmethod
     def write(m: DeleteGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsRequest):
+        if type(m) is not DeleteGroupsRequest and not is_subclass(type(m), DeleteGroupsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.groups_names)

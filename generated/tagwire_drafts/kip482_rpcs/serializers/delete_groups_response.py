@@ -48,7 +48,7 @@ def _read_deletable_group_result_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_group_result_v2(out: bytearray, items: Iterable[DeletableGroupResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableGroupResult):
+        if type(m) is not DeletableGroupResult and not is_subclass(type(m), DeletableGroupResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
@@ -75,7 +75,7 @@ class DeleteGroupsResponseV2(Serializer[DeleteGroupsResponse]):
 
     @staticmethod
     def write(m: DeleteGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteGroupsResponse):
+        if type(m) is not DeleteGroupsResponse and not is_subclass(type(m), DeleteGroupsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

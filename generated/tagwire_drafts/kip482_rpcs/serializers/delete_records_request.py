@@ -48,7 +48,7 @@ def _read_delete_records_partition_v2(
 
 def _write_delete_records_partition_v2(out: bytearray, items: Iterable[DeleteRecordsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsPartition):
+        if type(m) is not DeleteRecordsPartition and not is_subclass(type(m), DeleteRecordsPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iq(m.partition_index, m.offset)
@@ -78,7 +78,7 @@ def _read_delete_records_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_delete_records_topic_v2(out: bytearray, items: Iterable[DeleteRecordsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsTopic):
+        if type(m) is not DeleteRecordsTopic and not is_subclass(type(m), DeleteRecordsTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -107,7 +107,7 @@ class DeleteRecordsRequestV2(Serializer[DeleteRecordsRequest]):
 
     @staticmethod
     def write(m: DeleteRecordsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteRecordsRequest):
+        if type(m) is not DeleteRecordsRequest and not is_subclass(type(m), DeleteRecordsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topics)

@@ -49,7 +49,7 @@ def _read_delete_records_partition_result_v2(
 
 def _write_delete_records_partition_result_v2(out: bytearray, items: Iterable[DeleteRecordsPartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsPartitionResult):
+        if type(m) is not DeleteRecordsPartitionResult and not is_subclass(type(m), DeleteRecordsPartitionResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqh(m.partition_index, m.low_watermark, m.error_code)
@@ -81,7 +81,7 @@ def _read_delete_records_topic_result_v2(
 
 def _write_delete_records_topic_result_v2(out: bytearray, items: Iterable[DeleteRecordsTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeleteRecordsTopicResult):
+        if type(m) is not DeleteRecordsTopicResult and not is_subclass(type(m), DeleteRecordsTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -109,7 +109,7 @@ class DeleteRecordsResponseV2(Serializer[DeleteRecordsResponse]):
 
     @staticmethod
     def write(m: DeleteRecordsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteRecordsResponse):
+        if type(m) is not DeleteRecordsResponse and not is_subclass(type(m), DeleteRecordsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -46,7 +46,7 @@ class DeleteTopicsRequestV4(Serializer[DeleteTopicsRequest]):
 
     @staticmethod
     def write(m: DeleteTopicsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsRequest):
+        if type(m) is not DeleteTopicsRequest and not is_subclass(type(m), DeleteTopicsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.topic_names)

@@ -48,7 +48,7 @@ def _read_deletable_topic_result_v4(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_deletable_topic_result_v4(out: bytearray, items: Iterable[DeletableTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DeletableTopicResult):
+        if type(m) is not DeletableTopicResult and not is_subclass(type(m), DeletableTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -75,7 +75,7 @@ class DeleteTopicsResponseV4(Serializer[DeleteTopicsResponse]):
 
     @staticmethod
     def write(m: DeleteTopicsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DeleteTopicsResponse):
+        if type(m) is not DeleteTopicsResponse and not is_subclass(type(m), DeleteTopicsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

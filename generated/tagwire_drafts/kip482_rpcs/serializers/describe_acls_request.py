@@ -73,7 +73,7 @@ class DescribeAclsRequestV2(Serializer[DescribeAclsRequest]):
 
     @staticmethod
     def write(m: DescribeAclsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsRequest):
+        if type(m) is not DescribeAclsRequest and not is_subclass(type(m), DescribeAclsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)

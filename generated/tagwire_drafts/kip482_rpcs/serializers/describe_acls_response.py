@@ -62,7 +62,7 @@ def _read_acl_description_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[Ac
 
 def _write_acl_description_v2(out: bytearray, items: Iterable[AclDescription]) -> None:
     for m in items:
-        if not is_subclass(type(m), AclDescription):
+        if type(m) is not AclDescription and not is_subclass(type(m), AclDescription):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal)
@@ -96,7 +96,7 @@ def _read_describe_acls_resource_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_describe_acls_resource_v2(out: bytearray, items: Iterable[DescribeAclsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeAclsResource):
+        if type(m) is not DescribeAclsResource and not is_subclass(type(m), DescribeAclsResource):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.type)
@@ -136,7 +136,7 @@ class DescribeAclsResponseV2(Serializer[DescribeAclsResponse]):
 
     @staticmethod
     def write(m: DescribeAclsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeAclsResponse):
+        if type(m) is not DescribeAclsResponse and not is_subclass(type(m), DescribeAclsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

@@ -61,7 +61,7 @@ def _read_describe_configs_resource_v3(
 
 def _write_describe_configs_resource_v3(out: bytearray, items: Iterable[DescribeConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResource):
+        if type(m) is not DescribeConfigsResource and not is_subclass(type(m), DescribeConfigsResource):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
@@ -95,7 +95,7 @@ class DescribeConfigsRequestV3(Serializer[DescribeConfigsRequest]):
 
     @staticmethod
     def write(m: DescribeConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsRequest):
+        if type(m) is not DescribeConfigsRequest and not is_subclass(type(m), DescribeConfigsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.resources)

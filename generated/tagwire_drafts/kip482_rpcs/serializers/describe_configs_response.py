@@ -75,7 +75,7 @@ def _read_describe_configs_synonym_v3(
 
 def _write_describe_configs_synonym_v3(out: bytearray, items: Iterable[DescribeConfigsSynonym]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsSynonym):
+        if type(m) is not DescribeConfigsSynonym and not is_subclass(type(m), DescribeConfigsSynonym):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -122,7 +122,7 @@ def _read_describe_configs_resource_result_v3(
 
 def _write_describe_configs_resource_result_v3(out: bytearray, items: Iterable[DescribeConfigsResourceResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResourceResult):
+        if type(m) is not DescribeConfigsResourceResult and not is_subclass(type(m), DescribeConfigsResourceResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -168,7 +168,7 @@ def _read_describe_configs_result_v3(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_configs_result_v3(out: bytearray, items: Iterable[DescribeConfigsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeConfigsResult):
+        if type(m) is not DescribeConfigsResult and not is_subclass(type(m), DescribeConfigsResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -199,7 +199,7 @@ class DescribeConfigsResponseV3(Serializer[DescribeConfigsResponse]):
 
     @staticmethod
     def write(m: DescribeConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeConfigsResponse):
+        if type(m) is not DescribeConfigsResponse and not is_subclass(type(m), DescribeConfigsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

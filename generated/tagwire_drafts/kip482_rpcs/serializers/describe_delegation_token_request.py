@@ -57,7 +57,7 @@ def _read_describe_delegation_token_owner_v2(
 
 def _write_describe_delegation_token_owner_v2(out: bytearray, items: Iterable[DescribeDelegationTokenOwner]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeDelegationTokenOwner):
+        if type(m) is not DescribeDelegationTokenOwner and not is_subclass(type(m), DescribeDelegationTokenOwner):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
@@ -85,7 +85,7 @@ class DescribeDelegationTokenRequestV2(Serializer[DescribeDelegationTokenRequest
 
     @staticmethod
     def write(m: DescribeDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenRequest):
+        if type(m) is not DescribeDelegationTokenRequest and not is_subclass(type(m), DescribeDelegationTokenRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         if m.owners is None:

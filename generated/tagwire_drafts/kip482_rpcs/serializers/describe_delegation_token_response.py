@@ -65,7 +65,7 @@ def _write_described_delegation_token_renewer_v2(
     out: bytearray, items: Iterable[DescribedDelegationTokenRenewer]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedDelegationTokenRenewer):
+        if type(m) is not DescribedDelegationTokenRenewer and not is_subclass(type(m), DescribedDelegationTokenRenewer):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
@@ -121,7 +121,7 @@ def _read_described_delegation_token_v2(
 
 def _write_described_delegation_token_v2(out: bytearray, items: Iterable[DescribedDelegationToken]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedDelegationToken):
+        if type(m) is not DescribedDelegationToken and not is_subclass(type(m), DescribedDelegationToken):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.principal_type)
@@ -155,7 +155,7 @@ class DescribeDelegationTokenResponseV2(Serializer[DescribeDelegationTokenRespon
 
     @staticmethod
     def write(m: DescribeDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeDelegationTokenResponse):
+        if type(m) is not DescribeDelegationTokenResponse and not is_subclass(type(m), DescribeDelegationTokenResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

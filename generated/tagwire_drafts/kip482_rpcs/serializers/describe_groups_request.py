@@ -49,7 +49,7 @@ class DescribeGroupsRequestV5(Serializer[DescribeGroupsRequest]):
 
     @staticmethod
     def write(m: DescribeGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsRequest):
+        if type(m) is not DescribeGroupsRequest and not is_subclass(type(m), DescribeGroupsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.groups)

@@ -95,7 +95,7 @@ def _read_described_group_member_v5(
 
 def _write_described_group_member_v5(out: bytearray, items: Iterable[DescribedGroupMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroupMember):
+        if type(m) is not DescribedGroupMember and not is_subclass(type(m), DescribedGroupMember):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
@@ -155,7 +155,7 @@ def _read_described_group_v5(buf: bytes, raw: Any, pos: int, count: int) -> tupl
 
 def _write_described_group_v5(out: bytearray, items: Iterable[DescribedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribedGroup):
+        if type(m) is not DescribedGroup and not is_subclass(type(m), DescribedGroup):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -188,7 +188,7 @@ class DescribeGroupsResponseV5(Serializer[DescribeGroupsResponse]):
 
     @staticmethod
     def write(m: DescribeGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeGroupsResponse):
+        if type(m) is not DescribeGroupsResponse and not is_subclass(type(m), DescribeGroupsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

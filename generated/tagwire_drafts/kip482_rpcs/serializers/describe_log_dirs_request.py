@@ -54,7 +54,7 @@ def _read_describable_log_dir_topic_v2(
 
 def _write_describable_log_dir_topic_v2(out: bytearray, items: Iterable[DescribableLogDirTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribableLogDirTopic):
+        if type(m) is not DescribableLogDirTopic and not is_subclass(type(m), DescribableLogDirTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic)
@@ -82,7 +82,7 @@ class DescribeLogDirsRequestV2(Serializer[DescribeLogDirsRequest]):
 
     @staticmethod
     def write(m: DescribeLogDirsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsRequest):
+        if type(m) is not DescribeLogDirsRequest and not is_subclass(type(m), DescribeLogDirsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         if m.topics is None:

@@ -55,7 +55,7 @@ def _read_describe_log_dirs_partition_v2(
 
 def _write_describe_log_dirs_partition_v2(out: bytearray, items: Iterable[DescribeLogDirsPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsPartition):
+        if type(m) is not DescribeLogDirsPartition and not is_subclass(type(m), DescribeLogDirsPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqqB(m.partition_index, m.partition_size, m.offset_lag, BOOLEAN_BYTES[m.is_future_key])
@@ -85,7 +85,7 @@ def _read_describe_log_dirs_topic_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_describe_log_dirs_topic_v2(out: bytearray, items: Iterable[DescribeLogDirsTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsTopic):
+        if type(m) is not DescribeLogDirsTopic and not is_subclass(type(m), DescribeLogDirsTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -120,7 +120,7 @@ def _read_describe_log_dirs_result_v2(
 
 def _write_describe_log_dirs_result_v2(out: bytearray, items: Iterable[DescribeLogDirsResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), DescribeLogDirsResult):
+        if type(m) is not DescribeLogDirsResult and not is_subclass(type(m), DescribeLogDirsResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -149,7 +149,7 @@ class DescribeLogDirsResponseV2(Serializer[DescribeLogDirsResponse]):
 
     @staticmethod
     def write(m: DescribeLogDirsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), DescribeLogDirsResponse):
+        if type(m) is not DescribeLogDirsResponse and not is_subclass(type(m), DescribeLogDirsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

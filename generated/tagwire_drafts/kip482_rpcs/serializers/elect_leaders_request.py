@@ -55,7 +55,7 @@ def _read_topic_partitions_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[T
 
 def _write_topic_partitions_v2(out: bytearray, items: Iterable[TopicPartitions]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicPartitions):
+        if type(m) is not TopicPartitions and not is_subclass(type(m), TopicPartitions):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic)
@@ -87,7 +87,7 @@ class ElectLeadersRequestV2(Serializer[ElectLeadersRequest]):
 
     @staticmethod
     def write(m: ElectLeadersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersRequest):
+        if type(m) is not ElectLeadersRequest and not is_subclass(type(m), ElectLeadersRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.election_type)

@@ -56,7 +56,7 @@ def _read_partition_result_v2(buf: bytes, pos: int, count: int) -> tuple[tuple[P
 
 def _write_partition_result_v2(out: bytearray, items: Iterable[PartitionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionResult):
+        if type(m) is not PartitionResult and not is_subclass(type(m), PartitionResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_id, m.error_code)
@@ -87,7 +87,7 @@ def _read_replica_election_result_v2(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_replica_election_result_v2(out: bytearray, items: Iterable[ReplicaElectionResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), ReplicaElectionResult):
+        if type(m) is not ReplicaElectionResult and not is_subclass(type(m), ReplicaElectionResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic)
@@ -116,7 +116,7 @@ class ElectLeadersResponseV2(Serializer[ElectLeadersResponse]):
 
     @staticmethod
     def write(m: ElectLeadersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ElectLeadersResponse):
+        if type(m) is not ElectLeadersResponse and not is_subclass(type(m), ElectLeadersResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

@@ -51,7 +51,7 @@ class EndTxnRequestV2(Serializer[EndTxnRequest]):
 
     @staticmethod
     def write(m: EndTxnRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnRequest):
+        if type(m) is not EndTxnRequest and not is_subclass(type(m), EndTxnRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)

@@ -32,7 +32,7 @@ class EndTxnResponseV2(Serializer[EndTxnResponse]):
 
     @staticmethod
     def write(m: EndTxnResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), EndTxnResponse):
+        if type(m) is not EndTxnResponse and not is_subclass(type(m), EndTxnResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

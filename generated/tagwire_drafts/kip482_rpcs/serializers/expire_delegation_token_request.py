@@ -40,7 +40,7 @@ class ExpireDelegationTokenRequestV2(Serializer[ExpireDelegationTokenRequest]):
 
     @staticmethod
     def write(m: ExpireDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ExpireDelegationTokenRequest):
+        if type(m) is not ExpireDelegationTokenRequest and not is_subclass(type(m), ExpireDelegationTokenRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_binary(out, m.hmac)

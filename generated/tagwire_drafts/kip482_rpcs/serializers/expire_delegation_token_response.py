@@ -32,7 +32,7 @@ class ExpireDelegationTokenResponseV2(Serializer[ExpireDelegationTokenResponse])
 
     @staticmethod
     def write(m: ExpireDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ExpireDelegationTokenResponse):
+        if type(m) is not ExpireDelegationTokenResponse and not is_subclass(type(m), ExpireDelegationTokenResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)

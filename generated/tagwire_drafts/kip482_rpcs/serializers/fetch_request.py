@@ -48,7 +48,7 @@ def _read_fetch_partition_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetch_partition_v12(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition):
+        if type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiqqi(m.partition_index, m.current_leader_epoch, m.fetch_offset, m.log_start_offset, m.max_bytes)
@@ -78,7 +78,7 @@ def _read_fetchable_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_fetchable_topic_v12(out: bytearray, items: Iterable[FetchableTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopic):
+        if type(m) is not FetchableTopic and not is_subclass(type(m), FetchableTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -110,7 +110,7 @@ def _read_forgotten_topic_v12(buf: bytes, pos: int, count: int) -> tuple[tuple[F
 
 def _write_forgotten_topic_v12(out: bytearray, items: Iterable[ForgottenTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ForgottenTopic):
+        if type(m) is not ForgottenTopic and not is_subclass(type(m), ForgottenTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -153,7 +153,7 @@ class FetchRequestV12(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest):
+        if type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiiibii(

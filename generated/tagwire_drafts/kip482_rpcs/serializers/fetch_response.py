@@ -54,7 +54,7 @@ def _read_aborted_transaction_v12(buf: bytes, pos: int, count: int) -> tuple[tup
 
 def _write_aborted_transaction_v12(out: bytearray, items: Iterable[AbortedTransaction]) -> None:
     for m in items:
-        if not is_subclass(type(m), AbortedTransaction):
+        if type(m) is not AbortedTransaction and not is_subclass(type(m), AbortedTransaction):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_qq(m.producer_id, m.first_offset)
@@ -95,7 +95,7 @@ def _read_fetchable_partition_response_v12(
 
 def _write_fetchable_partition_response_v12(out: bytearray, items: Iterable[FetchablePartitionResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchablePartitionResponse):
+        if type(m) is not FetchablePartitionResponse and not is_subclass(type(m), FetchablePartitionResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqqq(m.partition_index, m.error_code, m.high_watermark, m.last_stable_offset, m.log_start_offset)
@@ -134,7 +134,7 @@ def _read_fetchable_topic_response_v12(
 
 def _write_fetchable_topic_response_v12(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse):
+        if type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -163,7 +163,7 @@ class FetchResponseV12(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchResponse):
+        if type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id)

@@ -40,7 +40,7 @@ class FindCoordinatorRequestV3(Serializer[FindCoordinatorRequest]):
 
     @staticmethod
     def write(m: FindCoordinatorRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FindCoordinatorRequest):
+        if type(m) is not FindCoordinatorRequest and not is_subclass(type(m), FindCoordinatorRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.key)

@@ -63,7 +63,7 @@ class FindCoordinatorResponseV3(Serializer[FindCoordinatorResponse]):
 
     @staticmethod
     def write(m: FindCoordinatorResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FindCoordinatorResponse):
+        if type(m) is not FindCoordinatorResponse and not is_subclass(type(m), FindCoordinatorResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

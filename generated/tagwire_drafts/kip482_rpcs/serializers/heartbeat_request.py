@@ -65,7 +65,7 @@ class HeartbeatRequestV4(Serializer[HeartbeatRequest]):
 
     @staticmethod
     def write(m: HeartbeatRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatRequest):
+        if type(m) is not HeartbeatRequest and not is_subclass(type(m), HeartbeatRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

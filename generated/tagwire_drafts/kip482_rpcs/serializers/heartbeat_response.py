@@ -32,7 +32,7 @@ class HeartbeatResponseV4(Serializer[HeartbeatResponse]):
 
     @staticmethod
     def write(m: HeartbeatResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), HeartbeatResponse):
+        if type(m) is not HeartbeatResponse and not is_subclass(type(m), HeartbeatResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

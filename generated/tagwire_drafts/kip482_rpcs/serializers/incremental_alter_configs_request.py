@@ -65,7 +65,7 @@ def _read_alterable_config_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[A
 
 def _write_alterable_config_v1(out: bytearray, items: Iterable[AlterableConfig]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterableConfig):
+        if type(m) is not AlterableConfig and not is_subclass(type(m), AlterableConfig):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -98,7 +98,7 @@ def _read_alter_configs_resource_v1(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_alter_configs_resource_v1(out: bytearray, items: Iterable[AlterConfigsResource]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResource):
+        if type(m) is not AlterConfigsResource and not is_subclass(type(m), AlterConfigsResource):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_b(m.resource_type)
@@ -129,7 +129,7 @@ class IncrementalAlterConfigsRequestV1(Serializer[IncrementalAlterConfigsRequest
 
     @staticmethod
     def write(m: IncrementalAlterConfigsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), IncrementalAlterConfigsRequest):
+        if type(m) is not IncrementalAlterConfigsRequest and not is_subclass(type(m), IncrementalAlterConfigsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.resources)

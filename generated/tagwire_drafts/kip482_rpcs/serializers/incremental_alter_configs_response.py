@@ -66,7 +66,7 @@ def _read_alter_configs_resource_response_v1(
 
 def _write_alter_configs_resource_response_v1(out: bytearray, items: Iterable[AlterConfigsResourceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), AlterConfigsResourceResponse):
+        if type(m) is not AlterConfigsResourceResponse and not is_subclass(type(m), AlterConfigsResourceResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -95,7 +95,7 @@ class IncrementalAlterConfigsResponseV1(Serializer[IncrementalAlterConfigsRespon
 
     @staticmethod
     def write(m: IncrementalAlterConfigsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), IncrementalAlterConfigsResponse):
+        if type(m) is not IncrementalAlterConfigsResponse and not is_subclass(type(m), IncrementalAlterConfigsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -49,7 +49,7 @@ class InitProducerIdRequestV2(Serializer[InitProducerIdRequest]):
 
     @staticmethod
     def write(m: InitProducerIdRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), InitProducerIdRequest):
+        if type(m) is not InitProducerIdRequest and not is_subclass(type(m), InitProducerIdRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_nullable_string(out, m.transactional_id)

@@ -33,7 +33,7 @@ class InitProducerIdResponseV2(Serializer[InitProducerIdResponse]):
 
     @staticmethod
     def write(m: InitProducerIdResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), InitProducerIdResponse):
+        if type(m) is not InitProducerIdResponse and not is_subclass(type(m), InitProducerIdResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqh(m.throttle_time_ms, m.error_code, m.producer_id, m.producer_epoch)

@@ -56,7 +56,7 @@ def _read_protocol_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple
 
 def _write_protocol_v6(out: bytearray, items: Iterable[JoinGroupRequestProtocol]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupRequestProtocol):
+        if type(m) is not JoinGroupRequestProtocol and not is_subclass(type(m), JoinGroupRequestProtocol):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -115,7 +115,7 @@ class JoinGroupRequestV6(Serializer[JoinGroupRequest]):
 
     @staticmethod
     def write(m: JoinGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupRequest):
+        if type(m) is not JoinGroupRequest and not is_subclass(type(m), JoinGroupRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

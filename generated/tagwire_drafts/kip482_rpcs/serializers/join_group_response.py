@@ -65,7 +65,7 @@ def _read_member_v6(buf: bytes, raw: Any, pos: int, count: int) -> tuple[tuple[J
 
 def _write_member_v6(out: bytearray, items: Iterable[JoinGroupResponseMember]) -> None:
     for m in items:
-        if not is_subclass(type(m), JoinGroupResponseMember):
+        if type(m) is not JoinGroupResponseMember and not is_subclass(type(m), JoinGroupResponseMember):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
@@ -115,7 +115,7 @@ class JoinGroupResponseV6(Serializer[JoinGroupResponse]):
 
     @staticmethod
     def write(m: JoinGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), JoinGroupResponse):
+        if type(m) is not JoinGroupResponse and not is_subclass(type(m), JoinGroupResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihi(m.throttle_time_ms, m.error_code, m.generation_id)

@@ -82,7 +82,7 @@ def _read_leader_and_isr_partition_state_v4(
 
 def _write_leader_and_isr_partition_state_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionState):
+        if type(m) is not LeaderAndIsrPartitionState and not is_subclass(type(m), LeaderAndIsrPartitionState):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -120,7 +120,7 @@ def _read_leader_and_isr_topic_state_v4(
 
 def _write_leader_and_isr_topic_state_v4(out: bytearray, items: Iterable[LeaderAndIsrTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrTopicState):
+        if type(m) is not LeaderAndIsrTopicState and not is_subclass(type(m), LeaderAndIsrTopicState):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
@@ -152,7 +152,7 @@ def _read_leader_and_isr_live_leader_v4(
 
 def _write_leader_and_isr_live_leader_v4(out: bytearray, items: Iterable[LeaderAndIsrLiveLeader]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrLiveLeader):
+        if type(m) is not LeaderAndIsrLiveLeader and not is_subclass(type(m), LeaderAndIsrLiveLeader):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.broker_id)
@@ -186,7 +186,7 @@ class LeaderAndIsrRequestV4(Serializer[LeaderAndIsrRequest]):
 
     @staticmethod
     def write(m: LeaderAndIsrRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderAndIsrRequest):
+        if type(m) is not LeaderAndIsrRequest and not is_subclass(type(m), LeaderAndIsrRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)

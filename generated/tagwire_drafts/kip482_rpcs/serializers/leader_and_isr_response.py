@@ -51,7 +51,7 @@ def _read_leader_and_isr_partition_error_v4(
 
 def _write_leader_and_isr_partition_error_v4(out: bytearray, items: Iterable[LeaderAndIsrPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), LeaderAndIsrPartitionError):
+        if type(m) is not LeaderAndIsrPartitionError and not is_subclass(type(m), LeaderAndIsrPartitionError):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
@@ -78,7 +78,7 @@ class LeaderAndIsrResponseV4(Serializer[LeaderAndIsrResponse]):
 
     @staticmethod
     def write(m: LeaderAndIsrResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaderAndIsrResponse):
+        if type(m) is not LeaderAndIsrResponse and not is_subclass(type(m), LeaderAndIsrResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

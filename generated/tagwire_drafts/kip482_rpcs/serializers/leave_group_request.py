@@ -55,7 +55,7 @@ def _read_member_identity_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_identity_v4(out: bytearray, items: Iterable[MemberIdentity]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberIdentity):
+        if type(m) is not MemberIdentity and not is_subclass(type(m), MemberIdentity):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
@@ -88,7 +88,7 @@ class LeaveGroupRequestV4(Serializer[LeaveGroupRequest]):
 
     @staticmethod
     def write(m: LeaveGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupRequest):
+        if type(m) is not LeaveGroupRequest and not is_subclass(type(m), LeaveGroupRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

@@ -59,7 +59,7 @@ def _read_member_response_v4(buf: bytes, pos: int, count: int) -> tuple[tuple[Me
 
 def _write_member_response_v4(out: bytearray, items: Iterable[MemberResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), MemberResponse):
+        if type(m) is not MemberResponse and not is_subclass(type(m), MemberResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
@@ -87,7 +87,7 @@ class LeaveGroupResponseV4(Serializer[LeaveGroupResponse]):
 
     @staticmethod
     def write(m: LeaveGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), LeaveGroupResponse):
+        if type(m) is not LeaveGroupResponse and not is_subclass(type(m), LeaveGroupResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

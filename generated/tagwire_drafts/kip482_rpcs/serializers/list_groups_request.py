@@ -27,7 +27,7 @@ class ListGroupsRequestV3(Serializer[ListGroupsRequest]):
 
     @staticmethod
     def write(m: ListGroupsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsRequest):
+        if type(m) is not ListGroupsRequest and not is_subclass(type(m), ListGroupsRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
 

@@ -52,7 +52,7 @@ def _read_listed_group_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[Liste
 
 def _write_listed_group_v3(out: bytearray, items: Iterable[ListedGroup]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListedGroup):
+        if type(m) is not ListedGroup and not is_subclass(type(m), ListedGroup):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)
@@ -79,7 +79,7 @@ class ListGroupsResponseV3(Serializer[ListGroupsResponse]):
 
     @staticmethod
     def write(m: ListGroupsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListGroupsResponse):
+        if type(m) is not ListGroupsResponse and not is_subclass(type(m), ListGroupsResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

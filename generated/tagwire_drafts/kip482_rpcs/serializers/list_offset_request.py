@@ -43,7 +43,7 @@ def _read_list_offset_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tu
 
 def _write_list_offset_partition_v6(out: bytearray, items: Iterable[ListOffsetPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetPartition):
+        if type(m) is not ListOffsetPartition and not is_subclass(type(m), ListOffsetPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiq(m.partition_index, m.current_leader_epoch, m.timestamp)
@@ -73,7 +73,7 @@ def _read_list_offset_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[
 
 def _write_list_offset_topic_v6(out: bytearray, items: Iterable[ListOffsetTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetTopic):
+        if type(m) is not ListOffsetTopic and not is_subclass(type(m), ListOffsetTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -101,7 +101,7 @@ class ListOffsetRequestV6(Serializer[ListOffsetRequest]):
 
     @staticmethod
     def write(m: ListOffsetRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetRequest):
+        if type(m) is not ListOffsetRequest and not is_subclass(type(m), ListOffsetRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ib(m.replica_id, m.isolation_level)

@@ -49,7 +49,7 @@ def _read_list_offset_partition_response_v6(
 
 def _write_list_offset_partition_response_v6(out: bytearray, items: Iterable[ListOffsetPartitionResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetPartitionResponse):
+        if type(m) is not ListOffsetPartitionResponse and not is_subclass(type(m), ListOffsetPartitionResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqqi(m.partition_index, m.error_code, m.timestamp, m.offset, m.leader_epoch)
@@ -81,7 +81,7 @@ def _read_list_offset_topic_response_v6(
 
 def _write_list_offset_topic_response_v6(out: bytearray, items: Iterable[ListOffsetTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), ListOffsetTopicResponse):
+        if type(m) is not ListOffsetTopicResponse and not is_subclass(type(m), ListOffsetTopicResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -109,7 +109,7 @@ class ListOffsetResponseV6(Serializer[ListOffsetResponse]):
 
     @staticmethod
     def write(m: ListOffsetResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListOffsetResponse):
+        if type(m) is not ListOffsetResponse and not is_subclass(type(m), ListOffsetResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -61,7 +61,9 @@ def _write_list_partition_reassignments_topics_v0(
     out: bytearray, items: Iterable[ListPartitionReassignmentsTopics]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), ListPartitionReassignmentsTopics):
+        if type(m) is not ListPartitionReassignmentsTopics and not is_subclass(
+            type(m), ListPartitionReassignmentsTopics
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -90,7 +92,9 @@ class ListPartitionReassignmentsRequestV0(Serializer[ListPartitionReassignmentsR
 
     @staticmethod
     def write(m: ListPartitionReassignmentsRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ListPartitionReassignmentsRequest):
+        if type(m) is not ListPartitionReassignmentsRequest and not is_subclass(
+            type(m), ListPartitionReassignmentsRequest
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.timeout_ms)

@@ -67,7 +67,7 @@ def _read_ongoing_partition_reassignment_v0(
 
 def _write_ongoing_partition_reassignment_v0(out: bytearray, items: Iterable[OngoingPartitionReassignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), OngoingPartitionReassignment):
+        if type(m) is not OngoingPartitionReassignment and not is_subclass(type(m), OngoingPartitionReassignment):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
@@ -102,7 +102,7 @@ def _read_ongoing_topic_reassignment_v0(
 
 def _write_ongoing_topic_reassignment_v0(out: bytearray, items: Iterable[OngoingTopicReassignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), OngoingTopicReassignment):
+        if type(m) is not OngoingTopicReassignment and not is_subclass(type(m), OngoingTopicReassignment):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -140,7 +140,9 @@ class ListPartitionReassignmentsResponseV0(Serializer[ListPartitionReassignments
 
     @staticmethod
     def write(m: ListPartitionReassignmentsResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ListPartitionReassignmentsResponse):
+        if type(m) is not ListPartitionReassignmentsResponse and not is_subclass(
+            type(m), ListPartitionReassignmentsResponse
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

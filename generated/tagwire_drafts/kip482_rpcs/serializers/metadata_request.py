@@ -49,7 +49,7 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRequ
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataRequestTopic):
+        if type(m) is not MetadataRequestTopic and not is_subclass(type(m), MetadataRequestTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -86,7 +86,7 @@ class MetadataRequestV9(Serializer[MetadataRequest]):
 
     @staticmethod
     def write(m: MetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataRequest):
+        if type(m) is not MetadataRequest and not is_subclass(type(m), MetadataRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         if m.topics is None:

@@ -75,7 +75,7 @@ def _read_broker_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataRes
 
 def _write_broker_v9(out: bytearray, items: Iterable[MetadataResponseBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseBroker):
+        if type(m) is not MetadataResponseBroker and not is_subclass(type(m), MetadataResponseBroker):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.node_id)
@@ -113,7 +113,7 @@ def _read_partition_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Metadata
 
 def _write_partition_v9(out: bytearray, items: Iterable[MetadataResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponsePartition):
+        if type(m) is not MetadataResponsePartition and not is_subclass(type(m), MetadataResponsePartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hiii(m.error_code, m.partition_index, m.leader_id, m.leader_epoch)
@@ -152,7 +152,7 @@ def _read_topic_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[MetadataResp
 
 def _write_topic_v9(out: bytearray, items: Iterable[MetadataResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), MetadataResponseTopic):
+        if type(m) is not MetadataResponseTopic and not is_subclass(type(m), MetadataResponseTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)
@@ -201,7 +201,7 @@ class MetadataResponseV9(Serializer[MetadataResponse]):
 
     @staticmethod
     def write(m: MetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), MetadataResponse):
+        if type(m) is not MetadataResponse and not is_subclass(type(m), MetadataResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -58,7 +58,7 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestPartition):
+        if type(m) is not OffsetCommitRequestPartition and not is_subclass(type(m), OffsetCommitRequestPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
@@ -89,7 +89,7 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitRequestTopic):
+        if type(m) is not OffsetCommitRequestTopic and not is_subclass(type(m), OffsetCommitRequestTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -141,7 +141,7 @@ class OffsetCommitRequestV8(Serializer[OffsetCommitRequest]):
 
     @staticmethod
     def write(m: OffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitRequest):
+        if type(m) is not OffsetCommitRequest and not is_subclass(type(m), OffsetCommitRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

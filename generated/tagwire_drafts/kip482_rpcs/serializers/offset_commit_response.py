@@ -47,7 +47,7 @@ def _read_partition_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCo
 
 def _write_partition_v8(out: bytearray, items: Iterable[OffsetCommitResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponsePartition):
+        if type(m) is not OffsetCommitResponsePartition and not is_subclass(type(m), OffsetCommitResponsePartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -77,7 +77,7 @@ def _read_topic_v8(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetCommit
 
 def _write_topic_v8(out: bytearray, items: Iterable[OffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetCommitResponseTopic):
+        if type(m) is not OffsetCommitResponseTopic and not is_subclass(type(m), OffsetCommitResponseTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -105,7 +105,7 @@ class OffsetCommitResponseV8(Serializer[OffsetCommitResponse]):
 
     @staticmethod
     def write(m: OffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetCommitResponse):
+        if type(m) is not OffsetCommitResponse and not is_subclass(type(m), OffsetCommitResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

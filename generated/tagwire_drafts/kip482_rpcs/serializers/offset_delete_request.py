@@ -44,7 +44,7 @@ def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v1(out: bytearray, items: Iterable[OffsetDeleteRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteRequestPartition):
+        if type(m) is not OffsetDeleteRequestPartition and not is_subclass(type(m), OffsetDeleteRequestPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
@@ -74,7 +74,7 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v1(out: bytearray, items: Iterable[OffsetDeleteRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteRequestTopic):
+        if type(m) is not OffsetDeleteRequestTopic and not is_subclass(type(m), OffsetDeleteRequestTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -108,7 +108,7 @@ class OffsetDeleteRequestV1(Serializer[OffsetDeleteRequest]):
 
     @staticmethod
     def write(m: OffsetDeleteRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetDeleteRequest):
+        if type(m) is not OffsetDeleteRequest and not is_subclass(type(m), OffsetDeleteRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

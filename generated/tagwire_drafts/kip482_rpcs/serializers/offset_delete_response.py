@@ -47,7 +47,7 @@ def _read_partition_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDe
 
 def _write_partition_v1(out: bytearray, items: Iterable[OffsetDeleteResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteResponsePartition):
+        if type(m) is not OffsetDeleteResponsePartition and not is_subclass(type(m), OffsetDeleteResponsePartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -77,7 +77,7 @@ def _read_topic_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetDelete
 
 def _write_topic_v1(out: bytearray, items: Iterable[OffsetDeleteResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetDeleteResponseTopic):
+        if type(m) is not OffsetDeleteResponseTopic and not is_subclass(type(m), OffsetDeleteResponseTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -105,7 +105,7 @@ class OffsetDeleteResponseV1(Serializer[OffsetDeleteResponse]):
 
     @staticmethod
     def write(m: OffsetDeleteResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetDeleteResponse):
+        if type(m) is not OffsetDeleteResponse and not is_subclass(type(m), OffsetDeleteResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hi(m.error_code, m.throttle_time_ms)

@@ -52,7 +52,7 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchRequestTopic):
+        if type(m) is not OffsetFetchRequestTopic and not is_subclass(type(m), OffsetFetchRequestTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -87,7 +87,7 @@ class OffsetFetchRequestV6(Serializer[OffsetFetchRequest]):
 
     @staticmethod
     def write(m: OffsetFetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchRequest):
+        if type(m) is not OffsetFetchRequest and not is_subclass(type(m), OffsetFetchRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

@@ -61,7 +61,7 @@ def _read_partition_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFe
 
 def _write_partition_v6(out: bytearray, items: Iterable[OffsetFetchResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponsePartition):
+        if type(m) is not OffsetFetchResponsePartition and not is_subclass(type(m), OffsetFetchResponsePartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
@@ -93,7 +93,7 @@ def _read_topic_v6(buf: bytes, pos: int, count: int) -> tuple[tuple[OffsetFetchR
 
 def _write_topic_v6(out: bytearray, items: Iterable[OffsetFetchResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetFetchResponseTopic):
+        if type(m) is not OffsetFetchResponseTopic and not is_subclass(type(m), OffsetFetchResponseTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -123,7 +123,7 @@ class OffsetFetchResponseV6(Serializer[OffsetFetchResponse]):
 
     @staticmethod
     def write(m: OffsetFetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetFetchResponse):
+        if type(m) is not OffsetFetchResponse and not is_subclass(type(m), OffsetFetchResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

@@ -49,7 +49,7 @@ def _read_offset_for_leader_partition_v4(
 
 def _write_offset_for_leader_partition_v4(out: bytearray, items: Iterable[OffsetForLeaderPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderPartition):
+        if type(m) is not OffsetForLeaderPartition and not is_subclass(type(m), OffsetForLeaderPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iii(m.partition_index, m.current_leader_epoch, m.leader_epoch)
@@ -79,7 +79,7 @@ def _read_offset_for_leader_topic_v4(buf: bytes, pos: int, count: int) -> tuple[
 
 def _write_offset_for_leader_topic_v4(out: bytearray, items: Iterable[OffsetForLeaderTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopic):
+        if type(m) is not OffsetForLeaderTopic and not is_subclass(type(m), OffsetForLeaderTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -107,7 +107,7 @@ class OffsetForLeaderEpochRequestV4(Serializer[OffsetForLeaderEpochRequest]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochRequest):
+        if type(m) is not OffsetForLeaderEpochRequest and not is_subclass(type(m), OffsetForLeaderEpochRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.replica_id)

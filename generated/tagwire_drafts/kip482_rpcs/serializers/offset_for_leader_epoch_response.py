@@ -51,7 +51,7 @@ def _write_offset_for_leader_partition_result_v4(
     out: bytearray, items: Iterable[OffsetForLeaderPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderPartitionResult):
+        if type(m) is not OffsetForLeaderPartitionResult and not is_subclass(type(m), OffsetForLeaderPartitionResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hiiq(m.error_code, m.partition_index, m.leader_epoch, m.end_offset)
@@ -83,7 +83,7 @@ def _read_offset_for_leader_topic_result_v4(
 
 def _write_offset_for_leader_topic_result_v4(out: bytearray, items: Iterable[OffsetForLeaderTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), OffsetForLeaderTopicResult):
+        if type(m) is not OffsetForLeaderTopicResult and not is_subclass(type(m), OffsetForLeaderTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -111,7 +111,7 @@ class OffsetForLeaderEpochResponseV4(Serializer[OffsetForLeaderEpochResponse]):
 
     @staticmethod
     def write(m: OffsetForLeaderEpochResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), OffsetForLeaderEpochResponse):
+        if type(m) is not OffsetForLeaderEpochResponse and not is_subclass(type(m), OffsetForLeaderEpochResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

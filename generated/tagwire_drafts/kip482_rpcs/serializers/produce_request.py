@@ -56,7 +56,7 @@ def _read_partition_produce_data_v9(
 
 def _write_partition_produce_data_v9(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceData):
+        if type(m) is not PartitionProduceData and not is_subclass(type(m), PartitionProduceData):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.partition_index)
@@ -87,7 +87,7 @@ def _read_topic_produce_data_v9(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v9(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceData):
+        if type(m) is not TopicProduceData and not is_subclass(type(m), TopicProduceData):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -125,7 +125,7 @@ class ProduceRequestV9(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceRequest):
+        if type(m) is not ProduceRequest and not is_subclass(type(m), ProduceRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_nullable_string(out, m.transactional_id)

@@ -60,7 +60,7 @@ def _read_batch_index_and_error_message_v9(
 
 def _write_batch_index_and_error_message_v9(out: bytearray, items: Iterable[BatchIndexAndErrorMessage]) -> None:
     for m in items:
-        if not is_subclass(type(m), BatchIndexAndErrorMessage):
+        if type(m) is not BatchIndexAndErrorMessage and not is_subclass(type(m), BatchIndexAndErrorMessage):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.batch_index)
@@ -99,7 +99,7 @@ def _read_partition_produce_response_v9(
 
 def _write_partition_produce_response_v9(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceResponse):
+        if type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ihqqq(m.partition_index, m.error_code, m.base_offset, m.log_append_time_ms, m.log_start_offset)
@@ -132,7 +132,7 @@ def _read_topic_produce_response_v9(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v9(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse):
+        if type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -161,7 +161,7 @@ class ProduceResponseV9(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse):
+        if type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.responses)

@@ -40,7 +40,7 @@ class RenewDelegationTokenRequestV2(Serializer[RenewDelegationTokenRequest]):
 
     @staticmethod
     def write(m: RenewDelegationTokenRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), RenewDelegationTokenRequest):
+        if type(m) is not RenewDelegationTokenRequest and not is_subclass(type(m), RenewDelegationTokenRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_binary(out, m.hmac)

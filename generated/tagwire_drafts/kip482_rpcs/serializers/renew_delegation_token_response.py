@@ -32,7 +32,7 @@ class RenewDelegationTokenResponseV2(Serializer[RenewDelegationTokenResponse]):
 
     @staticmethod
     def write(m: RenewDelegationTokenResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), RenewDelegationTokenResponse):
+        if type(m) is not RenewDelegationTokenResponse and not is_subclass(type(m), RenewDelegationTokenResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_hqi(m.error_code, m.expiry_timestamp_ms, m.throttle_time_ms)

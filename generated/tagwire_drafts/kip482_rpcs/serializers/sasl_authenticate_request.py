@@ -36,7 +36,7 @@ class SaslAuthenticateRequestV2(Serializer[SaslAuthenticateRequest]):
 
     @staticmethod
     def write(m: SaslAuthenticateRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateRequest):
+        if type(m) is not SaslAuthenticateRequest and not is_subclass(type(m), SaslAuthenticateRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_binary(out, m.auth_bytes)

@@ -62,7 +62,7 @@ class SaslAuthenticateResponseV2(Serializer[SaslAuthenticateResponse]):
 
     @staticmethod
     def write(m: SaslAuthenticateResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslAuthenticateResponse):
+        if type(m) is not SaslAuthenticateResponse and not is_subclass(type(m), SaslAuthenticateResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

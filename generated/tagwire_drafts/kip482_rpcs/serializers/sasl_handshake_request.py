@@ -36,7 +36,7 @@ class SaslHandshakeRequestV2(Serializer[SaslHandshakeRequest]):
 
     @staticmethod
     def write(m: SaslHandshakeRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslHandshakeRequest):
+        if type(m) is not SaslHandshakeRequest and not is_subclass(type(m), SaslHandshakeRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.mechanism)

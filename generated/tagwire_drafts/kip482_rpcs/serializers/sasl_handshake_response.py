@@ -45,7 +45,7 @@ class SaslHandshakeResponseV2(Serializer[SaslHandshakeResponse]):
 
     @staticmethod
     def write(m: SaslHandshakeResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SaslHandshakeResponse):
+        if type(m) is not SaslHandshakeResponse and not is_subclass(type(m), SaslHandshakeResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

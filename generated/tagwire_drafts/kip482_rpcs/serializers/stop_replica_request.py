@@ -55,7 +55,7 @@ def _read_stop_replica_topic_v2(buf: bytes, pos: int, count: int) -> tuple[tuple
 
 def _write_stop_replica_topic_v2(out: bytearray, items: Iterable[StopReplicaTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaTopic):
+        if type(m) is not StopReplicaTopic and not is_subclass(type(m), StopReplicaTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -84,7 +84,7 @@ class StopReplicaRequestV2(Serializer[StopReplicaRequest]):
 
     @staticmethod
     def write(m: StopReplicaRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), StopReplicaRequest):
+        if type(m) is not StopReplicaRequest and not is_subclass(type(m), StopReplicaRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiqB(m.controller_id, m.controller_epoch, m.broker_epoch, BOOLEAN_BYTES[m.delete_partitions])

@@ -51,7 +51,7 @@ def _read_stop_replica_partition_error_v2(
 
 def _write_stop_replica_partition_error_v2(out: bytearray, items: Iterable[StopReplicaPartitionError]) -> None:
     for m in items:
-        if not is_subclass(type(m), StopReplicaPartitionError):
+        if type(m) is not StopReplicaPartitionError and not is_subclass(type(m), StopReplicaPartitionError):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
@@ -78,7 +78,7 @@ class StopReplicaResponseV2(Serializer[StopReplicaResponse]):
 
     @staticmethod
     def write(m: StopReplicaResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), StopReplicaResponse):
+        if type(m) is not StopReplicaResponse and not is_subclass(type(m), StopReplicaResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

@@ -58,7 +58,7 @@ def _read_assignment_v4(
 
 def _write_assignment_v4(out: bytearray, items: Iterable[SyncGroupRequestAssignment]) -> None:
     for m in items:
-        if not is_subclass(type(m), SyncGroupRequestAssignment):
+        if type(m) is not SyncGroupRequestAssignment and not is_subclass(type(m), SyncGroupRequestAssignment):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.member_id)
@@ -109,7 +109,7 @@ class SyncGroupRequestV4(Serializer[SyncGroupRequest]):
 
     @staticmethod
     def write(m: SyncGroupRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupRequest):
+        if type(m) is not SyncGroupRequest and not is_subclass(type(m), SyncGroupRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.group_id)

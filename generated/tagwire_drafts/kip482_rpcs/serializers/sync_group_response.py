@@ -38,7 +38,7 @@ class SyncGroupResponseV4(Serializer[SyncGroupResponse]):
 
     @staticmethod
     def write(m: SyncGroupResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), SyncGroupResponse):
+        if type(m) is not SyncGroupResponse and not is_subclass(type(m), SyncGroupResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.throttle_time_ms, m.error_code)

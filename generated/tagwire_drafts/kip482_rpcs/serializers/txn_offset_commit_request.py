@@ -58,7 +58,7 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestPartition):
+        if type(m) is not TxnOffsetCommitRequestPartition and not is_subclass(type(m), TxnOffsetCommitRequestPartition):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iqi(m.partition_index, m.committed_offset, m.committed_leader_epoch)
@@ -89,7 +89,7 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitRequestTopic):
+        if type(m) is not TxnOffsetCommitRequestTopic and not is_subclass(type(m), TxnOffsetCommitRequestTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -132,7 +132,7 @@ class TxnOffsetCommitRequestV3(Serializer[TxnOffsetCommitRequest]):
 
     @staticmethod
     def write(m: TxnOffsetCommitRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitRequest):
+        if type(m) is not TxnOffsetCommitRequest and not is_subclass(type(m), TxnOffsetCommitRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.transactional_id)

@@ -47,7 +47,9 @@ def _read_partition_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffse
 
 def _write_partition_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponsePartition):
+        if type(m) is not TxnOffsetCommitResponsePartition and not is_subclass(
+            type(m), TxnOffsetCommitResponsePartition
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -77,7 +79,7 @@ def _read_topic_v3(buf: bytes, pos: int, count: int) -> tuple[tuple[TxnOffsetCom
 
 def _write_topic_v3(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), TxnOffsetCommitResponseTopic):
+        if type(m) is not TxnOffsetCommitResponseTopic and not is_subclass(type(m), TxnOffsetCommitResponseTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -105,7 +107,7 @@ class TxnOffsetCommitResponseV3(Serializer[TxnOffsetCommitResponse]):
 
     @staticmethod
     def write(m: TxnOffsetCommitResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), TxnOffsetCommitResponse):
+        if type(m) is not TxnOffsetCommitResponse and not is_subclass(type(m), TxnOffsetCommitResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.throttle_time_ms)

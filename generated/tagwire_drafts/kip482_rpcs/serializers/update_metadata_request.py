@@ -75,7 +75,7 @@ def _read_update_metadata_partition_state_v6(
 
 def _write_update_metadata_partition_state_v6(out: bytearray, items: Iterable[UpdateMetadataPartitionState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataPartitionState):
+        if type(m) is not UpdateMetadataPartitionState and not is_subclass(type(m), UpdateMetadataPartitionState):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiii(m.partition_index, m.controller_epoch, m.leader, m.leader_epoch)
@@ -111,7 +111,7 @@ def _read_update_metadata_topic_state_v6(
 
 def _write_update_metadata_topic_state_v6(out: bytearray, items: Iterable[UpdateMetadataTopicState]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataTopicState):
+        if type(m) is not UpdateMetadataTopicState and not is_subclass(type(m), UpdateMetadataTopicState):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.topic_name)
@@ -150,7 +150,7 @@ def _read_update_metadata_endpoint_v6(
 
 def _write_update_metadata_endpoint_v6(out: bytearray, items: Iterable[UpdateMetadataEndpoint]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataEndpoint):
+        if type(m) is not UpdateMetadataEndpoint and not is_subclass(type(m), UpdateMetadataEndpoint):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.port)
@@ -186,7 +186,7 @@ def _read_update_metadata_broker_v6(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_update_metadata_broker_v6(out: bytearray, items: Iterable[UpdateMetadataBroker]) -> None:
     for m in items:
-        if not is_subclass(type(m), UpdateMetadataBroker):
+        if type(m) is not UpdateMetadataBroker and not is_subclass(type(m), UpdateMetadataBroker):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_i(m.id)
@@ -221,7 +221,7 @@ class UpdateMetadataRequestV6(Serializer[UpdateMetadataRequest]):
 
     @staticmethod
     def write(m: UpdateMetadataRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateMetadataRequest):
+        if type(m) is not UpdateMetadataRequest and not is_subclass(type(m), UpdateMetadataRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_iiq(m.controller_id, m.controller_epoch, m.broker_epoch)

@@ -32,7 +32,7 @@ class UpdateMetadataResponseV6(Serializer[UpdateMetadataResponse]):
 
     @staticmethod
     def write(m: UpdateMetadataResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), UpdateMetadataResponse):
+        if type(m) is not UpdateMetadataResponse and not is_subclass(type(m), UpdateMetadataResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_h(m.error_code)

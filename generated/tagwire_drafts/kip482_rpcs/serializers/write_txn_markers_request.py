@@ -62,7 +62,7 @@ def _read_writable_txn_marker_topic_v1(
 
 def _write_writable_txn_marker_topic_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerTopic):
+        if type(m) is not WritableTxnMarkerTopic and not is_subclass(type(m), WritableTxnMarkerTopic):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -91,7 +91,7 @@ def _read_writable_txn_marker_v1(buf: bytes, pos: int, count: int) -> tuple[tupl
 
 def _write_writable_txn_marker_v1(out: bytearray, items: Iterable[WritableTxnMarker]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarker):
+        if type(m) is not WritableTxnMarker and not is_subclass(type(m), WritableTxnMarker):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_qhB(m.producer_id, m.producer_epoch, BOOLEAN_BYTES[m.transaction_result])
@@ -119,7 +119,7 @@ class WriteTxnMarkersRequestV1(Serializer[WriteTxnMarkersRequest]):
 
     @staticmethod
     def write(m: WriteTxnMarkersRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersRequest):
+        if type(m) is not WriteTxnMarkersRequest and not is_subclass(type(m), WriteTxnMarkersRequest):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.markers)

@@ -52,7 +52,9 @@ def _write_writable_txn_marker_partition_result_v1(
     out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult]
 ) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerPartitionResult):
+        if type(m) is not WritableTxnMarkerPartitionResult and not is_subclass(
+            type(m), WritableTxnMarkerPartitionResult
+        ):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_ih(m.partition_index, m.error_code)
@@ -84,7 +86,7 @@ def _read_writable_txn_marker_topic_result_v1(
 
 def _write_writable_txn_marker_topic_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerTopicResult):
+        if type(m) is not WritableTxnMarkerTopicResult and not is_subclass(type(m), WritableTxnMarkerTopicResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.name)
@@ -112,7 +114,7 @@ def _read_writable_txn_marker_result_v1(
 
 def _write_writable_txn_marker_result_v1(out: bytearray, items: Iterable[WritableTxnMarkerResult]) -> None:
     for m in items:
-        if not is_subclass(type(m), WritableTxnMarkerResult):
+        if type(m) is not WritableTxnMarkerResult and not is_subclass(type(m), WritableTxnMarkerResult):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         out += _pack_q(m.producer_id)
@@ -139,7 +141,7 @@ class WriteTxnMarkersResponseV1(Serializer[WriteTxnMarkersResponse]):
 
     @staticmethod
     def write(m: WriteTxnMarkersResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), WriteTxnMarkersResponse):
+        if type(m) is not WriteTxnMarkersResponse and not is_subclass(type(m), WriteTxnMarkersResponse):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_count(out, m.markers)

@@ -59,7 +59,12 @@ def _read_filter_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v0(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Filter) or m.bar is not None or m.limit != -1 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not Filter and not is_subclass(type(m), Filter))
+            or m.bar is not None
+            or m.limit != -1
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_h(m.lowest_baz)
 
@@ -80,7 +85,12 @@ def _read_filter_v1(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v1(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Filter) or m.bar is not None or m.limit != -1 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not Filter and not is_subclass(type(m), Filter))
+            or m.bar is not None
+            or m.limit != -1
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_hh(m.lowest_baz, m.highest_baz)
 
@@ -125,7 +135,7 @@ def _read_filter_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Filter, ...
 
 def _write_filter_v9(out: bytearray, items: Iterable[Filter]) -> None:
     for m in items:
-        if not is_subclass(type(m), Filter):
+        if type(m) is not Filter and not is_subclass(type(m), Filter):
             raise UnwritableValue
         tagged = []
         if m.bar is not None:
@@ -164,7 +174,7 @@ def _read_origin_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Origin, ...
 
 def _write_origin_v9(out: bytearray, items: Iterable[Origin]) -> None:
     for m in items:
-        if not is_subclass(type(m), Origin):
+        if type(m) is not Origin and not is_subclass(type(m), Origin):
             raise UnwritableValue
         _OPTIONAL.put(out, (), m.unknown_tags)
         put_string(out, m.host)
@@ -195,7 +205,11 @@ class FooRequestV0(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FooRequest) or m.max_wait_ms != 500 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FooRequest and not is_subclass(type(m), FooRequest))
+            or m.max_wait_ms != 500
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         put_count(out, m.filters)
         _write_filter_v0(out, m.filters)
@@ -225,7 +239,11 @@ class FooRequestV1(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FooRequest) or m.max_wait_ms != 500 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FooRequest and not is_subclass(type(m), FooRequest))
+            or m.max_wait_ms != 500
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         put_count(out, m.filters)
         _write_filter_v1(out, m.filters)
@@ -257,7 +275,11 @@ class FooRequestV2(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FooRequest) or m.max_wait_ms != 500 or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FooRequest and not is_subclass(type(m), FooRequest))
+            or m.max_wait_ms != 500
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         put_count(out, m.filters)
         _write_filter_v1(out, m.filters)
@@ -363,7 +385,7 @@ class FooRequestV9(Serializer[FooRequest]):
 
     @staticmethod
     def write(m: FooRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FooRequest):
+        if type(m) is not FooRequest and not is_subclass(type(m), FooRequest):
             raise UnwritableValue
         tagged = []
         if m.user_agent is not None:

@@ -46,7 +46,11 @@ def _read_foo_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Foo, ...], int
 
 def _write_foo_v0(out: bytearray, items: Iterable[Foo]) -> None:
     for m in items:
-        if not is_subclass(type(m), Foo) or m.bar != "hello world" or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not Foo and not is_subclass(type(m), Foo))
+            or m.bar != "hello world"
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         out += _pack_h(m.baz)
 
@@ -85,7 +89,7 @@ def _read_foo_v9(buf: bytes, pos: int, count: int) -> tuple[tuple[Foo, ...], int
 
 def _write_foo_v9(out: bytearray, items: Iterable[Foo]) -> None:
     for m in items:
-        if not is_subclass(type(m), Foo):
+        if type(m) is not Foo and not is_subclass(type(m), Foo):
             raise UnwritableValue
         tagged = []
         if m.bar != "hello world":
@@ -116,7 +120,11 @@ class FooResponseV0(Serializer[FooResponse]):
 
     @staticmethod
     def write(m: FooResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FooResponse) or m.user_agent != "" or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            (type(m) is not FooResponse and not is_subclass(type(m), FooResponse))
+            or m.user_agent != ""
+            or m.unknown_tags not in WITHOUT_TAGS
+        ):
             raise UnwritableValue
         put_count(out, m.foos)
         _write_foo_v0(out, m.foos)
@@ -211,7 +219,7 @@ class FooResponseV9(Serializer[FooResponse]):
 
     @staticmethod
     def write(m: FooResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FooResponse):
+        if type(m) is not FooResponse and not is_subclass(type(m), FooResponse):
             raise UnwritableValue
         tagged = []
         if m.user_agent != "":

@@ -53,7 +53,9 @@ def _read_partition_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> tuple
 
 def _write_partition_data_v0(out: bytearray, items: Iterable[PartitionData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionData and not is_subclass(type(m), PartitionData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ihq(m.partition_index, m.error_code, m.high_watermark)
         put_nullable_binary(out, m.records)
@@ -85,7 +87,9 @@ def _read_fetchable_topic_response_v0(
 
 def _write_fetchable_topic_response_v0(out: bytearray, items: Iterable[FetchableTopicResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchableTopicResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchableTopicResponse and not is_subclass(type(m), FetchableTopicResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -112,7 +116,9 @@ class FetchResponseV0(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.responses)
         _write_fetchable_topic_response_v0(out, m.responses)
@@ -138,7 +144,9 @@ class FetchResponseV1(Serializer[FetchResponse]):
 
     @staticmethod
     def write(m: FetchResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchResponse and not is_subclass(type(m), FetchResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.throttle_time_ms)
         put_count(out, m.responses)

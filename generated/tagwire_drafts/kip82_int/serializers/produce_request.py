@@ -55,7 +55,9 @@ def _read_partition_produce_data_v0(
 
 def _write_partition_produce_data_v0(out: bytearray, items: Iterable[PartitionProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionProduceData and not is_subclass(type(m), PartitionProduceData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.index)
         put_nullable_binary(out, m.records)
@@ -85,7 +87,9 @@ def _read_topic_produce_data_v0(buf: bytes, raw: Any, pos: int, count: int) -> t
 
 def _write_topic_produce_data_v0(out: bytearray, items: Iterable[TopicProduceData]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceData) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceData and not is_subclass(type(m), TopicProduceData)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_data)
@@ -112,7 +116,9 @@ class ProduceRequestV0(Serializer[ProduceRequest]):
 
     @staticmethod
     def write(m: ProduceRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProduceRequest and not is_subclass(type(m), ProduceRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hi(m.acks, m.timeout_ms)
         put_count(out, m.topic_data)

@@ -47,7 +47,9 @@ def _read_partition_produce_response_v0(
 
 def _write_partition_produce_response_v0(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ihq(m.index, m.error_code, m.base_offset)
 
@@ -76,7 +78,9 @@ def _read_topic_produce_response_v0(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v0(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -99,7 +103,9 @@ def _read_partition_produce_response_v2(
 
 def _write_partition_produce_response_v2(out: bytearray, items: Iterable[PartitionProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), PartitionProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not PartitionProduceResponse and not is_subclass(type(m), PartitionProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_ihqq(m.index, m.error_code, m.base_offset, m.log_append_time_ms)
 
@@ -128,7 +134,9 @@ def _read_topic_produce_response_v2(buf: bytes, pos: int, count: int) -> tuple[t
 
 def _write_topic_produce_response_v2(out: bytearray, items: Iterable[TopicProduceResponse]) -> None:
     for m in items:
-        if not is_subclass(type(m), TopicProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not TopicProduceResponse and not is_subclass(type(m), TopicProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.name)
         put_count(out, m.partition_responses)
@@ -155,7 +163,9 @@ class ProduceResponseV0(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.responses)
         _write_topic_produce_response_v0(out, m.responses)
@@ -182,7 +192,9 @@ class ProduceResponseV1(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.responses)
         _write_topic_produce_response_v0(out, m.responses)
@@ -210,7 +222,9 @@ class ProduceResponseV2(Serializer[ProduceResponse]):
 
     @staticmethod
     def write(m: ProduceResponse, out: bytearray) -> None:
-        if not is_subclass(type(m), ProduceResponse) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ProduceResponse and not is_subclass(type(m), ProduceResponse)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_count(out, m.responses)
         _write_topic_produce_response_v2(out, m.responses)

@@ -47,7 +47,9 @@ class RequestHeaderV1(Serializer[RequestHeader]):
 
     @staticmethod
     def write(m: RequestHeader, out: bytearray) -> None:
-        if not is_subclass(type(m), RequestHeader) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not RequestHeader and not is_subclass(type(m), RequestHeader)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id)
         put_nullable_string(out, m.client_id)

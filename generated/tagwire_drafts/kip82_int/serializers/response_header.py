@@ -31,7 +31,9 @@ class ResponseHeaderV0(Serializer[ResponseHeader]):
 
     @staticmethod
     def write(m: ResponseHeader, out: bytearray) -> None:
-        if not is_subclass(type(m), ResponseHeader) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not ResponseHeader and not is_subclass(type(m), ResponseHeader)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_i(m.correlation_id)
 

@@ -43,7 +43,9 @@ def _read_fetch_partition_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[Fe
 
 def _write_fetch_partition_v0(out: bytearray, items: Iterable[FetchPartition]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchPartition) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchPartition and not is_subclass(type(m), FetchPartition)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iqi(m.partition, m.fetch_offset, m.partition_max_bytes)
 
@@ -72,7 +74,7 @@ def _read_fetch_topic_v0(buf: bytes, pos: int, count: int) -> tuple[tuple[FetchT
 
 def _write_fetch_topic_v0(out: bytearray, items: Iterable[FetchTopic]) -> None:
     for m in items:
-        if not is_subclass(type(m), FetchTopic) or m.unknown_tags not in WITHOUT_TAGS:
+        if (type(m) is not FetchTopic and not is_subclass(type(m), FetchTopic)) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         put_string(out, m.topic)
         put_count(out, m.partitions)
@@ -99,7 +101,9 @@ class FetchRequestV0(Serializer[FetchRequest]):
 
     @staticmethod
     def write(m: FetchRequest, out: bytearray) -> None:
-        if not is_subclass(type(m), FetchRequest) or m.unknown_tags not in WITHOUT_TAGS:
+        if (
+            type(m) is not FetchRequest and not is_subclass(type(m), FetchRequest)
+        ) or m.unknown_tags not in WITHOUT_TAGS:
             raise UnwritableValue
         out += _pack_iii(m.replica_id, m.max_wait_ms, m.min_bytes)
         put_count(out, m.topics)
