@@ -72,7 +72,7 @@ def test_reading_binaries_slices_the_other_buffer() -> None:
 @pytest.mark.parametrize(
     ("call", "arguments"),
     [
-        (wire.null, (-2,)),
+        (wire.check_null_length, (-2,)),
         (wire.uvarint, (b"\x00", 0, 0x80)),
         (wire.uvarint, (b"\xff\xff\xff\xff", 0, 0xFF)),
         (wire.uvarint, (b"\xff\xff\xff\x08", 0, 0xFF)),
