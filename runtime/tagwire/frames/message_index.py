@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tagwire._engine import FramePlan
     from tagwire.frames.releases import Spans
     from tagwire.message.base import Message
 
@@ -54,6 +55,10 @@ class MessageIndex:
         self._aliases = aliases or {}
         self._classes: dict[str, type[Message]] = {}
         self._by_key: dict[tuple[str, str, int], str] = {}
+        self._request_writers: dict[Any, FramePlan] = {}
+        self._request_readers: dict[Any, FramePlan] = {}
+        self._response_writers: dict[Any, FramePlan] = {}
+        self._response_readers: dict[Any, FramePlan] = {}
         for name, (_, kind, api_key, component) in index.items():
             if api_key is not None:
                 self._by_key[kind, _scope(kind, component), api_key] = name

@@ -8,6 +8,8 @@ have no header; `tagwire.frames.record_frames` frames them.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tagwire.errors import DecodeError, UnsupportedVersionError
 from tagwire.frames.frame import Frame
 from tagwire.frames.frame_headers import check_class, check_kind, completed_header, made_header, names_request
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypedDict, TypeVar, Unpack  # type checkers know it without the package
 
+    from tagwire._engine import FramePlan
     from tagwire.frames.error_codes import ErrorFound
     from tagwire.frames.frame_selection import RequestSelection, ResponseSelection
     from tagwire.message.base import Message
@@ -95,6 +98,11 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         and may be given beside it. Without a header they are 0 and null. Raises
         EncodeError, also for a header that names another API, version or id.
         """
+        plan = self._request_writers.get((type(message), version)) if header is None else None
+        if plan is not None:
+            data = plan.write(message, correlation_id or 0, client_id)
+            if data is not None:
+                return data
         check_kind(message, version, "request")
         header_version = message.header_version(version)
         if header is None:
@@ -105,7 +113,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             check_class(message, version, header, self.request_header)
             given = {"correlation_id": correlation_id, "client_id": client_id}
             written = completed_header(message, version, header, **given)
-        return written.encode(header_version) + message.encode(version)
+        data = written.encode(header_version) + message.encode(version)
+        if header is None:
+            self._plan_frames(self._request_writers, (type(message), version), type(message), version, written)
+        return data
 
     def request_class(self, data: Any) -> tuple[type[Message], int]:
         """Class and version of the request in a frame: its first four bytes, which no header version moves.
@@ -180,6 +191,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         Raises DecodeError, whose offset counts from the start of the frame, and
         UnsupportedVersionError (`decode_header` still reads such a frame's header).
         """
+        if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
+            plan = self._request_readers.get(data[:4])
+            if plan is not None and (message is None or message is plan.message):
+                frame = plan.read(data, gc)
+                if frame is not None:
+                    return frame
         data = held(data) if views else as_bytes(data)
         cls, version = self.request_class(data)
         header, start = self._decode_header(cls, version, data, strict=strict, views=views, limits=limits, gc=gc)
@@ -187,6 +204,7 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
             found, expected = (f"API key {each.API_KEY} ({each.NAME})" for each in (cls, message))
             raise unreadable("RequestHeader", None, "request_api_key", 0, found, expected)
         request = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+        self._plan_frames(self._request_readers, bytes(data[:4]), cls, version, header)
         return Frame(header, request, version)
 
     # ------------------------------------------------------------ responses
@@ -204,6 +222,11 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         `header` keeps its own fields and unknown tags; `correlation_id` may be given
         beside it, and is 0 without it. Raises EncodeError.
         """
+        plan = self._response_writers.get((type(message), version)) if header is None else None
+        if plan is not None:
+            data = plan.write(message, correlation_id or 0, None)
+            if data is not None:
+                return data
         check_kind(message, version, "response")
         header_version = message.header_version(version)
         if header is None:
@@ -211,7 +234,10 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         else:
             check_class(message, version, header, self.response_header)
             written = completed_header(message, version, header, correlation_id=correlation_id)
-        return written.encode(header_version) + message.encode(version)
+        data = written.encode(header_version) + message.encode(version)
+        if header is None:
+            self._plan_frames(self._response_writers, (type(message), version), type(message), version, written)
+        return data
 
     if TYPE_CHECKING:
 
@@ -243,6 +269,12 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
         `Frame.version` says in which version the answer came. Raises DecodeError,
         whose offset counts from the start of the frame, and UnsupportedVersionError.
         """
+        if type(data) is bytes and strict is True and limits is DEFAULT_LIMITS and views is False:
+            plan = self._response_readers.get((api_key, version))
+            if plan is not None:
+                frame = plan.read(data, gc)
+                if frame is not None:
+                    return frame
         cls = self._of_kind(api_key, "response")
         data = held(data) if views else as_bytes(data)
 
@@ -252,6 +284,8 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
                 data, header_version, strict=strict, views=views, limits=limits, gc=gc
             )
             message = read_rest(cls, data, version, start, strict=strict, views=views, limits=limits, gc=gc)
+            if cls.FALLBACK is None:
+                self._plan_frames(self._response_readers, (api_key, version), cls, version, header)
             return Frame(header, message, version)
 
         try:
@@ -268,6 +302,22 @@ class Registry(MessageIndex, Generic[RequestH, ResponseH]):
                 if getattr(frame.message, cls.FIELDS[0].name) == error_code:
                     return frame
             raise
+
+    def _plan_frames(
+        self, plans: dict[Any, FramePlan], key: object, cls: type[Message], version: int, header: Message
+    ) -> None:
+        """Let the native engine read or write frames with headers like this one, from now on.
+
+        Frames go the long way if the pure engine has one of their parts, or if the class is not the package's.
+        """
+        parts = header._serializers.get(cls.header_version(version)), cls._serializers.get(version)
+        if None in parts or any(isinstance(part, type) for part in parts):
+            return
+        if cls.NAME in self and self[cls.NAME] is cls:
+            from tagwire._engine import FramePlan, NotNative
+
+            with suppress(NotNative):
+                plans[key] = FramePlan(Frame, *parts, header)
 
     # ------------------------------------------------------------ single fields of frames
 

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tagwire.frames.registry import Registry
 from tagwire.limits import Limits
 from tagwire.message.field_table import OptionalFields
 from tagwire.versions import Versions
+from tagwire_messages import registry as kafka
 
 
 def test_names_and_keys() -> None:
@@ -354,3 +357,36 @@ def test_every_request_has_a_header_of_its_defaults() -> None:
     )
     with pytest.raises(EncodeError, match="client_id"):
         messages.registry.encode_request(messages.ControlledShutdownRequest(), 0, client_id="c")
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except TagwireError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("kind", ["request", "response"])
+def test_frames_that_the_native_engine_remembers(kind: str) -> None:
+    """The first frame of a version and frames in a bytearray go the long way, later ones are read in one call."""
+    for name in kafka.names():
+        cls = kafka[name]
+        for version in cls.VERSIONS if kind == cls.KIND else ():
+            if kind == "request":
+                ids = {"correlation_id": 7, "client_id": "me" if cls.header_version(version) else None}
+                write: Any = partial(kafka.encode_request, cls(), version, **ids)
+                read: Any = kafka.decode_request
+            else:
+                write = partial(kafka.encode_response, cls(), version, correlation_id=7)
+                read = partial(kafka.decode_response, api_key=cls.API_KEY, version=version)
+            data = write()
+            assert data == write() == write()
+            assert read(data) == read(data) == read(bytearray(data)) and read(data).message == cls()
+            for other in (data[:-1], data + b"\0", data[:5], b"\xff" * len(data)):
+                assert outcome(lambda: read(other)) == outcome(lambda: read(bytearray(other)))  # noqa: B023
+    wrongs: Any = (messages.HeartbeatResponse(), messages.RequestHeader(), 5, messages.HeartbeatRequest(group_id=5))  # type: ignore[arg-type]
+    for wrong in wrongs:
+        found = {outcome(lambda: kafka.encode_request(wrong, 4, correlation_id=1)) for _ in range(3)}  # noqa: B023
+        assert len(found) == 1 and isinstance(found.pop(), tuple)
+    with pytest.raises(UnknownMessageError):
+        kafka.decode_response(b"\0" * 8, messages.HeartbeatRequest, 4)
